@@ -12,6 +12,7 @@ use crate::options::RunOptions;
 use crate::orders::command::Command;
 use crate::orders::knobs;
 use crate::show::snapshot::{Phase, Snapshot};
+use crate::show::stage::enter;
 use lockstorm_data::scenario::Scenario;
 
 /// A run under way on a thread of its own.
@@ -39,11 +40,7 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
         // Blocking calls may hang (a DNS lookup, a look at a disk), so the runtime does not wait for them.
         runtime.shutdown_background();
         if let Err(error) = &result {
-            publish.send_modify(|snapshot| {
-                let snapshot = Arc::make_mut(snapshot);
-                snapshot.number += 1;
-                snapshot.phase = Phase::Failed(error.to_string());
-            });
+            enter(&publish, Phase::Failed(error.to_string()));
         }
         result
     });

@@ -15,8 +15,8 @@
 //!   start, `ending` how the load ends and the books are closed, `stuck_keys` which locks can't be acquired although nobody
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
-//!   (`faults`), its `effect`, and its `meaning` for the locks of each arm
-//! - `close`: what remains (`record`, `machine`) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
+//!   (`faults`, with its effect), and its `meaning` for the locks of each arm
+//! - `close`: what remains (`record`) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
 //!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
 //!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),

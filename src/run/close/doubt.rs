@@ -43,7 +43,7 @@ pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Stri
 /// Everything that casts doubt on an arm with these figures, of the whole run first.
 pub(crate) fn all(flaws: &Flaws, arm: &Arm, figures: &Figures, expect: &[Expectation]) -> Vec<Doubt> {
     let name = &arm.spec.name;
-    let first = arm.collector.first_error().map(String::as_str);
+    let first = arm.collector.first_error.as_deref();
     let own = arm.doubts.iter().cloned();
     let own = own
         .chain(failures(name, figures, first, expect))

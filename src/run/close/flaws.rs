@@ -37,16 +37,16 @@ pub(crate) enum Leaves {
     Success,
 }
 
-impl Flaws {
-    /// Notes a loss. Returns whether it is new.
-    pub fn lose(&mut self, what: &str) -> bool {
-        let is_new = !self.lost.iter().any(|lost| lost == what);
-        if is_new {
-            self.lost.push(what.to_owned());
-        }
-        is_new
+/// Adds a reason. Returns whether it is new.
+pub(crate) fn add(reasons: &mut Vec<String>, why: &str) -> bool {
+    let is_new = !reasons.iter().any(|known| known == why);
+    if is_new {
+        reasons.push(why.to_owned());
     }
+    is_new
+}
 
+impl Flaws {
     /// What casts doubt on every figure of the run: losses, what voids it, scheduled faults without effect.
     pub fn doubts(&self) -> Vec<Doubt> {
         let all = |leaves, reasons: &[String]| -> Vec<Doubt> {

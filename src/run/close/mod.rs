@@ -3,5 +3,4 @@
 pub(crate) mod doubt;
 pub(crate) mod expect;
 pub(crate) mod flaws;
-pub(crate) mod machine;
 pub(crate) mod record;

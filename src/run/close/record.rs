@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use crate::needs;
 use lockstorm_data::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::{CheckResult, Event};
 use lockstorm_data::scenario::Scenario;
@@ -99,6 +100,23 @@ pub struct Machine {
     pub cpus: usize,
     /// Memory in bytes; null where it is unknown.
     pub memory: Option<u64>,
+}
+
+impl Machine {
+    /// The machine that this process runs on.
+    #[must_use]
+    pub fn this() -> Self {
+        let of_system = |name: nix::sys::utsname::UtsName| {
+            let [system, release] = [name.sysname(), name.release()].map(|part| part.to_string_lossy());
+            format!("{system} {release}")
+        };
+        Self {
+            os: nix::sys::utsname::uname().map_or_else(|_| std::env::consts::OS.to_owned(), of_system),
+            arch: std::env::consts::ARCH.to_owned(),
+            cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            memory: needs::memory("MemTotal:"),
+        }
+    }
 }
 
 /// The timeouts of the clients, in milliseconds.

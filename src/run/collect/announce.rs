@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::collect::collector::{Collector, SecondEnded};
 use crate::show::lacking::lacking;
 use crate::show::notice::Notice;
+use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::ArmSpec;
@@ -37,16 +38,10 @@ impl Announced {
         self.blocked
     }
 
-    /// Announces what an arm's figures show for the first time. `worst` is the product that was oversold most, and by how many units;
-    /// `sells` says whether it has a stock at all.
-    pub fn look(
-        &mut self,
-        arm: &ArmSpec,
-        collector: &Collector,
-        worst: Option<(usize, u64)>,
-        sells: bool,
-    ) -> Vec<Notice> {
-        let (name, books, mut notices) = (&arm.name, collector.books(), Vec::new());
+    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all.
+    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool) -> Vec<Notice> {
+        let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
+        let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
         if first(books.lost_updates > 0, &mut self.lost_updates) {
             let lost = count(books.lost_updates);
@@ -54,35 +49,28 @@ impl Announced {
                 0 => "one sale overwrote another",
                 _ => "of sales that this machine held up until their lock had expired",
             };
-            notices.push(Notice::now(
-                damage(),
-                format!("{name}: first lost updates: {lost} so far ({how})"),
-            ));
+            tell(damage(), format!("first lost updates: {lost} so far ({how})"));
         }
         if first(books.oversold > 0, &mut self.oversold) {
-            let product = worst.map_or_else(String::new, |(product, units)| {
+            let product = books.worst.map_or_else(String::new, |(product, units)| {
                 format!(" (product {product}: {})", count(units))
             });
             let units = count(books.oversold);
-            notices.push(Notice::now(
-                damage(),
-                format!("{name}: oversold by {units} so far{product}"),
-            ));
+            tell(damage(), format!("oversold by {units} so far{product}"));
         }
-        if first(collector.stalled() > 0, &mut self.stalled) {
-            let text = format!(
-                "{name}: this machine held a section up until its lock had expired: it is too busy, and damage from now on may be its \
-                 own"
-            );
-            notices.push(Notice::now(EventKind::Warning, text));
+        if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
+            let text = "this machine held a section up until its lock had expired: it is too busy, and damage from now on may be \
+                        its own";
+            tell(EventKind::Warning, text.to_owned());
         }
         if first(sells && books.sold_out, &mut self.sold_out) {
-            let text = format!("{name}: sold out: from now on buyers find nothing left");
-            notices.push(Notice::now(EventKind::Phase, text));
+            let text = "sold out: from now on buyers find nothing left";
+            tell(EventKind::Phase, text.to_owned());
         }
-        let error = collector.first_error();
-        if let (true, Some(why)) = (first(error.is_some(), &mut self.failing), error) {
-            notices.push(Notice::now(EventKind::Warning, format!("{name}: requests fail: {why}")));
+        if let Some(why) = &collector.first_error
+            && first(true, &mut self.failing)
+        {
+            tell(EventKind::Warning, format!("requests fail: {why}"));
         }
         notices
     }
@@ -117,10 +105,8 @@ impl Announced {
 
 /// Says that no acquire was granted for a second, with the cause if it is known.
 fn all_failing(name: &str, why: Option<&str>) -> String {
-    match why {
-        Some(why) => format!("{name}: all acquires failing: {why}"),
-        None => format!("{name}: all acquires failing: no lock was granted for a second"),
-    }
+    let why = why.unwrap_or("no lock was granted for a second");
+    format!("{name}: all acquires failing: {why}")
 }
 
 #[cfg(test)]

@@ -105,16 +105,15 @@ impl Arm {
     /// if a dealer deals them.
     pub fn collect(&mut self, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {
         if let Some(offered) = offered {
-            self.collector.offered(offered);
+            self.collector.curves.offered(offered);
         }
-        let worst = self.audit.as_ref().and_then(|audit| {
-            let found = audit.found();
-            self.collector.audit(found.books, &found.news);
-            found.worst
-        });
+        if let Some(audit) = &self.audit {
+            let (books, news) = audit.found();
+            self.collector.audit(books, &news);
+        }
         let ended = self.collector.collect();
         let sells = self.audit.is_some();
-        let mut notices = self.announced.look(&self.spec, &self.collector, worst, sells);
+        let mut notices = self.announced.look(&self.spec, &self.collector, sells);
         notices.extend(ended.and_then(|second| self.announced.quorum(&self.spec, &second)));
         notices
     }
@@ -123,7 +122,7 @@ impl Arm {
     pub fn look_at_books(&mut self) -> Vec<Notice> {
         let (name, mut notices) = (&self.spec.name, Vec::new());
         // Nobody knows what became of the requests that used the database then, and those after them had to do their work again.
-        if let Some(why) = self.collector.lost_database() {
+        if let Some(why) = &self.collector.lost_database {
             let text = format!("{name}: its database was lost in mid-run: {why}");
             notices.push(Notice::Doubt(self.index, text));
         }
@@ -140,7 +139,8 @@ impl Arm {
     /// Notes the progress of its requests.
     pub fn note_progress(&mut self, swarm: &LiveSwarm, now: Instant) {
         let failed = swarm.failed_attempts(self.index);
-        self.activity.note(now, self.collector.answered(), failed);
+        self.activity
+            .note(now, self.collector.totals.measured.counts.answered(), failed);
     }
 
     /// Its figures after so many seconds of the measured part.
@@ -171,14 +171,5 @@ impl Arm {
     /// Notes the event that told of a new master.
     pub fn failover(&mut self, at: f64, event: u64) {
         self.failovers.push((at, event));
-    }
-
-    /// Notes that nothing good can be said about it any more. Returns whether this reason is new.
-    pub fn doubt(&mut self, why: &str) -> bool {
-        let is_new = !self.doubts.iter().any(|known| known == why);
-        if is_new {
-            self.doubts.push(why.to_owned());
-        }
-        is_new
     }
 }

@@ -48,7 +48,10 @@ enum Source {
 /// What an auditor shares with the run.
 #[derive(Debug, Default)]
 struct Board {
-    found: Found,
+    /// As the newest read left them.
+    books: Books,
+    /// What was added to the books since the last [`LiveAudit::found`].
+    news: News,
     /// How many pages have been read.
     pages: u64,
     /// Since when the auditor has been waiting for the present page.
@@ -68,16 +71,6 @@ pub(crate) struct LiveAudit {
     task: JoinHandle<Result<(), AuditError>>,
     /// Set once the books are being closed.
     limit: Option<ProgressLimit>,
-}
-
-/// The result of the newest read.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub books: Books,
-    /// What was added to the books since the last [`LiveAudit::found`].
-    pub news: News,
-    /// The product that was oversold most, and by how many units.
-    pub worst: Option<(usize, u64)>,
 }
 
 /// Why the books could not be read.
@@ -173,9 +166,8 @@ impl Auditor {
     fn publish(&mut self) {
         let mut board = lock(&self.board);
         board.pages += 1;
-        board.found.books = self.audit.books();
-        board.found.news.add(self.audit.news());
-        board.found.worst = self.audit.worst();
+        board.books = self.audit.books;
+        board.news.add(self.audit.news());
     }
 
     /// Notes since when every read has failed.
@@ -232,14 +224,10 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
 }
 
 impl LiveAudit {
-    /// Takes the result of the newest read. Its news is returned once.
-    pub fn found(&self) -> Found {
+    /// Takes the books as the newest read left them, and what was added to them since the last call.
+    pub fn found(&self) -> (Books, News) {
         let mut board = lock(&self.board);
-        Found {
-            books: board.found.books,
-            news: std::mem::take(&mut board.found.news),
-            worst: board.found.worst,
-        }
+        (board.books, std::mem::take(&mut board.news))
     }
 
     /// Why the books can't be read, if every read has failed for so long that the database, or the cache node that keeps
@@ -294,17 +282,13 @@ impl LiveAudit {
         // Reads that fail are given up sooner than reads that are only slow.
         let failing = board.failing.as_ref();
         let fails_on = failing.is_some_and(|(since, _)| now.saturating_duration_since(*since) >= LAST_TRY)
-            && now.saturating_duration_since(limit.began()) >= LAST_TRY;
+            && now.saturating_duration_since(limit.began) >= LAST_TRY;
         if !fails_on && !limit.is_over(now) {
             return None;
         }
         self.task.abort();
-        let silent = || format!("no answer within {}", humantime::format_duration(whole(quiet)));
+        let whole = Duration::from_secs(quiet.as_secs().max(1));
+        let silent = || format!("no answer within {}", humantime::format_duration(whole));
         Some(Err(failing.map_or_else(silent, |(_, why)| why.clone())))
     }
-}
-
-/// The time in whole seconds, at least 1, for a message.
-fn whole(time: Duration) -> Duration {
-    Duration::from_secs(time.as_secs().max(1))
 }

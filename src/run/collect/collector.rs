@@ -1,17 +1,13 @@
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::collect::availability::Availability;
 use crate::collect::curves::Curves;
 use crate::collect::takeovers::Takeovers;
 use crate::collect::totals::{Progress, Totals};
 use crate::oracle::{Books, News};
-use crate::show::outlasted::Outlasted;
-use lockstorm_data::metrics::{
-    Batch, Count, Figures, HistogramText, Point, RecentTenths, Recorder, Series, Tally, Time, Timeline, When,
-};
+use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Timeline, When};
 use lockstorm_data::model::{NoVote, Outcomes};
 
 /// Takes in what the recorders of one arm counted.
@@ -21,16 +17,20 @@ pub(crate) struct Collector {
     recorders: Vec<Arc<Recorder>>,
     /// A cleared tally, which is exchanged for a full one and cleared again.
     spare: Tally,
-    totals: Totals,
-    curves: Curves,
+    pub totals: Totals,
+    pub curves: Curves,
     availability: Availability,
     takeovers: Takeovers,
-    newest_votes: Option<(usize, usize)>,
-    lacking: Vec<NoVote>,
+    /// The votes that the newest released lock was held with, and the number of nodes.
+    pub newest_votes: Option<(usize, usize)>,
+    /// The nodes that the newest refused acquire lacked.
+    pub lacking: Vec<NoVote>,
     /// The last `lacking` that was not empty.
     last_lacking: Vec<NoVote>,
-    first_error: Option<String>,
-    lost_database: Option<String>,
+    /// The error of the first request that failed in the database or the cache.
+    pub first_error: Option<String>,
+    /// The error of the first request that lost its database.
+    pub lost_database: Option<String>,
 }
 
 /// How the arm's lock fared in a second that has just ended.
@@ -113,11 +113,6 @@ impl Collector {
         self.totals.ended(newest.end);
     }
 
-    /// Takes in how many requests were due in each second.
-    pub fn offered(&mut self, seconds: &BTreeMap<i64, u64>) {
-        self.curves.offered(seconds);
-    }
-
     /// Takes in that a fault took effect on one of its targets, or a master became a replica: from `at` on locks may be
     /// unavailable. `fault` is the number of the fault, if it has one.
     pub fn outage_from(&mut self, at: Instant, fault: Option<usize>) {
@@ -165,8 +160,8 @@ impl Collector {
     /// Fills in the figures of the measured part so far.
     pub fn fill(&self, figures: &mut Figures, progress: &Progress) {
         self.totals.fill(figures, self.timeline.origin(), progress);
-        figures.refused_seconds = self.curves.refused_seconds();
-        figures.orphaned = self.takeovers.count();
+        figures.refused_seconds = self.curves.refused_seconds;
+        figures.orphaned = self.takeovers.count;
         figures.granted_by_old_master = self.availability.granted_by_old_masters();
         figures.consequences.extend(self.availability.by_old_masters());
         // What lasts at the end of the load has lasted until then.
@@ -176,75 +171,22 @@ impl Collector {
         figures.outages = self.availability.outages(now);
     }
 
-    /// All times of the measured part as histograms; a time without any value is left out.
-    pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
-        self.totals.histograms()
-    }
-
-    /// What the sections so far say of these TTLs, in ascending order.
-    pub fn outlasted(&self, ttls: &[Duration]) -> Outlasted {
-        Outlasted::of(self.totals.time(Time::Needed).as_deref(), ttls)
-    }
-
-    pub fn series(&self) -> Arc<Series> {
-        self.curves.series()
-    }
-
-    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
-        self.curves.recent_tenths()
-    }
-
     /// What was counted after the load had ended, while the workers finished.
     pub fn after_end(&self) -> Point {
-        self.curves.after_end(self.totals.after_end())
-    }
-
-    pub const fn newest_votes(&self) -> Option<(usize, usize)> {
-        self.newest_votes
-    }
-
-    pub fn lacking(&self) -> &[NoVote] {
-        &self.lacking
-    }
-
-    /// Measured requests that have ended so far, with or without an answer.
-    pub fn completed(&self) -> u64 {
-        self.totals.counts()[Count::Completed]
-    }
-
-    /// Sections that this machine held up until their lock had expired.
-    pub fn stalled(&self) -> u64 {
-        self.totals.counts()[Count::Stalled]
-    }
-
-    /// Measured requests that got an answer so far.
-    pub fn answered(&self) -> u64 {
-        self.totals.counts().answered()
-    }
-
-    /// The error of the first request that failed in the database or the cache.
-    pub const fn first_error(&self) -> Option<&String> {
-        self.first_error.as_ref()
-    }
-
-    /// The error of the first request that lost its database.
-    pub const fn lost_database(&self) -> Option<&String> {
-        self.lost_database.as_ref()
-    }
-
-    pub const fn books(&self) -> &Books {
-        self.totals.books()
+        self.curves.after_end(&self.totals.after_end)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use strum::VariantArray;
 
     use super::*;
     use crate::collect::totals::Intakes;
     use crate::oracle::Sales;
-    use lockstorm_data::metrics::{Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad};
+    use lockstorm_data::metrics::{Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad, Time};
     use lockstorm_data::model::{Cause, CauseKind, Outcome};
 
     const MS: Duration = Duration::from_millis(1);
@@ -284,7 +226,7 @@ mod tests {
 
     /// The requests in the series.
     fn completed(collector: &Collector) -> u64 {
-        let series = collector.series();
+        let series = &collector.curves.series;
         series.iter().map(|point| point.counts[Count::Completed]).sum()
     }
 
@@ -321,7 +263,7 @@ mod tests {
             (2, 1)
         );
         assert!((figures.throughput - 1.0).abs() < 1e-9);
-        let lacking: Vec<_> = collector.lacking().iter().map(|one| one.node).collect();
+        let lacking: Vec<_> = collector.lacking.iter().map(|one| one.node).collect();
         assert_eq!(lacking, [1, 3]);
         assert_eq!(completed(&collector), 2);
     }
@@ -332,14 +274,14 @@ mod tests {
         let counter = recorders[0].of(Part::Measured);
         counter.refused(MS, Outcome::NoQuorum, &[Some(Cause::Refused)]);
         collector.collect();
-        let second = collector.series().newest().expect("something happened").second;
+        let second = collector.curves.series.newest().expect("something happened").second;
         // In the second after that one, locks are granted again before the collector runs.
         counter.acquired(MS);
         collector.take_newest(&recorders[0].swap(Tally::default()));
         let ended = collector.second_ended(When::Tenth((second + 1) * 10));
         let ended = ended.expect("a second has ended");
         assert_eq!((ended.outcomes.acquired, ended.outcomes.no_quorum), (0, 1));
-        assert_eq!(collector.lacking(), [], "all is well now");
+        assert_eq!(collector.lacking, [], "all is well now");
         let down = NoVote {
             node: 1,
             cause: Cause::Refused,
@@ -408,7 +350,11 @@ mod tests {
         assert_eq!((figures.counts[Count::Completed], figures.answered), (1, 1));
         assert!(figures.throughput.abs() < 1e-9, "{}", figures.throughput);
         assert_eq!(collector.after_end().counts[Count::Completed], 1);
-        assert_eq!(collector.series().iter().count(), 0, "no second of the measured part");
+        assert_eq!(
+            collector.curves.series.iter().count(),
+            0,
+            "no second of the measured part"
+        );
     }
 
     #[test]
@@ -508,11 +454,11 @@ mod tests {
         );
         assert_eq!(figures.first_lost_at, Some(1.32));
         assert_eq!([0, 1].map(|server| figures.servers[server].orders), [0, 10]);
-        let series = collector.series();
+        let series = &collector.curves.series;
         let point = series.iter().find(|point| point.second == 1).expect("second 1");
         assert_eq!((point.orders, point.oversold, point.lost_updates), (6, 1, 2));
         assert_eq!(collector.after_end().orders, 4);
-        let recent_tenths = collector.recent_tenths();
+        let recent_tenths = &collector.curves.recent_tenths;
         let points: Vec<_> = recent_tenths
             .iter()
             .map(|point| (point.tenth, point.lost_updates, point.oversold))
@@ -572,7 +518,11 @@ mod tests {
             let (figures, expected) = (figures(&mut collector), Counts::from([(*count, 1)]));
             assert_eq!(figures.counts, expected);
             let mut points = Counts::default();
-            collector.series().iter().for_each(|point| points.add(&point.counts));
+            collector
+                .curves
+                .series
+                .iter()
+                .for_each(|point| points.add(&point.counts));
             assert_eq!(points, expected);
         }
     }
@@ -583,6 +533,6 @@ mod tests {
         recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
         recorders[1].of(Part::Measured).failed(|| "another".to_owned());
         assert_eq!(figures(&mut collector).counts[Count::Errors], 2);
-        assert_eq!(collector.first_error().map(String::as_str), Some("disk full"));
+        assert_eq!(collector.first_error.as_deref(), Some("disk full"));
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct Curves {
     tenths: BTreeMap<i64, Slice>,
     /// The tenths that have changed since they were last drawn.
     touched: BTreeSet<i64>,
-    series: Arc<Series>,
-    recent_tenths: Arc<RecentTenths>,
+    pub series: Arc<Series>,
+    pub recent_tenths: Arc<RecentTenths>,
     /// Sales that were sent after the load had ended.
     sales_after_end: Point,
     /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
@@ -25,11 +25,11 @@ pub(crate) struct Curves {
     /// The newest second that was reported as ended.
     reported: Option<i64>,
     /// Measured seconds in which nobody got a lock because nodes were missing.
-    refused_seconds: u64,
+    pub refused_seconds: u64,
 }
 
 /// A second, or a tenth of one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slice {
     point: Point,
     acquire: Spread,
@@ -37,14 +37,6 @@ struct Slice {
 }
 
 impl Slice {
-    fn new() -> Self {
-        Self {
-            point: Point::default(),
-            acquire: Spread::default(),
-            response: Spread::default(),
-        }
-    }
-
     fn add(&mut self, sums: &Sums) {
         count(&mut self.point, sums);
         for time in Time::ACQUIRES {
@@ -71,7 +63,7 @@ impl Curves {
         }
         let second = tenth.div_euclid(10);
         for (slices, place) in [(&mut self.seconds, second), (&mut self.tenths, tenth)] {
-            slices.entry(place).or_insert_with(Slice::new).add(&batch.sums);
+            slices.entry(place).or_default().add(&batch.sums);
         }
         self.touched.insert(tenth);
     }
@@ -173,19 +165,6 @@ impl Curves {
                 point.lost_updates += sales.lost_updates;
             }
         }
-    }
-
-    pub fn series(&self) -> Arc<Series> {
-        self.series.clone()
-    }
-
-    pub fn recent_tenths(&self) -> Arc<RecentTenths> {
-        self.recent_tenths.clone()
-    }
-
-    /// Measured seconds so far in which nobody got a lock because nodes were missing.
-    pub const fn refused_seconds(&self) -> u64 {
-        self.refused_seconds
     }
 
     /// What was counted after the load had ended, while the workers finished.

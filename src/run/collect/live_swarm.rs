@@ -44,7 +44,7 @@ impl LiveSwarm {
     pub fn fill(&self, arm: usize, voters: &[Voter], figures: &mut Figures) {
         (figures.holding, figures.partial) = self.held(arm);
         figures.dropped = self.load.dropped();
-        let gauges = || self.servers.iter().filter_map(|server| server.gauges(arm));
+        let gauges = || self.servers.iter().map(|server| server.gauges(arm));
         figures.attempts = gauges().map(Gauges::attempts).sum();
         let load = |(place, voter): (usize, &Voter)| {
             let mut load = NodeLoad {

@@ -3,11 +3,12 @@ use std::time::{Duration, Instant};
 /// How long the run waits for something that may be slow or stuck: as long as it makes progress, but not for ever.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProgressLimit {
-    began: Instant,
+    pub began: Instant,
     /// When it last made progress, and how far it had come.
     moved: Instant,
     came: u64,
-    quiet: Duration,
+    /// How long nothing may move before the wait is over.
+    pub quiet: Duration,
     until: Instant,
 }
 
@@ -28,10 +29,6 @@ impl ProgressLimit {
         }
     }
 
-    pub const fn began(&self) -> Instant {
-        self.began
-    }
-
     /// Notes how far it has come. Returns how long it has not moved.
     pub fn moved(&mut self, came: u64, now: Instant) -> Duration {
         if came != self.came {
@@ -43,16 +40,6 @@ impl ProgressLimit {
     /// Cuts the wait short: from now on it takes at most `left`.
     pub fn hurry(&mut self, now: Instant, left: Duration) {
         self.until = self.until.min(now + left);
-    }
-
-    /// How long nothing may move before the wait is over.
-    pub const fn quiet(&self) -> Duration {
-        self.quiet
-    }
-
-    /// Sets how long nothing may move before the wait is over.
-    pub const fn patience(&mut self, quiet: Duration) {
-        self.quiet = quiet;
     }
 
     /// When the wait is over if nothing moves.

@@ -15,8 +15,8 @@ pub(crate) struct Takeovers {
     recent: Vec<WatchedGrant>,
     /// By their keys; the same key may be orphaned twice.
     orphans: HashMap<Box<str>, Vec<Orphan>>,
-    /// How many there were.
-    count: u64,
+    /// How many locks were orphaned.
+    pub count: u64,
 }
 
 #[derive(Debug)]
@@ -83,11 +83,6 @@ impl Takeovers {
         took
     }
 
-    /// How many locks were orphaned.
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-
     /// The locks whose grants must be kept.
     pub fn watched(&self) -> Watched {
         if self.kills > 0 {
@@ -127,7 +122,7 @@ mod tests {
         // One was granted before the death, one after it but before it was reported.
         arm.add(&grants(&[("a", 90 * MS), ("b", 130 * MS)]));
         arm.killed(Some((100 * MS, vec!["a".into(), "b".into(), "c".into()])));
-        assert_eq!(arm.count(), 3);
+        assert_eq!(arm.count, 3);
         assert!(arm.watched().has("a") && !arm.watched().has("d"));
         assert_eq!(millis(&arm.settle(200 * MS)), [30]);
         // The second app server's grant was the first one, and it is known only after the visit of both.
@@ -149,12 +144,12 @@ mod tests {
         // The kill failed.
         arm.killed(None);
         arm.add(&grants(&[("a", 30 * MS)]));
-        assert_eq!((arm.settle(1000 * MS), arm.count()), (Vec::new(), 0));
+        assert_eq!((arm.settle(1000 * MS), arm.count), (Vec::new(), 0));
         assert_eq!(arm.watched(), Watched::Nothing);
         arm.expect();
         arm.killed(Some((40 * MS, vec!["a".into()])));
         arm.add(&grants(&[("b", 50 * MS)]));
-        assert_eq!((arm.settle(1000 * MS), arm.count()), (Vec::new(), 1));
+        assert_eq!((arm.settle(1000 * MS), arm.count), (Vec::new(), 1));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The figures of one arm: what its recorders counted in the measured part, and what the books say.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
@@ -42,15 +41,15 @@ struct ServerSums {
 }
 
 /// What one arm did in the measured part.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Totals {
-    measured: Sums,
+    pub measured: Sums,
     /// The part of `measured` that was counted after the load had ended.
-    after_end: Sums,
+    pub after_end: Sums,
     servers: Vec<ServerSums>,
     expiries: Expiries,
     damaged_lists: HashMap<(u32, u64, u64), DamagedList>,
-    books: Books,
+    pub books: Books,
     newest_end: Option<Instant>,
 }
 
@@ -63,13 +62,8 @@ impl Totals {
             response: histogram(),
         };
         Self {
-            measured: Sums::default(),
-            after_end: Sums::default(),
             servers: (0..servers).map(server).collect(),
-            expiries: Expiries::default(),
-            damaged_lists: HashMap::new(),
-            books: Books::default(),
-            newest_end: None,
+            ..Self::default()
         }
     }
 
@@ -178,25 +172,6 @@ impl Totals {
     pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
         let histogram = |time| Some((time, HistogramText::of(self.measured.time(time)?.as_ref())));
         Time::VARIANTS.iter().copied().filter_map(histogram).collect()
-    }
-
-    /// A time of the measured part in microseconds; `None` if there is no value.
-    pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
-        self.measured.time(time)
-    }
-
-    /// What was counted so far.
-    pub const fn counts(&self) -> &Counts {
-        &self.measured.counts
-    }
-
-    /// What was counted after the load had ended.
-    pub const fn after_end(&self) -> &Sums {
-        &self.after_end
-    }
-
-    pub const fn books(&self) -> &Books {
-        &self.books
     }
 }
 

@@ -4,18 +4,19 @@
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::sleep;
 
-use super::preparation::{arm_databases, drop_schemas};
+use super::preparation::drop_schemas;
 use super::state::Engine;
-use super::timing::{CONDITIONS, TICK};
+use super::timing::CONDITIONS;
 use crate::collect::progress_limit::ProgressLimit;
 use crate::orders::command::{Command, Inbox};
 use crate::show::notice::Notice;
 use crate::show::snapshot::Phase;
 use crate::swarm::AppServer;
+use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::counted;
-use lockstorm_data::model::{EventKind, Fault};
+use lockstorm_data::model::{EventKind, Fault, ServerId};
 
 /// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -25,26 +26,6 @@ const SHORT_GRACE: Duration = Duration::from_millis(300);
 const THREADS: Duration = Duration::from_secs(3);
 /// How long it may take to drop the schemas if the database hangs or the user does not want to wait.
 const SHORT: Duration = Duration::from_secs(1);
-
-/// The intervals of the work that goes on while the run ends.
-struct Ticks {
-    tick: Interval,
-    looks: Interval,
-}
-
-impl Ticks {
-    fn new() -> Self {
-        let every = |time| {
-            let mut interval = interval(time);
-            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            interval
-        };
-        Self {
-            tick: every(TICK),
-            looks: every(CONDITIONS),
-        }
-    }
-}
 
 impl Engine {
     /// Ends the load: no further request begins, and those under way may end. Requests that wait for a lock are given up
@@ -71,13 +52,12 @@ impl Engine {
         for server in &self.swarm.servers {
             server.drain().await;
         }
-        let mut ticks = Ticks::new();
         while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();
             limit.moved(self.ended_requests(), now);
             if stops > 0 {
                 self.swarm.hurry.give_up_all();
-                limit.patience(ProgressLimit::QUIET);
+                limit.quiet = ProgressLimit::QUIET;
             }
             if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
                 self.swarm.hurry.give_up_waiting();
@@ -98,14 +78,14 @@ impl Engine {
                 } else if now >= began + ProgressLimit::MOST {
                     format!("{} s were not enough", ProgressLimit::MOST.as_secs())
                 } else {
-                    let quiet = limit.quiet().as_secs();
+                    let quiet = limit.quiet.as_secs();
                     format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
                 };
-                self.abandon(&why, &mut ticks, inbox).await;
+                self.abandon(&why, inbox).await;
                 break;
             }
             self.stage.gives_up_at = Some(limit.until().max(now));
-            stops += usize::from(self.goes_on(&mut ticks, inbox).await);
+            stops += usize::from(self.goes_on(inbox).await);
         }
         self.stage.gives_up_at = None;
         self.stage.waits_for_nothing = stops > 1;
@@ -135,12 +115,15 @@ impl Engine {
 
     /// Requests that have ended so far.
     fn ended_requests(&self) -> u64 {
-        self.arms.iter().map(|arm| arm.collector.completed()).sum()
+        self.arms
+            .iter()
+            .map(|arm| arm.collector.totals.measured.counts[Count::Completed])
+            .sum()
     }
 
     /// Ends the app servers, with everything that is still under way. The result of those requests is unknown, so they are
     /// missing.
-    async fn abandon(&mut self, why: &str, ticks: &mut Ticks, inbox: &mut Inbox) {
+    async fn abandon(&mut self, why: &str, inbox: &mut Inbox) {
         for index in 0..self.arms.len() {
             let stuck: usize = self.swarm.servers.iter().map(|server| server.active(index)).sum();
             if stuck > 0 {
@@ -155,15 +138,12 @@ impl Engine {
         self.swarm.servers.iter().for_each(AppServer::abandon);
         let until = Instant::now() + THREADS;
         while !self.swarm.servers.iter().all(AppServer::has_ended) && Instant::now() < until {
-            self.goes_on(ticks, inbox).await;
+            self.goes_on(inbox).await;
         }
-        let alive = self
-            .swarm
-            .servers
-            .iter_mut()
-            .filter_map(|server| (!server.has_ended()).then(|| server.id()));
-        let alive: Vec<String> = alive.map(|id| format!("{id} did not end: its thread hangs")).collect();
-        for text in alive {
+        let alive = self.swarm.servers.iter().filter(|server| !server.has_ended());
+        let alive: Vec<ServerId> = alive.map(AppServer::id).collect();
+        for id in alive {
+            let text = format!("{id} did not end: its thread hangs");
             self.flaws.missing.push(text.clone());
             self.note([Notice::Loss(text)]);
         }
@@ -175,22 +155,21 @@ impl Engine {
         let now = Instant::now();
         for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
             audit.close(now);
-            if self.stage.waits_for_nothing {
-                audit.hurry(now);
-            }
         }
-        let mut ticks = Ticks::new();
         loop {
             let now = Instant::now();
             for index in 0..self.arms.len() {
                 let arm = &mut self.arms[index];
                 let Some(audit) = &mut arm.audit else { continue };
+                if self.stage.waits_for_nothing {
+                    audit.hurry(now);
+                }
                 let Some(closed) = audit.closed(now).await else {
                     continue;
                 };
-                let found = audit.found();
+                let (books, news) = audit.found();
                 arm.audit = None;
-                arm.collector.audit(found.books, &found.news);
+                arm.collector.audit(books, &news);
                 if let Err(why) = closed {
                     let text = format!("its books can't be read: {why}");
                     self.miss(index, &text);
@@ -199,12 +178,8 @@ impl Engine {
             if self.arms.iter().all(|arm| arm.audit.is_none()) {
                 return;
             }
-            if self.goes_on(&mut ticks, inbox).await {
+            if self.goes_on(inbox).await {
                 self.stage.waits_for_nothing = true;
-                let now = Instant::now();
-                for audit in self.arms.iter_mut().filter_map(|arm| arm.audit.as_mut()) {
-                    audit.hurry(now);
-                }
             }
         }
     }
@@ -219,8 +194,7 @@ impl Engine {
         };
         let mut until = Instant::now() + limit + SHORT;
         let mut removing = JoinSet::new();
-        removing.spawn(drop_schemas(arm_databases(&self.arms), limit));
-        let mut ticks = Ticks::new();
+        removing.spawn(drop_schemas(&self.arms, limit));
         let stay = loop {
             if let Some(stay) = removing.try_join_next() {
                 break stay.unwrap_or_default();
@@ -228,7 +202,7 @@ impl Engine {
             if Instant::now() >= until {
                 break vec!["schemas may be left in the database: the next run there drops them".to_owned()];
             }
-            if self.goes_on(&mut ticks, inbox).await {
+            if self.goes_on(inbox).await {
                 until = until.min(Instant::now() + SHORT);
             }
         };
@@ -244,20 +218,20 @@ impl Engine {
             let _ = server.apply(Fault::Kill.into()).await;
         }
         self.swarm.servers.clear();
-        for text in drop_schemas(arm_databases(&self.arms), limit).await {
+        for text in drop_schemas(&self.arms, limit).await {
             tracing::warn!("{text}");
         }
     }
 
-    /// Does what must go on while the run waits for something, until the next interval or report. Returns whether it was
+    /// Does what must go on while the run waits for something, until the next tick or report, or for a moment. Returns whether it was
     /// told to stop.
-    async fn goes_on(&mut self, ticks: &mut Ticks, inbox: &mut Inbox) -> bool {
+    async fn goes_on(&mut self, inbox: &mut Inbox) -> bool {
         tokio::select! {
             command = inbox.next() => return command == Command::Stop,
             // An action that was ordered before the end may still take effect.
             report = self.faults.report() => self.fault_reported(report),
-            _ = ticks.tick.tick() => self.tick(),
-            _ = ticks.looks.tick() => {}
+            _ = self.ticks.tick() => self.tick(),
+            () = sleep(CONDITIONS) => {}
         }
         false
     }

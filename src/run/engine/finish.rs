@@ -13,7 +13,7 @@ use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
 use crate::workload::CACHE_REPLY_TIMEOUT;
 use lockstorm_data::metrics::units::micros;
-use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Time, histogram};
+use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::{EventKind, HostId};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lock::NodeOptions;
@@ -35,7 +35,10 @@ impl Engine {
         self.warn_of_failures();
         self.warn_of_unsold_stock();
         self.warn_of_lag();
-        self.warn_of_turned_knobs();
+        // After a turn the figures are not those of the scenario alone.
+        if let Some(text) = self.turned.warning() {
+            self.log.warn(text);
+        }
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let mut doubts: Vec<Vec<Doubt>> = arms
             .iter()
@@ -118,7 +121,7 @@ impl Engine {
         for index in 0..self.arms.len() {
             let (arm, figures) = (&self.arms[index], self.figures(index));
             if figures.counts[Count::Errors] > 0 {
-                let first = arm.collector.first_error().map(String::as_str);
+                let first = arm.collector.first_error.as_deref();
                 let text = doubt::failed(&arm.spec.name, &figures, first);
                 self.log.warn(text);
             }
@@ -140,13 +143,6 @@ impl Engine {
         }
     }
 
-    /// After a turn the figures are not those of the scenario alone.
-    fn warn_of_turned_knobs(&mut self) {
-        if let Some(text) = self.turned.warning() {
-            self.log.warn(text);
-        }
-    }
-
     /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
     fn warn_of_unsold_stock(&mut self) {
         if self.scenario.workload.ledger().is_none() {
@@ -156,7 +152,7 @@ impl Engine {
             .arms
             .iter()
             // If an arm's ledger was not read to its end, nobody knows whether it is sold out.
-            .filter(|arm| !arm.collector.books().sold_out && arm.missing.is_empty())
+            .filter(|arm| !arm.collector.totals.books.sold_out && arm.missing.is_empty())
             .map(|arm| format!("\"{}\"", arm.spec.name))
             .collect();
         if !unsold.is_empty() {
@@ -176,10 +172,10 @@ impl Engine {
             ttl_ms: arm.spec.ttl.as_secs_f64() * 1e3,
             doubt: self.doubt_of(index, &figures),
             figures,
-            histograms: arm.collector.histograms(),
-            series: arm.collector.series().as_ref().clone(),
+            histograms: arm.collector.totals.histograms(),
+            series: Series::clone(&arm.collector.curves.series),
             after_end: arm.collector.after_end(),
-            first_error: arm.collector.first_error().cloned(),
+            first_error: arm.collector.first_error.clone(),
         }
     }
 

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::state::Engine;
 use crate::orders::command::{Command, Knob};
-use crate::orders::effect::Effect;
-use crate::orders::faults::{Paused, Place, Report};
+use crate::orders::faults::{Effect, Order, Paused};
 use crate::orders::knobs;
 use crate::orders::meaning::{forgotten, locks_on, meaning};
 use crate::schedule::{Due, Schedule};
@@ -59,32 +58,22 @@ impl Engine {
             }
             _ => Vec::new(),
         };
-        let report = move |effect| Report {
+        match target {
+            Target::Host(host) => self.order(host, true),
+            Target::Server(_) if is_death(action, target) => {
+                self.arms.iter_mut().for_each(|arm| arm.collector.expect_kill());
+            }
+            Target::Server(_) | Target::Link(_) => {}
+        }
+        let order = Order {
             event,
             due,
             action,
             target,
-            held: held.clone(),
-            effect,
+            held,
         };
-        match target {
-            Target::Host(host) => {
-                self.order(host, true);
-                self.faults
-                    .in_lab(self.lab.handle.clone(), action, Place::Host(host), report);
-            }
-            Target::Link(link) => {
-                self.faults
-                    .in_lab(self.lab.handle.clone(), action, Place::Link(link), report);
-            }
-            Target::Server(server) => {
-                if is_death(action, target) {
-                    self.arms.iter_mut().for_each(|arm| arm.collector.expect_kill());
-                }
-                let app_server = self.swarm.servers.get(server.index());
-                self.faults.on_server(app_server, action, server, report);
-            }
-        }
+        self.faults
+            .carry_out(order, self.lab.handle.clone(), &self.swarm.servers);
         self.publish();
     }
 
@@ -100,22 +89,20 @@ impl Engine {
         })
     }
 
-    pub fn fault_reported(&mut self, report: Report) {
-        let Report {
+    pub fn fault_reported(&mut self, (order, effect): (Order, Effect)) {
+        let Order {
             event,
             due,
             action,
             target,
             held,
-            effect,
-        } = report;
+        } = order;
         if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
-            for index in 0..self.arms.len() {
-                let arm = &self.arms[index].spec;
+            let fault = due.map(|due| due.fault);
+            for arm in &mut self.arms {
                 // An arm that has nothing left to do asks for no lock.
-                if arm.lock.uses_nodes() && !self.swarm.is_done(index) {
-                    let fault = due.map(|due| due.fault);
-                    self.arms[index].collector.outage_from(verified.at, fault);
+                if arm.spec.lock.uses_nodes() && !self.swarm.is_done(arm.index) {
+                    arm.collector.outage_from(verified.at, fault);
                 }
             }
         }
@@ -225,7 +212,7 @@ impl Engine {
         match knob {
             Knob::Ttl(ttl) => {
                 self.swarm.live_settings.set_ttl(ttl);
-                self.machine.on_ttl(ttl);
+                self.machine.stall.on_ttl(ttl);
             }
             Knob::Workers(workers) => {
                 for server in &self.swarm.servers {

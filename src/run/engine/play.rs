@@ -7,13 +7,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::state::Engine;
-use super::timing::{CONDITIONS, TICK};
+use super::timing::{CONDITIONS, every};
 use crate::close::record::{Record, SecondZero};
 use crate::collect::progress_limit::ProgressLimit;
 use crate::error::RunError;
 use crate::options::RunOptions;
 use crate::orders::command::{Command, Inbox};
 use crate::show::snapshot::{Phase, Snapshot};
+use crate::show::stage::enter;
 use crate::workload::Hurry;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::model::EventKind;
@@ -30,7 +31,7 @@ pub(crate) async fn run(
     commands: mpsc::UnboundedReceiver<Command>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 ) -> Result<Record, RunError> {
-    let (scenario, mut inbox) = (Arc::new(scenario), Inbox::new(commands));
+    let (scenario, mut inbox) = (Arc::new(scenario), Inbox(commands));
     let started = std::time::SystemTime::now();
     say(&snapshots, "starting the lab");
     let binary = match options.server {
@@ -87,7 +88,7 @@ async fn set_up(
     snapshots: watch::Sender<Arc<Snapshot>>,
     inbox: &mut Inbox,
 ) -> Result<Engine, RunError> {
-    let hurry = Hurry::new();
+    let hurry = Hurry::default();
     let mut starting = std::pin::pin!(Engine::start(scenario, binary, lab, snapshots, hurry.clone()));
     tokio::select! {
         engine = &mut starting => return engine,
@@ -106,11 +107,7 @@ pub(crate) async fn stopped(inbox: &mut Inbox) {
 }
 
 fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
-    snapshots.send_modify(|snapshot| {
-        let snapshot = Arc::make_mut(snapshot);
-        snapshot.number += 1;
-        snapshot.phase = Phase::SetUp(what.to_owned());
-    });
+    enter(snapshots, Phase::SetUp(what.to_owned()));
 }
 
 impl Engine {
@@ -149,11 +146,7 @@ impl Engine {
         let mut polled = self.lab.poll();
         let mut looks = self.lab.watch_masters(&self.arms, &self.swarm);
         let mut cluster_masters = self.lab.watch_cluster(&self.arms, &self.swarm);
-        let mut tick = tokio::time::interval(TICK);
-        let mut conditions = tokio::time::interval(CONDITIONS);
-        for interval in [&mut tick, &mut conditions] {
-            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        }
+        let mut conditions = every(CONDITIONS);
         loop {
             tokio::select! {
                 command = inbox.next() => match command {
@@ -176,7 +169,7 @@ impl Engine {
                     self.note(lacks);
                 }
                 _ = conditions.tick() => self.due_faults(),
-                _ = tick.tick() => {
+                _ = self.ticks.tick() => {
                     if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
                         self.measure();
                     }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::watch;
+use tokio::time::Interval;
 
-use super::preparation::{Preparation, enough_connections};
-use super::timing::Timing;
+use super::preparation::{enough_connections, prepare};
+use super::timing::{TICK, Timing, every};
 use crate::close::doubt;
-use crate::close::flaws::{Doubt, Flaws};
+use crate::close::flaws::{self, Doubt, Flaws};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
@@ -16,15 +17,14 @@ use crate::orders::faults::Faults;
 use crate::orders::turned::Turned;
 use crate::show::events::EventLog;
 use crate::show::notice::Notice;
-use crate::show::outlasted;
+use crate::show::outlasted::{self, Outlasted};
 use crate::show::snapshot::{ArmView, Knobs, Phase, Snapshot};
-use crate::show::stage::Publisher;
 use crate::show::stage::Stage;
 use crate::swarm::Load;
 use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
-use crate::workload::{Hurry, LiveSettings};
-use lockstorm_data::metrics::{Figures, Metric, Timeline};
+use crate::workload::Hurry;
+use lockstorm_data::metrics::{Figures, Metric, Time, Timeline};
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, ServerBinary};
@@ -43,7 +43,9 @@ pub(crate) struct Engine {
     pub stage: Stage,
     pub flaws: Flaws,
     pub log: EventLog,
-    pub publisher: Publisher,
+    pub snapshots: watch::Sender<Arc<Snapshot>>,
+    /// When the regular work is done.
+    pub ticks: Interval,
     pub machine: MachineWatch,
 }
 
@@ -56,30 +58,22 @@ impl Engine {
         snapshots: watch::Sender<Arc<Snapshot>>,
         hurry: Hurry,
     ) -> Result<Self, RunError> {
-        let (live_settings, knobs) = (Arc::new(LiveSettings::default()), snapshots.borrow().knobs);
+        let knobs = snapshots.borrow().knobs;
         enough_connections(&scenario).await?;
         let timeline = Arc::new(Timeline::new());
-        let load = Load::new(&scenario, &timeline);
-        let preparation = Preparation {
-            scenario: &scenario,
-            lab: &lab,
-            live_settings: &live_settings,
-            timeline: &timeline,
-            load: &load,
-            hurry: &hurry,
+        let mut swarm = LiveSwarm {
+            servers: Vec::new(),
+            load: Load::new(&scenario, &timeline),
+            hurry,
+            live_settings: Arc::default(),
         };
-        let (arms, servers) = preparation.start().await?;
+        let arms = prepare(&scenario, &lab, &mut swarm).await?;
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),
             machine: MachineWatch::start(&scenario.arms, lab.dir().to_owned()),
             lab: LiveLab::new(lab, scenario.lab.clone(), binary),
-            swarm: LiveSwarm {
-                servers,
-                load,
-                hurry,
-                live_settings,
-            },
+            swarm,
             scenario,
             arms,
             knobs,
@@ -92,7 +86,8 @@ impl Engine {
             stage: Stage::warm_up(),
             flaws: Flaws::default(),
             log: EventLog::new(origin),
-            publisher: Publisher::new(snapshots),
+            snapshots,
+            ticks: every(TICK),
         })
     }
 
@@ -113,8 +108,8 @@ impl Engine {
                     self.flaws.void.push(why);
                     self.log.warn(text);
                 }
-                Notice::Loss(text) if self.flaws.lose(&text) => self.log.warn(text),
-                Notice::Doubt(arm, text) if self.arms[arm].doubt(&text) => self.log.warn(text),
+                Notice::Loss(text) if flaws::add(&mut self.flaws.lost, &text) => self.log.warn(text),
+                Notice::Doubt(arm, text) if flaws::add(&mut self.arms[arm].doubts, &text) => self.log.warn(text),
                 Notice::Loss(_) | Notice::Doubt(..) => {}
             }
         }
@@ -199,11 +194,11 @@ impl Engine {
             ArmView {
                 name: arm.spec.name.clone(),
                 label: arm.spec.label(),
-                series: collector.series(),
-                recent_tenths: collector.recent_tenths(),
-                votes: collector.newest_votes(),
-                lacking: collector.lacking().to_vec(),
-                outlasted: collector.outlasted(&ttls),
+                series: Arc::clone(&collector.curves.series),
+                recent_tenths: Arc::clone(&collector.curves.recent_tenths),
+                votes: collector.newest_votes,
+                lacking: collector.lacking.clone(),
+                outlasted: Outlasted::of(collector.totals.measured.time(Time::Needed).as_deref(), &ttls),
                 done: self.swarm.is_done(arm.index),
                 finish: figures.finish,
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),
@@ -212,8 +207,9 @@ impl Engine {
             }
         };
         let arms = self.arms.iter().map(arm_view).collect();
-        self.publisher.send(Snapshot {
-            number: self.publisher.number + 1,
+        let number = self.snapshots.borrow().number + 1;
+        let snapshot = Snapshot {
+            number,
             scenario: Arc::clone(&self.scenario),
             server: Arc::clone(&self.lab.server_name),
             phase: self.stage.phase.clone(),
@@ -227,6 +223,7 @@ impl Engine {
             scheduled: self.faults.schedule.scheduled(),
             gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
             partial: self.all_missing(),
-        });
+        };
+        self.snapshots.send_replace(Arc::new(snapshot));
     }
 }

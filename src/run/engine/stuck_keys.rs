@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::preparation::Preparation;
+use super::preparation::server_plan;
 use super::state::Engine;
-use super::timing::TICK;
 use crate::collect::arm::Arm;
 use crate::orders::command::{Command, Inbox};
 use crate::show::lacking::lacking;
@@ -44,14 +43,6 @@ impl Engine {
             taken: within,
             refused: if are_ours { within } else { within.min(REFUSED) },
         };
-        let preparation = Preparation {
-            scenario: &self.scenario,
-            lab: &self.lab.handle,
-            live_settings: &self.swarm.live_settings,
-            timeline: &self.timing.timeline,
-            load: &self.swarm.load,
-            hurry: &self.swarm.hurry,
-        };
         let arm_plan = |(index, arm): (usize, &Arm)| {
             // Nothing is counted for the arms.
             let recorder = Arc::new(Recorder::new(Arc::clone(&self.timing.timeline)));
@@ -64,10 +55,10 @@ impl Engine {
             )
         };
         let arms = self.arms.iter().enumerate().map(arm_plan).collect();
-        let plan = preparation.server_plan(self.swarm.servers.len(), arms);
+        let index = self.swarm.servers.len();
+        let plan = server_plan(&self.scenario, &self.lab.handle, &self.swarm, index, arms);
         let mut trial = std::pin::pin!(stuck_locks(&plan, &names, for_each));
         let mut patience = std::pin::pin!(sleep(PATIENCE));
-        let mut tick = tokio::time::interval(TICK);
         let mut told = false;
         let stuck = loop {
             tokio::select! {
@@ -80,7 +71,7 @@ impl Engine {
                     let text = format!("some keys are still taken: the run tries to get each of them, for up to {} s", within.as_secs());
                     self.log.push(EventKind::Phase, text);
                 }
-                _ = tick.tick() => self.tick(),
+                _ = self.ticks.tick() => self.tick(),
             }
         };
         match stuck {

@@ -3,13 +3,23 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
 use crate::close::record::SecondZero;
+use crate::show::events::seconds;
 use lockstorm_data::metrics::Timeline;
 
 /// How often a snapshot is published.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 /// How often the conditions of faults are checked. It is short so that even a lock that is held for a moment is noticed.
 pub(crate) const CONDITIONS: Duration = Duration::from_millis(10);
+
+/// An interval that does not make up for what it has missed.
+pub(crate) fn every(time: Duration) -> Interval {
+    let mut interval = interval(time);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
 
 /// The clock of a run.
 #[derive(Debug)]
@@ -25,13 +35,8 @@ pub(crate) struct Timing {
 impl Timing {
     /// Seconds of the measured part so far; negative before it.
     pub fn elapsed(&self) -> f64 {
-        let now = Instant::now();
-        let since = |from: Instant, to: Instant| to.saturating_duration_since(from).as_secs_f64();
-        let passed = since(self.origin, now) - since(now, self.origin);
-        let length = self
-            .timeline
-            .length()
-            .map_or(f64::INFINITY, |length| length.as_secs_f64());
-        passed.min(length)
+        let length = self.timeline.length();
+        let length = length.map_or(f64::INFINITY, |length| length.as_secs_f64());
+        seconds(self.origin, Instant::now()).min(length)
     }
 }

@@ -1,9 +1,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::geteuid;
+
+use super::cost;
+use super::estimate::Needs;
 
 /// What this machine has available for a run now. What is not known is `None`, and not compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,9 +30,24 @@ impl Machine {
         Self {
             files: getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(_, hard)| hard),
             threads: least([own_threads(), groups.left("pids", &PIDS)]),
-            memory: least([available(), groups.left("memory", &MEMORY)]),
+            memory: least([memory("MemAvailable:"), groups.left("memory", &MEMORY)]),
             disk: free_disk(&std::env::temp_dir()),
         }
+    }
+}
+
+/// Raises the limit of open files as far as a run with these needs requires, if the hard limit allows it: most systems
+/// start with 1,024 (macOS with 256), and let every program have more. It does not go up to the hard limit, which may be a
+/// thousand million, because our child processes inherit the limit, and some programs close all files up to it. A
+/// redis-server raises its own limit to what its `maxclients` needs.
+pub fn raise(needs: &Needs) {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return;
+    };
+    let wanted = needs.files + needs.files / 2 + cost::FILES_BASE;
+    if wanted > soft {
+        // A limit that can't be raised was compared with the needs before.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
     }
 }
 
@@ -41,10 +59,10 @@ pub fn free_disk(directory: &Path) -> Option<u64> {
     Some((system.blocks_available() as u64).saturating_mul(system.fragment_size() as u64))
 }
 
-/// `MemAvailable` in /proc/meminfo, in bytes.
-fn available() -> Option<u64> {
+/// This line of /proc/meminfo in bytes (`MemTotal:`); Linux has that file.
+pub(crate) fn memory(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kib * 1024)
 }

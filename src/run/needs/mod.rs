@@ -4,17 +4,11 @@
 //! behind the estimates were measured, and are in one table, `cost`.
 
 mod cost;
-mod counts;
 mod estimate;
-mod files;
-mod limit;
 mod machine;
-mod memory;
-mod orders;
 mod room;
-mod threads;
 
 pub use estimate::{Amount, Needs, of};
-pub use limit::raise;
-pub use machine::{Machine, free_disk};
+pub(crate) use machine::memory;
+pub use machine::{Machine, free_disk, raise};
 pub use room::{Room, compare};

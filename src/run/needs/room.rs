@@ -1,6 +1,7 @@
 use super::cost;
-use super::estimate::Needs;
+use super::estimate::{Amount, Needs};
 use super::machine::Machine;
+use lockstorm_data::metrics::units::count;
 
 /// The result of comparing needs with a machine, a line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,54 +18,45 @@ const TIGHT: [u64; 2] = [7, 10];
 /// Compares what a scenario needs with what is available.
 #[must_use]
 pub fn compare(needs: &Needs, machine: &Machine) -> Room {
-    let mut room = Room::default();
-    let cure = format!(
+    let of_node = machine.files.map_or(cost::MOST_CLIENTS, |files| {
+        cost::MOST_CLIENTS.min(files.saturating_sub(cost::FILES_RESERVED_BY_A_NODE))
+    });
+    let cure_of_files = format!(
         "raise the limit (ulimit -n {}), or lower swarm.servers, database.pool or the number of arms",
         // High enough that it is not tight any more.
         needs.files.saturating_mul(TIGHT[1]).div_ceil(TIGHT[0])
     );
-    room.check("open files", [needs.files; 2], machine.files, number, &cure);
-    let most = machine.files.map_or(cost::MOST_CLIENTS, |files| {
-        cost::MOST_CLIENTS.min(files.saturating_sub(cost::FILES_RESERVED_BY_A_NODE))
-    });
-    let cure = "raise the limit of open files (ulimit -n), or lower swarm.servers or the number of arms";
+    let cure_of_memory = match needs.memory.grows() {
+        true => "lower duration, swarm.rate or the number of arms",
+        false => "lower swarm.workers, swarm.servers, database.pool, workload.products or the number of arms",
+    };
+    let cure_of_disk = match needs.disk.grows() {
+        true => "lower duration, swarm.rate or the number of arms, or set TMPDIR to a larger disk",
+        false => {
+            "lower workload.products, the keys of the caches or the number of arms, or set TMPDIR to a larger disk"
+        }
+    };
+    let fixed = |need| Amount { sure: need, most: need };
+    let mut room = Room::default();
+    room.check("open files", fixed(needs.files), machine.files, count, &cure_of_files);
     room.check(
         "connections to one server of the lab",
-        [needs.clients; 2],
-        Some(most),
-        number,
-        cure,
+        fixed(needs.clients),
+        Some(of_node),
+        count,
+        "raise the limit of open files (ulimit -n), or lower swarm.servers or the number of arms",
     );
     let cure = "lower swarm.servers, database.pool or the number of arms";
-    room.check("threads", [needs.threads; 2], machine.threads, number, cure);
-    let cure = match &needs.memory {
-        memory if memory.grows() => "lower duration, swarm.rate or the number of arms",
-        _ => "lower swarm.workers, swarm.servers, database.pool, workload.products or the number of arms",
-    };
-    room.check(
-        "of memory",
-        [needs.memory.sure, needs.memory.most],
-        machine.memory,
-        bytes,
-        cure,
-    );
-    let cure = match &needs.disk {
-        disk if disk.grows() => "lower duration, swarm.rate or the number of arms, or set TMPDIR to a larger disk",
-        _ => "lower workload.products, the keys of the caches or the number of arms, or set TMPDIR to a larger disk",
-    };
-    room.check(
-        "of disk below TMPDIR",
-        [needs.disk.sure, needs.disk.most],
-        machine.disk,
-        bytes,
-        cure,
-    );
+    room.check("threads", fixed(needs.threads), machine.threads, count, cure);
+    room.check("of memory", needs.memory, machine.memory, bytes, cure_of_memory);
+    room.check("of disk below TMPDIR", needs.disk, machine.disk, bytes, cure_of_disk);
     room
 }
 
 impl Room {
-    fn check(&mut self, what: &str, [sure, most]: [u64; 2], there: Option<u64>, show: fn(u64) -> String, cure: &str) {
+    fn check(&mut self, what: &str, need: Amount, there: Option<u64>, show: fn(u64) -> String, cure: &str) {
         let Some(there) = there else { return };
+        let Amount { sure, most } = need;
         let (needed, has) = (show(most.max(sure)), show(there));
         let [tight, whole] = TIGHT;
         if sure > there {
@@ -83,17 +75,6 @@ impl Room {
     }
 }
 
-fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .filter_map(|group| std::str::from_utf8(group).ok())
-        .collect();
-    groups.join(",")
-}
-
 /// `35 MiB`, `1.2 GiB`.
 fn bytes(bytes: u64) -> String {
     let mib = bytes as f64 / cost::MIB as f64;
@@ -106,7 +87,6 @@ fn bytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::estimate::Amount;
     use super::*;
 
     const NEEDS: Needs = Needs {

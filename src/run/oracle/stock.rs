@@ -14,10 +14,10 @@ pub struct StockAudit {
     products: Vec<Product>,
     /// Products with units left.
     unsold: usize,
-    books: Books,
+    /// The books so far.
+    pub books: Books,
     /// What was added since the last call of [`StockAudit::news`].
     news: News,
-    worst: Option<(usize, u64)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,11 +47,11 @@ pub struct Books {
     pub lost_by_stalls: u64,
     /// When the first update was lost, in microseconds since second 0.
     pub first_lost_us: Option<i64>,
-    /// When the first unit was oversold, in microseconds since second 0.
-    pub first_oversold_us: Option<i64>,
     /// Whether no product has a unit left, wherever it was sold (in the warm-up too). Only then can unsold stock not hide
     /// overselling.
     pub sold_out: bool,
+    /// The product that was oversold most, and by how many units.
+    pub worst: Option<(usize, u64)>,
 }
 
 /// Orders of the measured part in the order in which they were added, by tenths of a second and by app server.
@@ -110,7 +110,6 @@ impl StockAudit {
                 ..Books::default()
             },
             news: News::default(),
-            worst: None,
         }
     }
 
@@ -133,8 +132,8 @@ impl StockAudit {
         }
         let beyond = u64::from(product.orders > self.initial);
         product.oversold += beyond;
-        if product.oversold > self.worst.map_or(0, |(_, most)| most) {
-            self.worst = index.map(|index| (index, product.oversold));
+        if product.oversold > books.worst.map_or(0, |(_, most)| most) {
+            books.worst = index.map(|index| (index, product.oversold));
         }
         let before = product.lost.max(0).cast_unsigned();
         product.lost += lost;
@@ -148,9 +147,6 @@ impl StockAudit {
         if books.lost_updates > 0 {
             books.first_lost_us.get_or_insert(order.at_us);
         }
-        if beyond > 0 {
-            books.first_oversold_us.get_or_insert(order.at_us);
-        }
         let sales = self.news.tenths.entry(timeline.when_micros(order.at_us)).or_default();
         sales.orders += 1;
         sales.oversold += beyond;
@@ -160,21 +156,9 @@ impl StockAudit {
         }
     }
 
-    /// The books so far.
-    #[must_use]
-    pub const fn books(&self) -> Books {
-        self.books
-    }
-
     /// What was added since the last call.
     pub fn news(&mut self) -> News {
         std::mem::take(&mut self.news)
-    }
-
-    /// The product that was oversold most, and by how many units.
-    #[must_use]
-    pub const fn worst(&self) -> Option<(usize, u64)> {
-        self.worst
     }
 
     /// A product whose units are not what its last order left, with both numbers: somebody else has written the stock, or
@@ -241,7 +225,7 @@ mod tests {
                 buyer: buyer.to_owned(),
             };
             self.audit.add(&order, &self.timeline);
-            self.audit.books()
+            self.audit.books
         }
     }
 
@@ -256,7 +240,7 @@ mod tests {
             ..Books::default()
         };
         assert_eq!(books, clean);
-        assert_eq!(ledger.audit.worst(), None);
+        assert_eq!(ledger.audit.books.worst, None);
         assert!(ledger.sale(1, 0).sold_out);
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 0)]), None);
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 1)]), Some((1, 0, 1)));
@@ -322,8 +306,7 @@ mod tests {
         // This one leaves less than it should.
         let books = ledger.sale(1, 0);
         assert_eq!((books.oversold, books.lost_updates), (2, 2));
-        assert_eq!(ledger.audit.worst(), Some((0, 2)));
-        assert_eq!(books.first_oversold_us, Some(300_000));
+        assert_eq!(ledger.audit.books.worst, Some((0, 2)));
         assert!(books.sold_out);
     }
 

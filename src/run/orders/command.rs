@@ -51,21 +51,14 @@ pub enum Knob {
 
 /// The receiving end of a run's commands.
 #[derive(Debug)]
-pub(crate) struct Inbox(Option<mpsc::UnboundedReceiver<Command>>);
+pub(crate) struct Inbox(pub mpsc::UnboundedReceiver<Command>);
 
 impl Inbox {
-    pub const fn new(commands: mpsc::UnboundedReceiver<Command>) -> Self {
-        Self(Some(commands))
-    }
-
     /// The next command; waits for ever once every sender is gone.
     pub async fn next(&mut self) -> Command {
-        if let Some(commands) = &mut self.0 {
-            if let Some(command) = commands.recv().await {
-                return command;
-            }
-            self.0 = None;
+        match self.0.recv().await {
+            Some(command) => command,
+            None => std::future::pending().await,
         }
-        std::future::pending().await
     }
 }

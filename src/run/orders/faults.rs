@@ -1,13 +1,15 @@
+//! What is under way: orders, and what becomes of them.
+
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::orders::effect::Effect;
 use crate::schedule::{Due, Schedule};
 use crate::swarm::{AppServer, SwarmError};
-use lockstorm_data::model::{Action, HostId, Link, Observer, OrderId, ServerId, Target};
+use lockstorm_data::model::{Action, Finding, HostId, Observer, Obstacle, OrderId, Proof, ServerId, Target, Verified};
 use lockstorm_data::scenario::FaultSpec;
 use lockstorm_lab::{Lab, LabError};
 
@@ -19,15 +21,8 @@ pub(crate) struct Faults {
     pub orders: HashMap<usize, OrderId>,
     /// The app servers that are paused.
     pub paused: HashMap<ServerId, Paused>,
-    reports: mpsc::UnboundedSender<Report>,
-    inbox: mpsc::UnboundedReceiver<Report>,
-}
-
-/// Where in the lab an action takes place.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
-    Host(HostId),
-    Link(Link),
+    reports: mpsc::UnboundedSender<(Order, Effect)>,
+    inbox: mpsc::UnboundedReceiver<(Order, Effect)>,
 }
 
 /// An app server that is paused.
@@ -40,9 +35,9 @@ pub(crate) struct Paused {
     pub held: Vec<usize>,
 }
 
-/// The result of one action on one target.
-#[derive(Debug)]
-pub(crate) struct Report {
+/// An action on a target that is under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
     /// The event that announced it.
     pub event: u64,
     /// The scheduled fault that it belongs to.
@@ -51,7 +46,64 @@ pub(crate) struct Report {
     pub target: Target,
     /// For each arm, the locks whose key was on the host before it was brought back.
     pub held: Vec<(usize, u64)>,
-    pub effect: Effect,
+}
+
+impl Order {
+    /// What has become of it. What was scheduled may be so already, no matter who brought it there.
+    fn effect<E: fmt::Display>(
+        &self,
+        done: Result<Verified<Instant>, E>,
+        obstacle: impl FnOnce(&E) -> Option<&Obstacle>,
+    ) -> Effect {
+        let error = match done {
+            Ok(verified) => return Effect::Verified(verified),
+            Err(error) => error,
+        };
+        let is_so = |obstacle: &&Obstacle| self.due.is_some() && obstacle.is_done();
+        let Some(obstacle) = obstacle(&error).filter(is_so) else {
+            return Effect::Failed(error.to_string());
+        };
+        let (at, condition) = (Instant::now(), obstacle.was());
+        let proof = Proof {
+            finding: Finding::AlreadySo { condition },
+            by: match self.target {
+                Target::Host(_) => Observer::Keeper,
+                Target::Link(_) => Observer::Proxy,
+                Target::Server(_) => Observer::AppServer,
+            },
+            of: self.target.to_string(),
+            at,
+        };
+        Effect::Verified(Verified { at, proof: vec![proof] })
+    }
+}
+
+/// The result of an action.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Its effect was verified.
+    Verified(Verified<Instant>),
+    /// The effect was not verified within its limit; the run keeps waiting for it.
+    Late(String),
+    /// The action failed.
+    Failed(String),
+}
+
+impl Effect {
+    /// The host whose node took writes as a master after a failover. A Sentinel may have chosen another one than expected.
+    pub fn new_master(&self) -> Option<HostId> {
+        let Self::Verified(verified) = self else { return None };
+        verified.proof.iter().find_map(|proof| match proof.finding {
+            Finding::TakesWrites { host } => Some(host),
+            _ => None,
+        })
+    }
+
+    /// Whether the target was in the wanted state before the action.
+    pub fn was_there(&self) -> bool {
+        let is_so = |proof: &Proof<Instant>| matches!(proof.finding, Finding::AlreadySo { .. });
+        matches!(self, Self::Verified(verified) if verified.proof.iter().any(is_so))
+    }
 }
 
 impl Faults {
@@ -66,8 +118,8 @@ impl Faults {
         }
     }
 
-    /// The next result of an action.
-    pub async fn report(&mut self) -> Report {
+    /// The next order with its result.
+    pub async fn report(&mut self) -> (Order, Effect) {
         match self.inbox.recv().await {
             Some(report) => report,
             // Not reached: this struct holds a sender itself.
@@ -75,70 +127,48 @@ impl Faults {
         }
     }
 
-    /// Starts an action in the lab, outside the run's loop: a node may take long to save and end. A late effect is reported
-    /// as late, and again once it is verified.
-    pub fn in_lab(
-        &self,
-        lab: Arc<Lab>,
-        action: Action,
-        place: Place,
-        report: impl Fn(Effect) -> Report + Send + 'static,
-    ) {
-        let reports = self.reports.clone();
-        let scheduled = report(Effect::Late(String::new())).due.is_some();
+    /// Carries out an order, outside the run's loop: a node may take long to save and end. A late effect is reported as late,
+    /// and again once it is verified.
+    pub fn carry_out(&self, order: Order, lab: Arc<Lab>, servers: &[AppServer]) {
+        let (reports, action, target) = (self.reports.clone(), order.action, order.target);
+        let on_server = match target {
+            Target::Server(id) => servers.get(id.index()).map(|server| server.apply(action)),
+            Target::Host(_) | Target::Link(_) => None,
+        };
         tokio::spawn(async move {
-            let mut done = match place {
-                Place::Host(host) => lab.apply(action, host).await,
-                Place::Link(link) => lab.apply_to_link(action, link).await,
-            };
-            if let Err(LabError::NotYet { within }) = done {
-                let limit = format!("not verified within {} s", within.as_secs());
-                let _ = reports.send(report(Effect::Late(limit)));
-                done = match place {
-                    Place::Host(host) => lab.comes_true(action, host).await,
-                    Place::Link(link) => lab.link_comes_true(action, link).await,
-                };
-            }
-            let effect = match done {
-                Ok(verified) => Effect::Verified(verified),
-                Err(LabError::Impossible { obstacle, .. }) if scheduled && obstacle.is_done() => {
-                    let (by, of) = match place {
-                        Place::Host(host) => (Observer::Keeper, host.to_string()),
-                        Place::Link(link) => (Observer::Proxy, Target::Link(link).to_string()),
-                    };
-                    Effect::already(&obstacle, by, of)
-                }
-                Err(error) => Effect::Failed(error.to_string()),
-            };
             // If nobody listens, the run is over.
-            let _ = reports.send(report(effect));
+            let report = |effect| drop(reports.send((order.clone(), effect)));
+            let late = |within: Duration| report(Effect::Late(format!("not verified within {} s", within.as_secs())));
+            let effect = match target {
+                Target::Host(host) => {
+                    let mut done = lab.apply(action, host).await;
+                    if let Err(LabError::NotYet { within }) = done {
+                        late(within);
+                        done = lab.comes_true(action, host).await;
+                    }
+                    order.effect(done, met_in_lab)
+                }
+                Target::Link(link) => {
+                    let mut done = lab.apply_to_link(action, link).await;
+                    if let Err(LabError::NotYet { within }) = done {
+                        late(within);
+                        done = lab.link_comes_true(action, link).await;
+                    }
+                    order.effect(done, met_in_lab)
+                }
+                Target::Server(id) => match on_server {
+                    Some(done) => order.effect(done.await, SwarmError::obstacle),
+                    None => Effect::Failed(format!("there is no {id}")),
+                },
+            };
+            report(effect);
         });
     }
+}
 
-    /// Starts an action on an app server, outside the run's loop. It fails if there is no such app server (`None`).
-    pub fn on_server(
-        &self,
-        server: Option<&AppServer>,
-        action: Action,
-        id: ServerId,
-        report: impl Fn(Effect) -> Report + Send + 'static,
-    ) {
-        let reports = self.reports.clone();
-        let scheduled = report(Effect::Late(String::new())).due.is_some();
-        let Some(server) = server else {
-            let _ = reports.send(report(Effect::Failed(format!("there is no {id}"))));
-            return;
-        };
-        let done = server.apply(action);
-        tokio::spawn(async move {
-            let effect = match done.await {
-                Ok(verified) => Effect::Verified(verified),
-                Err(SwarmError::Impossible { obstacle, .. }) if scheduled && obstacle.is_done() => {
-                    Effect::already(&obstacle, Observer::AppServer, id.to_string())
-                }
-                Err(error) => Effect::Failed(error.to_string()),
-            };
-            let _ = reports.send(report(effect));
-        });
+const fn met_in_lab(error: &LabError) -> Option<&Obstacle> {
+    match error {
+        LabError::Impossible { obstacle, .. } => Some(obstacle),
+        _ => None,
     }
 }

@@ -1,7 +1,6 @@
 //! What a run can be asked for, and what is under way.
 
 pub(crate) mod command;
-pub(crate) mod effect;
 pub(crate) mod faults;
 pub(crate) mod knobs;
 pub(crate) mod meaning;

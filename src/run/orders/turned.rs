@@ -34,7 +34,11 @@ impl Turned {
         } else {
             String::new()
         };
-        let named: Vec<String> = named.iter().map(Change::to_string).collect();
+        let when = |Change { at, words, .. }: &Change| match *at < 0.0 {
+            true => format!("{words} in the warm-up"),
+            false => format!("{words} at {at:.1} s"),
+        };
+        let named: Vec<String> = named.iter().map(when).collect();
         let once = |change: &Change| all.iter().filter(|other| other.knob == change.knob).count() == 1;
         let meaning = if last.at < 0.0 {
             "figures are of the changed settings"
@@ -44,17 +48,6 @@ impl Turned {
             "figures mix all settings"
         };
         Some(format!("changed by key{which}: {}; {meaning}", named.join(", ")))
-    }
-}
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { at, words, .. } = self;
-        if *at < 0.0 {
-            write!(f, "{words} in the warm-up")
-        } else {
-            write!(f, "{words} at {at:.1} s")
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::orders::effect::Effect;
+use crate::orders::faults::Effect;
 use crate::show::snapshot::Snapshot;
 use lockstorm_data::model::{Action, Event, EventKind, OrderId, Proof, Target};
 
@@ -115,11 +115,11 @@ impl EventLog {
             Effect::Verified(verified) => {
                 let (at, prose) = (seconds(origin, verified.at), verified.prose());
                 (*effect_at, *error) = (Some(at), None);
-                *proof = verified
-                    .proof
-                    .into_iter()
-                    .map(|proof| in_seconds(origin, proof))
-                    .collect();
+                let in_seconds = |Proof { finding, by, of, at }| {
+                    let at = seconds(origin, at);
+                    Proof { finding, by, of, at }
+                };
+                *proof = verified.proof.into_iter().map(in_seconds).collect();
                 let took = took((at - event.at).max(0.0));
                 let why = why.map_or_else(String::new, |why| format!(", {why}"));
                 event.text = format!("{meaning} ({prose}, effective after {took}{why})");
@@ -160,16 +160,8 @@ fn took(seconds: f64) -> String {
     }
 }
 
-fn in_seconds(origin: Instant, proof: Proof<Instant>) -> Proof<f64> {
-    Proof {
-        finding: proof.finding,
-        by: proof.by,
-        of: proof.of,
-        at: seconds(origin, proof.at),
-    }
-}
-
-fn seconds(from: Instant, to: Instant) -> f64 {
+/// Seconds between two times; negative if `to` is before `from`.
+pub(crate) fn seconds(from: Instant, to: Instant) -> f64 {
     to.checked_duration_since(from)
         .map_or_else(|| -from.duration_since(to).as_secs_f64(), |d| d.as_secs_f64())
 }

@@ -43,24 +43,11 @@ impl Stage {
     }
 }
 
-/// Publishes snapshots.
-#[derive(Debug)]
-pub(crate) struct Publisher {
-    snapshots: watch::Sender<Arc<Snapshot>>,
-    /// The number of the newest snapshot.
-    pub number: u64,
-}
-
-impl Publisher {
-    /// Continues after the snapshots of the set-up.
-    pub fn new(snapshots: watch::Sender<Arc<Snapshot>>) -> Self {
-        let number = snapshots.borrow().number;
-        Self { snapshots, number }
-    }
-
-    /// Sends a snapshot, which must have the next number.
-    pub fn send(&mut self, snapshot: Snapshot) {
-        self.number = snapshot.number;
-        self.snapshots.send_replace(Arc::new(snapshot));
-    }
+/// Publishes that a run has come to this phase, and nothing else is new.
+pub(crate) fn enter(snapshots: &watch::Sender<Arc<Snapshot>>, phase: Phase) {
+    snapshots.send_modify(|snapshot| {
+        let snapshot = Arc::make_mut(snapshot);
+        snapshot.number += 1;
+        snapshot.phase = phase;
+    });
 }

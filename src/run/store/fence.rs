@@ -9,8 +9,7 @@ use sqlx::query::QueryScalar;
 
 use super::error::StoreError;
 use super::numbers::{signed, unsigned};
-use super::statements::Store;
-use super::statements::{Mark, no_product};
+use super::statements::{Mark, Store, no_product, sale};
 
 /// What a holder shows to the stock. Of two holders with the same number, the one that is accepted first wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +23,8 @@ pub struct Token<'a> {
 const DRAW: &str = "UPDATE stock SET drawn = drawn + 1 WHERE product = $1 RETURNING drawn";
 const READ: &str = "UPDATE stock SET token = $2, holder = $3
     WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3)) RETURNING units";
-const SELL: &str = "UPDATE stock SET units = $4, buyer = $5, at_us = $6, measured = $7, token = $2, holder = $3
-    WHERE product = $1 AND (token < $2 OR (token = $2 AND holder = $3))";
+const SELL: &str = "UPDATE stock SET units = $2, buyer = $3, at_us = $4, measured = $5, token = $6, holder = $7
+    WHERE product = $1 AND (token < $6 OR (token = $6 AND holder = $7))";
 
 impl Store {
     /// Draws the number of the next token of a product, which is larger than all before it. To be called under the lock.
@@ -68,14 +67,9 @@ impl Store {
         token: Token<'_>,
         mark: Mark<'_>,
     ) -> Result<(), StoreError> {
-        let result = sqlx::query(SELL)
-            .bind(signed(product))
+        let result = sale(SELL, product, left, mark)
             .bind(signed(token.number))
             .bind(token.owner)
-            .bind(signed(left))
-            .bind(mark.name())
-            .bind(mark.at_us)
-            .bind(i64::from(mark.measured))
             .execute(&self.pool)
             .await?;
         if result.rows_affected() == 0 {

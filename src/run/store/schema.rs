@@ -13,7 +13,7 @@
 //! An order notes the units that its sale left. Of two successive orders the second must leave one unit less than the
 //! first; otherwise it has overwritten the sales in between. So the ledger alone shows each lost update, with its time.
 
-use sqlx::{AnyConnection, raw_sql};
+use sqlx::{AnyConnection, AssertSqlSafe, raw_sql};
 
 use super::numbers::signed;
 use super::schema_name::SchemaName;
@@ -86,45 +86,22 @@ pub fn postgres_session(schema: &SchemaName) -> String {
     )
 }
 
-/// The numbers from `$1` to `$2 - 1`.
-macro_rules! numbers {
-    ($name:literal, $from:literal, $to:literal) => {
-        concat!(
-            $name,
-            "(i) AS (SELECT CAST(",
-            $from,
-            " AS BIGINT) WHERE ",
-            $from,
-            " < CAST(",
-            $to,
-            " AS BIGINT) UNION ALL SELECT i + 1 FROM ",
-            $name,
-            " WHERE i + 1 < CAST(",
-            $to,
-            " AS BIGINT))"
-        )
-    };
+/// A table `name` of the numbers from `from` to `to - 1`.
+fn numbers(name: &str, from: &str, to: &str) -> String {
+    format!(
+        "{name}(i) AS (SELECT CAST({from} AS BIGINT) WHERE {from} < CAST({to} AS BIGINT) UNION ALL SELECT i + 1 FROM {name} \
+         WHERE i + 1 < CAST({to} AS BIGINT))"
+    )
 }
-
-const FILL_STOCK: &str = concat!(
-    "WITH RECURSIVE ",
-    numbers!("p", "0", "$1"),
-    " INSERT INTO stock (product, units, buyer) SELECT p.i, CAST($2 AS BIGINT), '' FROM p"
-);
-
-const FILL_CATALOGUE: &str = concat!(
-    "WITH RECURSIVE ",
-    numbers!("k", "0", "$2"),
-    ", ",
-    numbers!("p", "CAST($3 AS BIGINT)", "$4"),
-    " INSERT INTO catalogue (cache, key, page, value)",
-    " SELECT $1, k.i, p.i, $1 || ' ' || k.i || '.' || p.i FROM k CROSS JOIN p"
-);
 
 /// Creates the tables and fills them.
 pub async fn build(connection: &mut AnyConnection, tables: &'static str, initial: &Initial) -> Result<(), sqlx::Error> {
     raw_sql(tables).execute(&mut *connection).await?;
-    sqlx::query(FILL_STOCK)
+    let fill_stock = format!(
+        "WITH RECURSIVE {} INSERT INTO stock (product, units, buyer) SELECT p.i, CAST($2 AS BIGINT), '' FROM p",
+        numbers("p", "0", "$1")
+    );
+    sqlx::query(AssertSqlSafe(fill_stock))
         .bind(signed(initial.products))
         .bind(signed(initial.stock))
         .execute(&mut *connection)
@@ -132,10 +109,16 @@ pub async fn build(connection: &mut AnyConnection, tables: &'static str, initial
     sqlx::query("INSERT INTO uncrashed (since) VALUES (0)")
         .execute(&mut *connection)
         .await?;
+    let fill_catalogue = format!(
+        "WITH RECURSIVE {}, {} INSERT INTO catalogue (cache, key, page, value) \
+         SELECT $1, k.i, p.i, $1 || ' ' || k.i || '.' || p.i FROM k CROSS JOIN p",
+        numbers("k", "0", "$2"),
+        numbers("p", "CAST($3 AS BIGINT)", "$4")
+    );
     for rows in &initial.catalogue {
         // An object is page 0; the pages of a list are counted from 1.
         let (first, end) = rows.pages.map_or((0, 1), |pages| (1, i64::from(pages) + 1));
-        sqlx::query(FILL_CATALOGUE)
+        sqlx::query(AssertSqlSafe(fill_catalogue.clone()))
             .bind(rows.cache.as_str())
             .bind(signed(rows.keys))
             .bind(first)

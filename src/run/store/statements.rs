@@ -1,7 +1,9 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use sqlx::AnyPool;
+use sqlx::any::AnyArguments;
+use sqlx::query::Query;
+use sqlx::{Any, AnyPool};
 
 use super::error::StoreError;
 use super::numbers::{signed, unsigned};
@@ -18,7 +20,6 @@ const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = 
 const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id
     LIMIT $2";
 const UNCRASHED: &str = "SELECT COUNT(*) FROM uncrashed";
-const STOCK: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 ORDER BY product";
 const STOCK_OTHER_THAN: &str = "SELECT product, units FROM stock WHERE product >= $1 AND product < $2 AND units <> $3
     ORDER BY product";
 
@@ -143,14 +144,7 @@ impl Store {
     /// # Errors
     /// The database failed, or has no such product. Nothing is written then.
     pub async fn sell(&self, product: u64, left: u64, mark: Mark<'_>) -> Result<(), StoreError> {
-        let result = sqlx::query(SELL)
-            .bind(signed(product))
-            .bind(signed(left))
-            .bind(mark.name())
-            .bind(mark.at_us)
-            .bind(i64::from(mark.measured))
-            .execute(&self.pool)
-            .await?;
+        let result = sale(SELL, product, left, mark).execute(&self.pool).await?;
         if result.rows_affected() == 0 {
             return Err(no_product(product));
         }
@@ -204,34 +198,36 @@ impl Store {
         Ok(rows == 0)
     }
 
-    /// Units left of each of these products, in the order of the products.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn stock(&self, products: Range<u64>) -> Result<Vec<(u64, u64)>, StoreError> {
-        let rows = sqlx::query_as(STOCK)
-            .bind(signed(products.start))
-            .bind(signed(products.end));
-        Ok(by_product(rows.fetch_all(&self.pool).await?))
-    }
-
     /// Those of the products that don't have this number of units, with the units that they have: a run sells only a few
     /// of a million products.
     ///
     /// # Errors
     /// The database failed.
     pub async fn stock_other_than(&self, units: u64, products: Range<u64>) -> Result<Vec<(u64, u64)>, StoreError> {
-        let rows = sqlx::query_as(STOCK_OTHER_THAN)
+        let rows: Vec<(i64, i64)> = sqlx::query_as(STOCK_OTHER_THAN)
             .bind(signed(products.start))
             .bind(signed(products.end))
-            .bind(signed(units));
-        Ok(by_product(rows.fetch_all(&self.pool).await?))
+            .bind(signed(units))
+            .fetch_all(&self.pool)
+            .await?;
+        let pair = |(product, units)| (unsigned(product), unsigned(units));
+        Ok(rows.into_iter().map(pair).collect())
     }
 }
 
-fn by_product(rows: Vec<(i64, i64)>) -> Vec<(u64, u64)> {
-    let pair = |(product, units)| (unsigned(product), unsigned(units));
-    rows.into_iter().map(pair).collect()
+/// A sale by a statement that takes product, units left and the mark.
+pub(super) fn sale<'a>(
+    statement: &'static str,
+    product: u64,
+    left: u64,
+    mark: Mark<'_>,
+) -> Query<'a, Any, AnyArguments> {
+    sqlx::query(statement)
+        .bind(signed(product))
+        .bind(signed(left))
+        .bind(mark.name())
+        .bind(mark.at_us)
+        .bind(i64::from(mark.measured))
 }
 
 pub(super) fn no_product(product: u64) -> StoreError {

@@ -14,7 +14,7 @@ use lockstorm_data::model::{Action, Condition, Conditions, ServerId, Verified};
 use lockstorm_lock::Gauges;
 
 /// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
-/// in-process mutexes of its own.
+/// in-process mutexes of its own. Its arms have the positions that they have in its plan.
 #[derive(Debug)]
 pub struct AppServer {
     id: ServerId,
@@ -105,10 +105,11 @@ impl AppServer {
         if self.is_dead() {
             return (0, 0);
         }
-        let gauges = self.arms.get(arm).map(|arm| &arm.gauges).into_iter().flatten();
-        gauges.fold((0, 0), |(holding, partial), gauges| {
-            (holding + gauges.holding(), partial + gauges.partial())
-        })
+        let [warm_up, measured] = &self.arms[arm].gauges;
+        (
+            warm_up.holding() + measured.holding(),
+            warm_up.partial() + measured.partial(),
+        )
     }
 
     /// How long its thread has stood still so far although nobody paused it.
@@ -125,43 +126,42 @@ impl AppServer {
 
     /// What this arm's lock did for measured requests.
     #[must_use]
-    pub fn gauges(&self, arm: usize) -> Option<&Gauges> {
-        self.arms.get(arm).map(|arm| &*arm.gauges[1])
+    pub fn gauges(&self, arm: usize) -> &Gauges {
+        &self.arms[arm].gauges[1]
     }
 
     /// Attempts at this arm's lock that failed because nodes were missing, since the app server started.
     #[must_use]
     pub fn failed_attempts(&self, arm: usize) -> u64 {
-        let gauges = self.arms.get(arm).map(|arm| &arm.gauges).into_iter().flatten();
-        gauges.map(|gauges| gauges.failed()).sum()
+        self.arms[arm].gauges.iter().map(|gauges| gauges.failed()).sum()
     }
 
     /// When the oldest acquire of this arm began that has not ended yet; `None` if the app server is dead.
     #[must_use]
     pub fn oldest_wait(&self, arm: usize) -> Option<Instant> {
-        if self.is_dead() {
-            return None;
-        }
-        self.arms.get(arm)?.waiting.oldest()
+        let waiting = &self.arms[arm].waiting;
+        waiting.oldest().filter(|_| !self.is_dead())
     }
 
     /// The locks that workers of this arm hold.
     #[must_use]
-    pub fn held_locks(&self, arm: usize) -> Option<Arc<HeldLocks>> {
-        Some(Arc::clone(&self.arms.get(arm)?.held_locks))
+    pub fn held_locks(&self, arm: usize) -> Arc<HeldLocks> {
+        Arc::clone(&self.arms[arm].held_locks)
     }
 
     /// The keys of the locks that workers of this arm held when it died; empty before.
     #[must_use]
     pub fn orphans(&self, arm: usize) -> Vec<String> {
-        let state = self.arms.get(arm).filter(|_| self.is_dead());
-        state.map(|arm| arm.held_locks.orphans()).unwrap_or_default()
+        match self.is_dead() {
+            true => self.arms[arm].held_locks.orphans(),
+            false => Vec::new(),
+        }
     }
 
     /// Workers of this arm that have not ended.
     #[must_use]
     pub fn active(&self, arm: usize) -> usize {
-        self.arms.get(arm).map_or(0, |arm| arm.active.load(Ordering::Relaxed))
+        self.arms[arm].active.load(Ordering::Relaxed)
     }
 
     /// Lets the workers begin.

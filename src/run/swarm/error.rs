@@ -25,3 +25,13 @@ pub enum SwarmError {
     #[error("{0} ended by itself; this is a bug")]
     Ended(ServerId),
 }
+
+impl SwarmError {
+    /// What an action has met.
+    pub(crate) const fn obstacle(&self) -> Option<&Obstacle> {
+        match self {
+            Self::Impossible { obstacle, .. } => Some(obstacle),
+            _ => None,
+        }
+    }
+}

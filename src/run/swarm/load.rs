@@ -13,7 +13,8 @@ use lockstorm_data::scenario::Scenario;
 /// The source of all requests of a run.
 #[derive(Debug)]
 pub struct Load {
-    timeline: Arc<Timeline>,
+    /// That of the run.
+    pub timeline: Arc<Timeline>,
     source: Source,
 }
 
@@ -95,21 +96,14 @@ impl Load {
     pub fn end(&mut self) {
         match &mut self.source {
             Source::Closed(arms) => arms.iter().for_each(|closed| closed.end()),
-            Source::Open { dealer, .. } => {
-                if let Some(dealer) = dealer {
-                    dealer.end();
-                }
-            }
+            Source::Open { dealer, .. } => dealer.iter_mut().for_each(Dealer::end),
         }
     }
 
     /// Measured requests that were dealt to this app server and arm; `None` in a closed loop, where workers take them.
     #[must_use]
     pub fn dealt(&self, server: usize, arm: usize) -> Option<u64> {
-        match &self.source {
-            Source::Closed(_) => None,
-            Source::Open { queues, .. } => Some(queues[server][arm].dealt()),
-        }
+        self.queue(server, arm).map(Queue::dealt)
     }
 
     /// How many requests were due for each arm in each second, since the last call; `None` in a closed loop, where nothing
@@ -149,9 +143,13 @@ impl Load {
     /// Requests of this arm that were dealt to an app server and have not ended; `None` in a closed loop.
     #[must_use]
     pub fn busy(&self, server: usize, arm: usize) -> Option<u64> {
+        self.queue(server, arm).map(Queue::busy)
+    }
+
+    fn queue(&self, server: usize, arm: usize) -> Option<&Queue> {
         match &self.source {
+            Source::Open { queues, .. } => Some(&queues[server][arm]),
             Source::Closed(_) => None,
-            Source::Open { queues, .. } => Some(queues[server][arm].busy()),
         }
     }
 

@@ -7,6 +7,7 @@ use super::error::SwarmError;
 use super::plan::ServerPlan;
 use lockstorm_data::model::{HostId, ServerId};
 use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes, Topology};
+use lockstorm_lab::MASTER_NAME;
 use lockstorm_lock::{Cluster, Lock, NodeOptions, Nodes, Sentinels, WaitReplicas};
 
 /// How long an app server waits for its lock nodes. After that it starts without the missing ones.
@@ -124,10 +125,10 @@ fn nodes(which: LockNodes, plan: &ServerPlan, options: NodeOptions) -> Option<No
     let (replicated, cluster) = (plan.replicated.as_ref(), plan.cluster.as_ref());
     match which {
         LockNodes::Master => {
-            let nodes = replicated?;
-            Some(Sentinels::at(&nodes.sentinels, nodes.master_name, &nodes.first_master, options).master())
+            let (sentinels, first_master) = replicated?;
+            Some(Sentinels::at(sentinels, MASTER_NAME, first_master, options).master())
         }
-        LockNodes::FirstMaster => Some(Nodes::connect(std::slice::from_ref(&replicated?.first_master), options)),
+        LockNodes::FirstMaster => Some(Nodes::connect(std::slice::from_ref(&replicated?.1), options)),
         LockNodes::Cluster => Some(Cluster::at(&cluster?.concat(), options).node()),
         LockNodes::ClusterMasters => Some(Nodes::connect(&cluster?[0], options)),
         LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => None,

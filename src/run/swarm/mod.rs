@@ -17,5 +17,5 @@ mod worker;
 pub use app_server::AppServer;
 pub use error::SwarmError;
 pub use load::Load;
-pub use plan::{ArmPlan, ReplicatedNodes, ServerPlan};
+pub use plan::{ArmPlan, ServerPlan};
 pub use trial::{Patience, stuck_locks};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::intake::Intake;
 use super::load::Load;
 use crate::store::ArmDatabase;
-use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, Waiting};
+use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, UnderWay};
 use lockstorm_data::metrics::{Recorder, RoundTrips};
 use lockstorm_data::model::{HostId, ServerId};
 use lockstorm_data::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
@@ -30,8 +30,8 @@ pub struct ServerPlan {
     pub nodes: Vec<(HostId, watch::Receiver<NodeAddress>)>,
     /// What the keys of all locks begin with.
     pub key_prefix: Arc<str>,
-    /// The replicated nodes, if there are any.
-    pub replicated: Option<ReplicatedNodes>,
+    /// The Sentinels of the replicated nodes, and the first master, if there are any.
+    pub replicated: Option<(Vec<NodeAddress>, NodeAddress)>,
     /// The nodes of the cluster, if there is one: those that began as masters, and those that began as replicas.
     pub cluster: Option<[Vec<NodeAddress>; 2]>,
     /// The cache node.
@@ -52,17 +52,6 @@ pub struct ServerPlan {
     pub stalls: Arc<Stalls>,
     /// Counts how long the lock nodes take to answer.
     pub round_trips: Arc<RoundTrips>,
-}
-
-/// Where the replicated nodes are found.
-#[derive(Debug, Clone)]
-pub struct ReplicatedNodes {
-    /// The Sentinels.
-    pub sentinels: Vec<NodeAddress>,
-    /// The name by which they know the master.
-    pub master_name: &'static str,
-    /// The first master.
-    pub first_master: NodeAddress,
 }
 
 /// One arm's part of a server plan.
@@ -103,6 +92,6 @@ pub(super) struct ArmState {
     /// The gauges of its lock: one for requests of the warm-up, one for measured requests.
     pub gauges: [Arc<Gauges>; 2],
     pub active: Arc<AtomicUsize>,
-    pub waiting: Arc<Waiting>,
+    pub waiting: Arc<UnderWay<Instant>>,
     pub held_locks: Arc<HeldLocks>,
 }

@@ -12,7 +12,7 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::workload::{HeldLocks, Stalls, Tools, Waiting, Workload, connect_cache};
+use crate::workload::{Stalls, Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::{Gauges, Outcome};
 
@@ -24,11 +24,10 @@ pub(super) async fn serve(
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) -> Instant {
     let (after, stalls) = (TaskTracker::new(), Arc::clone(&plan.stalls));
-    let (crews, held_locks) = match crews(&plan, &stalls, &after).await {
+    let (crews, states) = match crews(&plan, &stalls, &after).await {
         Ok((crews, states)) => {
-            let held_locks: Vec<_> = states.iter().map(|state| Arc::clone(&state.held_locks)).collect();
-            let _ = report.send(Ok(states));
-            (crews, held_locks)
+            let _ = report.send(Ok(states.clone()));
+            (crews, states)
         }
         Err(error) => {
             drop(report.send(Err(error)));
@@ -38,8 +37,8 @@ pub(super) async fn serve(
     follow(&plan, &crews, inbox, &stalls, after).await;
     let end = Instant::now();
     // No other task of this thread runs again, so nothing is released any more.
-    for held in &held_locks {
-        held.orphan();
+    for state in &states {
+        state.held_locks.orphan();
     }
     end
 }
@@ -153,9 +152,12 @@ async fn crews(
         for gauges in &gauges {
             note_refusals(gauges, arm);
         }
-        let active = Arc::new(AtomicUsize::new(0));
-        let waiting = Arc::new(Waiting::default());
-        let held_locks = Arc::new(HeldLocks::default());
+        let state = ArmState {
+            gauges,
+            active: Arc::default(),
+            waiting: Arc::default(),
+            held_locks: Arc::default(),
+        };
         let hurry = plan.hurry.child();
         let tools = Tools {
             arm: arm.spec.clone(),
@@ -163,8 +165,8 @@ async fn crews(
             locks: [warm_up, lock],
             store,
             cache,
-            waiting: waiting.clone(),
-            held_locks: held_locks.clone(),
+            waiting: state.waiting.clone(),
+            held_locks: state.held_locks.clone(),
             live_settings: plan.live_settings.clone(),
             stalls: Arc::clone(stalls),
             timer: timer.clone(),
@@ -180,15 +182,10 @@ async fn crews(
             timer: timer.clone(),
             hurry,
             wanted: AtomicUsize::new(0),
-            active: active.clone(),
+            active: state.active.clone(),
             seed,
         }));
-        states.push(ArmState {
-            gauges,
-            active,
-            waiting,
-            held_locks,
-        });
+        states.push(state);
     }
     Ok((crews, states))
 }

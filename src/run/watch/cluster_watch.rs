@@ -108,12 +108,14 @@ mod tests {
         let new = new_masters.recv().await.unwrap();
         assert_eq!((new.node, new.others), (ITS_REPLICA, vec![FIRST]));
         let lacks = Lacks {
-            arm: 0,
             held: kept + lost,
             lost,
-            is_unknown: false,
         };
-        assert_eq!(new.lacks, [lacks], "locks of other masters are not looked for");
+        assert_eq!(
+            new.lacks,
+            [(0, Some(lacks))],
+            "locks of other masters are not looked for"
+        );
         drop((before, after));
         watching.abort();
         lab.down().await;

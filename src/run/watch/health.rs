@@ -46,7 +46,7 @@ impl LiveLab {
             LockNodes::Master => return Health::NoMaster,
             LockNodes::Cluster if self.cluster.is_down() => return Health::ClusterDown,
             LockNodes::ClusterMasters => {
-                let mut lacking = arm.collector.lacking().iter();
+                let mut lacking = arm.collector.lacking.iter();
                 if lacking.any(|lacking| lacking.cause == Cause::Moved) {
                     // Only the master that has the key can vote.
                     let of = arm.voters.len();
@@ -99,6 +99,6 @@ impl LiveLab {
 
 /// Why the newest acquire got no vote, if none was granted for a second.
 fn no_vote(arm: &Arm) -> Option<CauseKind> {
-    let lacking = arm.collector.lacking().first()?;
+    let lacking = arm.collector.lacking.first()?;
     arm.announced.is_blocked().then(|| lacking.cause.kind())
 }

@@ -1,7 +1,7 @@
 //! Watches the machine of the run: its clock, its processors and its disk.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::clock_watch::ClockWatch;
 use super::disk_watch::DiskWatch;
@@ -15,7 +15,7 @@ use lockstorm_data::scenario::ArmSpec;
 #[derive(Debug)]
 pub(crate) struct MachineWatch {
     clock: ClockWatch,
-    stall: StallWatch,
+    pub stall: StallWatch,
     disk: DiskWatch,
 }
 
@@ -27,11 +27,6 @@ impl MachineWatch {
             stall: StallWatch::new(arms),
             disk: DiskWatch::start(directory),
         }
-    }
-
-    /// Locks have this TTL from now on.
-    pub fn on_ttl(&mut self, ttl: Duration) {
-        self.stall.on_ttl(ttl);
     }
 
     /// What the machine has done since the last look that a reader of the figures should know.

@@ -105,13 +105,8 @@ mod tests {
         }
     }
 
-    fn lacks(held: usize, lost: usize) -> Lacks {
-        Lacks {
-            arm: 0,
-            held,
-            lost,
-            is_unknown: false,
-        }
+    fn lacks(held: usize, lost: usize) -> (usize, Option<Lacks>) {
+        (0, Some(Lacks { held, lost }))
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::cluster_watch;
 use super::lab::LiveLab;
 use super::master_watch::{self, Look};
-use super::new_master::{ArmLocks, NewMaster};
+use super::new_master::{ArmLocks, Lacks, NewMaster};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::show::notice::Notice;
@@ -26,8 +26,7 @@ fn is_replicated(arm: &Arm) -> bool {
 fn locks_of(arms: &[Arm], swarm: &LiveSwarm, are_these: impl Fn(&Arm) -> bool) -> Vec<ArmLocks> {
     let arms = arms.iter().filter(|arm| are_these(arm));
     arms.map(|arm| {
-        let servers = swarm.servers.iter();
-        let held = servers.filter_map(|server| server.held_locks(arm.index));
+        let held = swarm.servers.iter().map(|server| server.held_locks(arm.index));
         (arm.index, held.collect())
     })
     .collect()
@@ -114,19 +113,21 @@ impl LiveLab {
         let others: Vec<SocketAddr> = others.flat_map(|node: &NodeName| self.handle.servers(*node)).collect();
         let servers = self.handle.servers(master.node);
         let (mut words, mut doubts) = (Vec::new(), Vec::new());
-        for lacks in &master.lacks {
-            let arm = &mut arms[lacks.arm];
+        for (index, lacks) in &master.lacks {
+            let arm = &mut arms[*index];
             let name = &arm.spec.name;
             arm.collector.new_master(master.writable, &servers, &others);
             arm.new_masters += 1;
-            if lacks.is_unknown {
+            let Some(Lacks { held, lost }) = *lacks else {
                 let text = format!(
                     "{} became a master and did not answer which locks of \"{name}\" it has",
                     master.node
                 );
-                doubts.push(Notice::Doubt(lacks.arm, text));
-            } else if lacks.lost > 0 {
-                let [locks, of] = [lacks.lost, lacks.held].map(|locks| locks as u64);
+                doubts.push(Notice::Doubt(*index, text));
+                continue;
+            };
+            if lost > 0 {
+                let [locks, of] = [lost, held].map(|locks| locks as u64);
                 let kind = ConsequenceKind::LostAtFailover { locks, of };
                 words.push(format!("{name} {kind}"));
                 arm.lost_at_failover += locks;

@@ -15,21 +15,18 @@ pub(crate) struct NewMaster {
     pub others: Vec<NodeName>,
     /// When it accepted writes.
     pub writable: Instant,
-    /// What it lacks, for each arm whose lock it may keep.
-    pub lacks: Vec<Lacks>,
+    /// What it lacks, for each arm whose lock it may keep, by its position; `None` if it could not be asked: it was gone again,
+    /// or refused.
+    pub lacks: Vec<(usize, Option<Lacks>)>,
 }
 
 /// What a new master lacks of an arm's locks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Lacks {
-    /// The arm's position.
-    pub arm: usize,
     /// Its locks that were held and should be there.
     pub held: usize,
     /// How many of these are not there.
     pub lost: usize,
-    /// Whether it could not be asked: it was gone again, or refused.
-    pub is_unknown: bool,
 }
 
 /// The held locks of an arm, for each app server.
@@ -41,13 +38,7 @@ impl NewMaster {
         let writable = Instant::now();
         let mut all = Vec::new();
         for (arm, servers) in arms {
-            let none = Lacks {
-                arm: *arm,
-                held: 0,
-                lost: 0,
-                is_unknown: true,
-            };
-            all.push(lacks(lab, node, writable, *arm, servers).await.unwrap_or(none));
+            all.push((*arm, lacks(lab, node, writable, servers).await));
         }
         Self {
             node,
@@ -59,7 +50,7 @@ impl NewMaster {
 }
 
 /// What this node, writable since then, lacks of an arm's locks that were asked for before; `None` if it does not answer.
-async fn lacks(lab: &Lab, node: NodeName, since: Instant, arm: usize, servers: &[Arc<HeldLocks>]) -> Option<Lacks> {
+async fn lacks(lab: &Lab, node: NodeName, since: Instant, servers: &[Arc<HeldLocks>]) -> Option<Lacks> {
     let all = servers.iter().flat_map(|held| held.now());
     let locks: Vec<HeldLock> = all.filter(|lock| lock.is_valid() && lock.asked() < since).collect();
     let keys: Vec<&str> = locks.iter().map(HeldLock::key).collect();
@@ -76,12 +67,7 @@ async fn lacks(lab: &Lab, node: NodeName, since: Instant, arm: usize, servers: &
         held += 1;
         lost += usize::from(!has_it);
     }
-    Some(Lacks {
-        arm,
-        held,
-        lost,
-        is_unknown: false,
-    })
+    Some(Lacks { held, lost })
 }
 
 /// For the tests of those who find new masters.

@@ -8,7 +8,7 @@ use crate::redis_client::redis_client;
 use lockstorm_lock::NodeAddress;
 
 /// How long it may take to connect to the cache node.
-pub const CACHE_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const CACHE_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the cache node may take to reply. It is longer than any pause of an app server, whose timeouts run on
 /// meanwhile: a reply that waits in the socket by then is not an error of the cache node.

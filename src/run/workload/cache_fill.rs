@@ -14,7 +14,7 @@ use lockstorm_data::scenario::{CacheFillSpec, CacheSpec, ServiceTime};
 /// lock, calls the provider and fills the cache.
 #[derive(Debug)]
 pub struct CacheFill {
-    tools: Tools,
+    pub(super) tools: Tools,
     caches: Vec<(CacheSpec, Choice)>,
     read: ServiceTime,
 }
@@ -27,10 +27,6 @@ impl CacheFill {
             .map(|spec| (spec.clone(), Choice::new(spec.popularity, spec.keys)))
             .collect();
         Self { tools, caches, read }
-    }
-
-    pub(super) const fn tools(&self) -> &Tools {
-        &self.tools
     }
 
     /// One request: a reader wants one value.

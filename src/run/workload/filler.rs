@@ -1,6 +1,9 @@
 //! Fills a value of a cache; common to both kinds of values.
 
+use std::time::Duration;
+
 use rand::rngs::SmallRng;
+use redis::Pipeline;
 
 use super::cache::millis;
 use super::failed::Failed;
@@ -28,6 +31,11 @@ pub(super) struct Entry<'a> {
     pub state: String,
     /// The key of its version: how often it was filled.
     pub version: String,
+}
+
+/// Adds that this key has this value for so long.
+pub(super) fn set(write: &mut Pipeline, key: &str, value: &str, lasts: Duration) {
+    write.cmd("SET").arg(&[key, value, "PX"]).arg(millis(lasts));
 }
 
 /// What a look at the cache found.
@@ -89,8 +97,8 @@ impl Filler<'_, '_> {
 
     /// How long the state says that a fill is under way: as long as the lock lives without renewal, because a filler that
     /// dies can't take it back.
-    pub fn in_progress_ms(&self) -> u64 {
-        millis(self.tools.live_settings.ttl(self.tools.arm.ttl))
+    pub fn in_progress(&self) -> Duration {
+        self.tools.live_settings.ttl(self.tools.arm.ttl)
     }
 
     /// Clears the state, unless it may be somebody else's.

@@ -8,16 +8,6 @@ pub struct Hurry {
 }
 
 impl Hurry {
-    /// Nothing is given up yet.
-    #[must_use]
-    pub fn new() -> Self {
-        let all = CancellationToken::new();
-        Self {
-            waiting: all.child_token(),
-            all,
-        }
-    }
-
     /// One that follows this one, for many requests that ask often.
     #[must_use]
     pub fn child(&self) -> Self {
@@ -54,8 +44,13 @@ impl Hurry {
     }
 }
 
+/// Nothing is given up yet.
 impl Default for Hurry {
     fn default() -> Self {
-        Self::new()
+        let all = CancellationToken::new();
+        Self {
+            waiting: all.child_token(),
+            all,
+        }
     }
 }

@@ -45,7 +45,7 @@ static NOT_AS_AT_THE_START: LazyLock<Script> = LazyLock::new(|| {
 /// The work of `inventory`: read the units left, think, write back one less and append the order.
 #[derive(Debug)]
 pub struct Inventory {
-    tools: Tools,
+    pub(super) tools: Tools,
     choice: Choice,
     stock_in: StockIn,
     hold: ServiceTime,
@@ -61,10 +61,6 @@ impl Inventory {
             hold: spec.hold,
             read,
         }
-    }
-
-    pub(super) const fn tools(&self) -> &Tools {
-        &self.tools
     }
 
     /// One request: a customer buys one unit of one product.
@@ -260,20 +256,6 @@ pub async fn orders_in_cache(last_id: i64, most: u32, cache: &Cache) -> Result<V
         .zip(rows)
         .map(|(id, row)| order(id, &row).ok_or(CacheError::NoOrder(row)))
         .collect()
-}
-
-/// The units left of each of these products in an arm's part of the cache node.
-///
-/// # Errors
-/// The cache node failed or has lost a product.
-pub async fn stock_in_cache(products: Range<u64>, cache: &Cache) -> Result<Vec<(u64, u64)>, CacheError> {
-    let keys: Vec<_> = products.clone().map(stock_key).collect();
-    let units: Vec<Option<u64>> = redis::cmd("MGET")
-        .arg(keys)
-        .query_async(&mut cache.connection())
-        .await?;
-    let known = |(product, units): (u64, Option<u64>)| Ok((product, units.ok_or(CacheError::NoStock(product))?));
-    products.zip(units).map(known).collect()
 }
 
 /// Those of the products that don't have `stock` units, with the units that they have: a run sells only a few of a million

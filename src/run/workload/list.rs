@@ -4,7 +4,7 @@ use rand::rngs::SmallRng;
 
 use super::cache::millis;
 use super::failed::Failed;
-use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
+use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look, set};
 use super::tools::Tools;
 use lockstorm_data::metrics::{Counter, DamagedList};
 
@@ -45,11 +45,7 @@ pub async fn fill(filler: &Filler<'_, '_>, pages: u32, rng: &mut SmallRng) -> Re
     let mut cache = filler.tools.cache.connection();
     let mut write = redis::pipe();
     write.atomic();
-    write
-        .cmd("SET")
-        .arg(&[&entry.state, IN_PROGRESS])
-        .arg("PX")
-        .arg(filler.in_progress_ms());
+    set(&mut write, &entry.state, IN_PROGRESS, filler.in_progress());
     write.cmd("DEL").arg(&entry.data);
     write.exec_async(&mut cache).await?;
     for page in 1..=pages {
@@ -59,11 +55,7 @@ pub async fn fill(filler: &Filler<'_, '_>, pages: u32, rng: &mut SmallRng) -> Re
         write.cmd("RPUSH").arg(&entry.data).arg(element(page, &value));
         if page == pages {
             write.cmd("PEXPIRE").arg(&entry.data).arg(millis(entry.spec.data_ttl));
-            write
-                .cmd("SET")
-                .arg(&[&entry.state, ACTIVE])
-                .arg("PX")
-                .arg(millis(entry.spec.state_ttl));
+            set(&mut write, &entry.state, ACTIVE, entry.spec.state_ttl);
             write.cmd("INCR").arg(&entry.version);
         }
         write.exec_async(&mut cache).await?;

@@ -16,15 +16,6 @@ pub struct LiveSettings {
 const UNTURNED: u64 = u64::MAX;
 
 impl LiveSettings {
-    /// Settings without any knob turned.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            ttl_us: AtomicU64::new(UNTURNED),
-            hold_us: AtomicU64::new(UNTURNED),
-        }
-    }
-
     /// Sets the TTL of the locks that are acquired from now on; whole milliseconds, at least 1, as on lock nodes.
     pub fn set_ttl(&self, ttl: Duration) {
         self.ttl_us.store(micros(ttl).max(1000) / 1000 * 1000, Relaxed);
@@ -51,9 +42,13 @@ impl LiveSettings {
     }
 }
 
+/// Settings without any knob turned.
 impl Default for LiveSettings {
     fn default() -> Self {
-        Self::new()
+        Self {
+            ttl_us: AtomicU64::new(UNTURNED),
+            hold_us: AtomicU64::new(UNTURNED),
+        }
     }
 }
 
@@ -72,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_knob_leaves_the_scenario_alone_until_it_is_turned() {
-        let (live_settings, second) = (LiveSettings::new(), Duration::from_secs(1));
+        let (live_settings, second) = (LiveSettings::default(), Duration::from_secs(1));
         let spec = ServiceTime {
             median: second,
             sigma: 0.5,

@@ -2,9 +2,9 @@
 
 use rand::rngs::SmallRng;
 
-use super::cache::{Cache, millis};
+use super::cache::Cache;
 use super::failed::Failed;
-use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look};
+use super::filler::{ACTIVE, Entry, Filler, IN_PROGRESS, Look, set};
 
 /// Reads state, value and version in one command.
 pub async fn look(cache: &Cache, entry: &Entry<'_>) -> Result<Look, Failed> {
@@ -26,26 +26,16 @@ pub async fn fill(filler: &Filler<'_, '_>, rng: &mut SmallRng) -> Result<(), Fai
     // Without a lock the state is not set: there is nobody to tell, and a late filler would make a fresh value look
     // expired.
     if filler.section.is_ours() {
-        redis::cmd("SET")
-            .arg(&[&entry.state, IN_PROGRESS, "PX"])
-            .arg(filler.in_progress_ms())
-            .exec_async(&mut cache)
-            .await?;
+        let mut begin = redis::pipe();
+        set(&mut begin, &entry.state, IN_PROGRESS, filler.in_progress());
+        begin.exec_async(&mut cache).await?;
     }
     let value = filler.provide(None, rng).await?;
     filler.section.check()?;
     let mut write = redis::pipe();
     write.atomic();
     write.cmd("INCR").arg(&entry.version);
-    write
-        .cmd("SET")
-        .arg(&[&entry.data, &value])
-        .arg("PX")
-        .arg(millis(entry.spec.data_ttl));
-    write
-        .cmd("SET")
-        .arg(&[&entry.state, ACTIVE])
-        .arg("PX")
-        .arg(millis(entry.spec.state_ttl));
+    set(&mut write, &entry.data, &value, entry.spec.data_ttl);
+    set(&mut write, &entry.state, ACTIVE, entry.spec.state_ttl);
     Ok(write.exec_async(&mut cache).await?)
 }

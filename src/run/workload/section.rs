@@ -1,12 +1,12 @@
 use std::time::Instant;
 
 use super::failed::Failed;
-use super::held_locks::HeldEntry;
 use super::stalls::Moment;
 use super::tools::Tools;
+use super::under_way::Entry;
 use lockstorm_data::metrics::{Count, Counter, Time};
 use lockstorm_data::scenario::OnLoss;
-use lockstorm_lock::{AcquireOptions, Guard};
+use lockstorm_lock::{AcquireOptions, Guard, HeldLock};
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
 const VALID: f64 = 0.99;
@@ -16,7 +16,7 @@ pub(super) struct Section<'a> {
     tools: &'a Tools,
     counter: Counter<'a>,
     /// Removed before the lock is released.
-    held: Option<HeldEntry<'a>>,
+    held: Option<Entry<'a, HeldLock>>,
     guard: Guard,
     since: Moment,
 }

@@ -25,18 +25,6 @@ pub(super) struct Moment {
 }
 
 impl Stalls {
-    /// None so far.
-    #[must_use]
-    pub fn new() -> Self {
-        let new = Self {
-            origin: Instant::now(),
-            due_us: AtomicU64::new(0),
-            sum_us: AtomicU64::new(0),
-        };
-        new.goes_on();
-        new
-    }
-
     /// Beats for as long as the thread runs.
     pub async fn watch(&self, timer: &Timer) {
         loop {
@@ -81,9 +69,16 @@ impl Stalls {
     }
 }
 
+/// None so far.
 impl Default for Stalls {
     fn default() -> Self {
-        Self::new()
+        let new = Self {
+            origin: Instant::now(),
+            due_us: AtomicU64::new(0),
+            sum_us: AtomicU64::new(0),
+        };
+        new.goes_on();
+        new
     }
 }
 
@@ -106,7 +101,7 @@ mod tests {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            let (stalls, timer) = (Arc::new(Stalls::new()), Timer::start());
+            let (stalls, timer) = (Arc::new(Stalls::default()), Timer::start());
             let (watching, its_timer) = (Arc::clone(&stalls), timer.clone());
             tokio::spawn(async move { watching.watch(&its_timer).await });
             timer.sleep(BEAT).await;

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio_util::task::TaskTracker;
 
@@ -7,7 +8,7 @@ use super::held_locks::HeldLocks;
 use super::hurry::Hurry;
 use super::live_settings::LiveSettings;
 use super::stalls::Stalls;
-use super::waiting::Waiting;
+use super::under_way::UnderWay;
 use crate::store::Store;
 use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::Part;
@@ -28,8 +29,8 @@ pub struct Tools {
     pub store: Store,
     /// Its part of the cache node.
     pub cache: Cache,
-    /// The acquires that have not ended yet.
-    pub waiting: Arc<Waiting>,
+    /// When each acquire began that has not ended yet.
+    pub waiting: Arc<UnderWay<Instant>>,
     /// The locks that its workers hold.
     pub held_locks: Arc<HeldLocks>,
     /// The knobs of the run.

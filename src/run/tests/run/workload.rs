@@ -14,7 +14,7 @@ use lockstorm_kit::RedisServer;
 use lockstorm_lock::{Lock, NodeOptions, Nodes};
 use lockstorm_run::store::{ArmDatabase, Store};
 use lockstorm_run::workload::{
-    Cache, Done, Hurry, LiveSettings, Tools, Workload, connect_cache, orders_in_cache, prepare_cache, stock_in_cache,
+    Cache, Done, Hurry, LiveSettings, Tools, Workload, connect_cache, orders_in_cache, prepare_cache,
     stock_sold_in_cache,
 };
 use rand::SeedableRng;
@@ -193,8 +193,8 @@ impl Bench {
             node: Arc::clone(node),
             spec,
             recorder: Arc::new(Recorder::new(Arc::new(timeline))),
-            live_settings: Arc::new(LiveSettings::new()),
-            hurry: Hurry::new(),
+            live_settings: Arc::new(LiveSettings::default()),
+            hurry: Hurry::default(),
             after: TaskTracker::new(),
             store,
             cache,
@@ -280,11 +280,13 @@ impl Bench {
         let (orders, stock) = match &self.spec {
             WorkloadSpec::Inventory(spec) if spec.stock_in == StockIn::Redis => (
                 orders_in_cache(0, u32::MAX, &self.cache).await.expect("the ledger"),
-                stock_in_cache(0..1, &self.cache).await.expect("the stock keys"),
+                stock_sold_in_cache(u64::MAX, 0..1, &self.cache)
+                    .await
+                    .expect("the stock keys"),
             ),
             _ => (
                 self.store.orders_since(0, u32::MAX).await.expect("the ledger"),
-                self.store.stock(0..1).await.expect("the stock"),
+                self.store.stock_other_than(u64::MAX, 0..1).await.expect("the stock"),
             ),
         };
         assert_eq!(stock.len(), 1);
