@@ -108,6 +108,17 @@ mod tests {
             ("a,b\n1,2\n", "line 1: none of the columns a, b begins with \"hold\""),
             ("1,2\n", "line 1: there are several columns and no names"),
             ("hold_ms\n1\n2\n", "2 values are too few"),
+            ("id;hold_ms\n7;12,5\n", "line 2: \"12,5\" has a decimal comma"),
+            (
+                "hold_ms\n12,5\n",
+                "line 2: has another number of cells (2) than the first line (1)",
+            ),
+            (
+                "id,hold_ms\n7\n",
+                "line 2: has another number of cells (1) than the first line (2)",
+            ),
+            ("hold_s\n40000000\n", "line 2: 40000000 is longer than a year"),
+            ("id,hold_ms\n\"a, b\",soon\n", "line 2: \"soon\" is not a duration"),
             ("x_bucket{le=\"1\"} 5\n", "has no bucket with le=\"+Inf\""),
             (
                 "x_bucket{le=\"1\"} 5\ny_bucket{le=\"1\"} 5\n",
@@ -128,6 +139,11 @@ mod tests {
             assert!(line.starts_with(said), "{text:?}: {line}");
             assert_eq!(line.lines().count(), 1, "{line}");
         }
+        let line = read("holds", "hold_ms\n12\n", Some(TimeUnit::Seconds)).expect_err("two units");
+        assert!(
+            line.starts_with("line 1: \"hold_ms\" is in ms by its name, and --unit says s"),
+            "{line}"
+        );
         let falling = "Value Percentile TotalCount\n5 0.5 50\n4 1 100\n";
         let line = read("holds", falling, Some(TimeUnit::Millis)).expect_err("it falls");
         assert!(line.starts_with("line 3: values and counts must ascend"), "{line}");

@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Take};
 
 /// The longest line, in KiB.
-const LONGEST: u64 = 64;
+pub(super) const LONGEST: u64 = 64;
 
 /// The lines of a text file, read one after the other, again and again: of a large file there is never more than one line in memory.
 pub(super) struct Lines<'a> {
@@ -27,11 +27,11 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Goes back to the first line.
-    pub fn rewind(&mut self) -> Result<(), String> {
+    /// Goes back to the first line; who wants the text as it is reads it from here.
+    pub fn rewind(&mut self) -> Result<&mut impl Read, String> {
         self.file.rewind().map_err(|error| format!("cannot be read: {error}"))?;
         *self = Self::of(self.file, self.size);
-        Ok(())
+        Ok(&mut self.reader)
     }
 
     /// The next line without its end, and its number from 1.

@@ -29,7 +29,7 @@ pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec
         if !names.contains(name) {
             names.insert(name.to_owned());
         }
-        let unit = unit.or_else(|| TimeUnit::of_name(name)).unwrap_or(TimeUnit::Seconds);
+        let unit = TimeUnit::named(name, unit).map_err(at)?.unwrap_or(TimeUnit::Seconds);
         let number = |text: &str| {
             text.parse::<f64>()
                 .map_err(|_| at(format!("\"{text}\" is not a number")))

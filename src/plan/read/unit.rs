@@ -1,11 +1,14 @@
 /// The unit of times in a file that does not say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 pub enum TimeUnit {
     /// Microseconds.
+    #[strum(serialize = "us")]
     Micros,
     /// Milliseconds.
+    #[strum(serialize = "ms")]
     Millis,
     /// Seconds.
+    #[strum(serialize = "s")]
     Seconds,
 }
 
@@ -19,8 +22,18 @@ impl TimeUnit {
         }
     }
 
+    /// The unit of a column or a histogram: the one that its name ends in, or the one that is given.
+    pub(super) fn named(name: &str, given: Option<Self>) -> Result<Option<Self>, String> {
+        match (Self::of_name(name), given) {
+            (Some(named), Some(given)) if named != given => Err(format!(
+                "\"{name}\" is in {named} by its name, and --unit says {given}; leave --unit out, or rename it"
+            )),
+            (named, given) => Ok(named.or(given)),
+        }
+    }
+
     /// The unit that a name ends in: `hold_ms`, `lock_hold_seconds`.
-    pub(super) fn of_name(name: &str) -> Option<Self> {
+    fn of_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         let is = |endings: &[&str]| {
             endings
