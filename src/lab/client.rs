@@ -13,9 +13,10 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::emit;
 use crate::error::LabError;
 use crate::keeper;
-use crate::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
+use crate::protocol::{Addresses, Ending, Event, News, Order, Request, Start, Watch};
 use crate::server::containers::Containers;
 use crate::server::state::HostState;
 use lockstorm_data::model::{Condition, How};
@@ -28,8 +29,6 @@ const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct Board {
     keeper: Keeper,
     slots: Vec<Slot>,
-    /// The servers from which keys of the run could not be removed, and why.
-    keys_left: Vec<(usize, String)>,
 }
 
 #[derive(Debug)]
@@ -59,6 +58,8 @@ pub(super) struct Slot {
     pub error: Option<String>,
     /// Why keys can't be removed from it at the end, if it is not ours and that is so.
     pub lacks: Option<String>,
+    /// Why keys were left on it at the end, if that is so; known once the keeper is gone.
+    pub keys_left: Option<String>,
 }
 
 /// What a keeper has made before any server.
@@ -102,9 +103,10 @@ impl Client {
         containers: Option<&Containers>,
     ) -> Result<(Self, Ground), LabError> {
         let fail = |why: String| LabError::KeeperStart(format!("{}: {why}", program.display()));
+        let kept = containers.map(serde_json::to_string).transpose();
         let mut child = Command::new(program)
             .arg(keeper::ARGUMENT)
-            .args(containers.into_iter().flat_map(Containers::arguments))
+            .args(kept.map_err(|error| fail(error.to_string()))?)
             .envs(authorities())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -113,20 +115,10 @@ impl Client {
             .spawn()
             .map_err(|error| fail(error.to_string()))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let never = Slot {
-            starts: 0,
-            pid: None,
-            inside: None,
-            at: None,
-            cut: false,
-            state: down(How::Died("never started".to_owned()), Instant::now()),
-            error: None,
-            lacks: None,
-        };
+        let never = Slot::new(down(How::Died("never started".to_owned()), Instant::now()));
         let board = Board {
             keeper: Keeper::Starting,
             slots: vec![never; servers],
-            keys_left: Vec::new(),
         };
         let client = Self {
             stdin: Mutex::new(stdin),
@@ -205,11 +197,6 @@ impl Client {
             .unwrap_or_else(|| Err(format!("no answer within {KEEPER_TIMEOUT:?}"))))
     }
 
-    /// The servers from which keys of the run could not be removed, and why; known once the keeper is gone.
-    pub(super) fn keys_left(&self) -> Vec<(usize, String)> {
-        self.board.borrow().keys_left.clone()
-    }
-
     /// Gives an order, and returns at once.
     pub(super) fn order(&self, id: usize, order: Order) -> Result<(), LabError> {
         self.board.send_modify(|board| board.slots[id].error = None);
@@ -246,8 +233,7 @@ impl Client {
 
     fn send(&self, request: &Request) -> Result<(), LabError> {
         let gone = |why: String| LabError::KeeperGone(why);
-        let mut line = serde_json::to_vec(request).map_err(|error| gone(error.to_string()))?;
-        line.push(b'\n');
+        let line = emit::line(request).map_err(|error| gone(error.to_string()))?;
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         let pipe = stdin
             .as_mut()
@@ -278,6 +264,25 @@ impl Client {
 }
 
 impl Slot {
+    const fn new(state: HostState) -> Self {
+        Self {
+            starts: 0,
+            pid: None,
+            inside: None,
+            at: None,
+            state,
+            cut: false,
+            error: None,
+            lacks: None,
+            keys_left: None,
+        }
+    }
+
+    fn end(&mut self, how: How) {
+        (self.pid, self.inside) = (None, None);
+        self.state = down(how, Instant::now());
+    }
+
     fn ending(&self) -> String {
         self.error
             .clone()
@@ -315,85 +320,48 @@ fn listen(mut child: Child, stdout: Option<ChildStdout>, board: &watch::Sender<B
 
 impl Board {
     fn note(&mut self, event: Event) {
-        let since = Instant::now();
-        let (id, state) = match event {
-            Event::Ready { dir, addresses } => {
-                self.keeper = Keeper::Ready(Ground { dir, addresses });
-                return;
-            }
+        let (id, news) = match event {
+            Event::Of { id, news } => (id, news),
+            Event::Ready { dir, addresses } => return self.keeper = Keeper::Ready(Ground { dir, addresses }),
             Event::Failed { .. } => return,
-            Event::Started { id, pid, inside, at } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    *slot = Slot {
-                        starts: slot.starts + 1,
-                        pid: Some(pid),
-                        inside: Some(inside),
-                        at,
-                        cut: false,
-                        error: None,
-                        lacks: None,
-                        state: HostState::up(since),
-                    };
-                }
-                return;
-            }
-            Event::Reached { id, lacks } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.starts += 1;
-                    slot.lacks = lacks.or(slot.lacks.take());
-                    slot.state = HostState::up(since);
-                }
-                return;
-            }
-            Event::KeysLeft { id, why } => {
-                self.keys_left.push((id, why));
-                return;
-            }
-            Event::NotStarted { id, error } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.starts += 1;
-                    slot.error = Some(error);
-                }
-                return;
-            }
-            Event::NotDone { id, error } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.error = Some(error);
-                }
-                return;
-            }
-            Event::Left { id } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.cut = true;
-                }
-                return;
-            }
-            Event::Rejoined { id, at } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.cut = false;
-                    slot.at = at;
-                }
-                return;
-            }
-            Event::Ended { id, how } => (id, down(how_it_ended(how), since)),
-            Event::Gone { id, why } => (id, down(How::Gone(why), since)),
-            Event::Paused { id } => (id, HostState::only(Condition::Paused, None, since)),
-            Event::Continued { id } => (id, HostState::up(since)),
         };
-        if let Some(slot) = self.slots.get_mut(id) {
-            if state.conditions.has(Condition::Down) {
-                slot.pid = None;
-                slot.inside = None;
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let since = Instant::now();
+        match news {
+            News::Started { pid, inside, at } => {
+                *slot = Slot {
+                    starts: slot.starts + 1,
+                    pid: Some(pid),
+                    inside: Some(inside),
+                    at,
+                    ..Slot::new(HostState::up(since))
+                };
             }
-            slot.state = state;
+            News::Reached { lacks } => {
+                slot.starts += 1;
+                slot.lacks = lacks.or(slot.lacks.take());
+                slot.state = HostState::up(since);
+            }
+            News::NotStarted(error) => {
+                slot.starts += 1;
+                slot.error = Some(error);
+            }
+            News::NotDone(error) => slot.error = Some(error),
+            News::KeysLeft(why) => slot.keys_left = Some(why),
+            News::Left => slot.cut = true,
+            News::Rejoined(at) => (slot.cut, slot.at) = (false, at),
+            News::Ended(how) => slot.end(how_it_ended(how)),
+            News::Gone(why) => slot.end(How::Gone(why)),
+            News::Paused => slot.state = HostState::only(Condition::Paused, None, since),
+            News::Continued => slot.state = HostState::up(since),
         }
     }
 
     /// Notes that the keeper is gone, and its processes with it.
     fn end(&mut self, last_words: String) {
         for slot in &mut self.slots {
-            if slot.pid.take().is_some() {
-                slot.state = down(How::Killed, Instant::now());
+            if slot.pid.is_some() {
+                slot.end(How::Killed);
             }
         }
         self.keeper = Keeper::Gone(last_words);

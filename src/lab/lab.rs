@@ -274,11 +274,8 @@ impl Lab {
     /// Returns when all that is gone, with the nodes that still have keys, and why. A second call does nothing.
     pub async fn down(&self) -> Vec<(NodeName, String)> {
         self.site.clear().await;
-        let named = |(id, why): (usize, String)| {
-            let node = self.nodes.all().find(|node| node.id == id)?;
-            Some((node.name, why))
-        };
-        self.site.client.keys_left().into_iter().filter_map(named).collect()
+        let left = |node: &Arc<Node>| Some((node.name, self.site.client.slot(node.id).keys_left?));
+        self.nodes.all().filter_map(left).collect()
     }
 }
 

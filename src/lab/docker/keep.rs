@@ -26,8 +26,8 @@ use super::labels::Labels;
 use super::removal::remove_all;
 use super::supply::{Had, Supply};
 use crate::directory::run_dir::RunDir;
-use crate::emit::emit;
-use crate::protocol::{Ending, Event, Order, Request};
+use crate::emit::{emit, tell};
+use crate::protocol::{Ending, Event, News, Order, Request};
 use crate::server::containers::Containers;
 
 /// A server in a container of its own is its first process.
@@ -65,14 +65,12 @@ struct Server {
 /// What became of an order.
 enum Done {
     Started(Had, Result<(u32, Option<SocketAddr>), String>),
-    Unmade(usize, String),
-    Refused(usize, String),
     /// What it does is reported as a change.
     Obeyed,
     Left(usize, Endpoints),
     Rejoined(usize, Option<SocketAddr>),
-    /// Everything that it has printed was copied, too.
-    Ended(usize, Ending),
+    /// Nothing but this.
+    News(usize, News),
 }
 
 /// Keeps the containers of the lab in this directory until stdin ends, then removes them and their network. If the engine does not
@@ -180,7 +178,7 @@ impl Servers {
             // Not offered: the command line refuses it.
             Request::Watch(watch) => {
                 let why = "containers are not offered beside servers that are not ours".to_owned();
-                let _ = done.send(Done::Unmade(watch.id, why));
+                let _ = done.send(Done::News(watch.id, News::NotStarted(why)));
             }
             Request::Start(start) => {
                 let server = self.all.entry(start.id).or_default();
@@ -194,7 +192,7 @@ impl Servers {
                             let started = supply.start(&had).await;
                             Done::Started(had, started)
                         }
-                        Err(error) => Done::Unmade(id, error),
+                        Err(error) => Done::News(id, News::NotStarted(error)),
                     };
                     // If nobody listens any more, the lab is coming to its end.
                     let _ = done.send(result);
@@ -209,7 +207,7 @@ impl Servers {
                         Some(had) => carry_out(id, order, &engine, &supply, &had, left).await,
                         None => Err("it is not running".to_owned()),
                     };
-                    let _ = done.send(result.unwrap_or_else(|error| Done::Refused(id, error)));
+                    let _ = done.send(result.unwrap_or_else(|error| Done::News(id, News::NotDone(error))));
                 });
             }
         }
@@ -220,38 +218,32 @@ impl Servers {
             Done::Started(had, result) => {
                 let id = had.start.id;
                 let server = self.all.entry(id).or_default();
-                let event = match result {
+                let news = match result {
                     Ok((pid, at)) => {
                         server.log = Some(copy_log(&self.engine, &had));
-                        Event::Started {
-                            id,
-                            pid,
-                            inside: INSIDE,
-                            at,
-                        }
+                        let inside = INSIDE;
+                        News::Started { pid, inside, at }
                     }
-                    Err(error) => Event::NotStarted { id, error },
+                    Err(error) => News::NotStarted(error),
                 };
                 server.had = Some(had);
-                emit(&event)?;
+                tell(id, news)?;
                 // It may have ended before its start was reported.
                 match server.ended {
                     Some(how) => self.end(id, how),
                     None => Ok(()),
                 }
             }
-            Done::Unmade(id, error) => emit(&Event::NotStarted { id, error }),
             Done::Obeyed => Ok(()),
             Done::Left(id, left) => {
                 self.all.entry(id).or_default().left = Some(left);
-                emit(&Event::Left { id })
+                tell(id, News::Left)
             }
             Done::Rejoined(id, at) => {
                 self.all.entry(id).or_default().left = None;
-                emit(&Event::Rejoined { id, at })
+                tell(id, News::Rejoined(at))
             }
-            Done::Refused(id, error) => emit(&Event::NotDone { id, error }),
-            Done::Ended(id, how) => emit(&Event::Ended { id, how }),
+            Done::News(id, news) => tell(id, news),
         }
     }
 
@@ -272,8 +264,8 @@ impl Servers {
                 }
                 self.end(id, how)
             }
-            Change::Paused => emit(&Event::Paused { id }),
-            Change::Continued => emit(&Event::Continued { id }),
+            Change::Paused => tell(id, News::Paused),
+            Change::Continued => tell(id, News::Continued),
         }
     }
 
@@ -281,12 +273,12 @@ impl Servers {
     fn end(&mut self, id: usize, how: Ending) -> io::Result<()> {
         let log = self.all.get_mut(&id).and_then(|server| server.log.take());
         let Some(mut log) = log else {
-            return emit(&Event::Ended { id, how });
+            return tell(id, News::Ended(how));
         };
         let done = self.done.clone();
         tokio::spawn(async move {
             Container::last_lines(&mut log).await;
-            let _ = done.send(Done::Ended(id, how));
+            let _ = done.send(Done::News(id, News::Ended(how)));
         });
         Ok(())
     }

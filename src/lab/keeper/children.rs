@@ -14,7 +14,7 @@ use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
-use crate::protocol::{Ending, Event, Order, Start};
+use crate::protocol::{Ending, News, Order, Start};
 
 /// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
@@ -58,41 +58,40 @@ impl Children {
     /// Does this by a signal to the process and its own children (a node that writes a snapshot has one), because a host fails as one.
     pub(super) fn obey(&self, id: usize, order: Order) -> io::Result<()> {
         let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it is not running"))?;
+        let signal = match order {
+            Order::Kill => Signal::SIGKILL,
+            Order::ShutDown => Signal::SIGTERM,
+            Order::Pause => Signal::SIGSTOP,
+            Order::Continue => Signal::SIGCONT,
+            Order::Leave | Order::Rejoin => return Err(io::Error::other("only a container can leave its network")),
+        };
         // It is not reaped yet, so the id is still its own.
-        let signal = signal(order).ok_or_else(|| io::Error::other("only a container can leave its network"))?;
         Ok(killpg(*pid, signal)?)
     }
 
     /// What has happened to the processes since the last call.
-    pub(super) fn changes(&mut self) -> Vec<Event> {
+    pub(super) fn changes(&mut self) -> Vec<(usize, News)> {
         let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
-        let mut events = Vec::new();
+        let mut changes = Vec::new();
         self.0.retain(|&id, &mut pid| {
             loop {
-                match waitpid(pid, Some(flags)) {
-                    Ok(WaitStatus::Stopped(..)) => events.push(Event::Paused { id }),
-                    Ok(WaitStatus::Continued(_)) => events.push(Event::Continued { id }),
-                    Ok(WaitStatus::Exited(_, code)) => {
-                        events.push(Event::Ended {
-                            id,
-                            how: Ending::Code(code),
-                        });
-                        return false;
-                    }
-                    Ok(WaitStatus::Signaled(_, signal, _)) => {
-                        events.push(Event::Ended {
-                            id,
-                            how: Ending::Signal(signal as i32),
-                        });
-                        return false;
-                    }
-                    Err(Errno::EINTR) => {}
+                let news = match waitpid(pid, Some(flags)) {
+                    Ok(WaitStatus::Stopped(..)) => News::Paused,
+                    Ok(WaitStatus::Continued(_)) => News::Continued,
+                    Ok(WaitStatus::Exited(_, code)) => News::Ended(Ending::Code(code)),
+                    Ok(WaitStatus::Signaled(_, signal, _)) => News::Ended(Ending::Signal(signal as i32)),
+                    Err(Errno::EINTR) => continue,
                     Ok(_) | Err(_) => return true,
+                };
+                let has_ended = matches!(news, News::Ended(_));
+                changes.push((id, news));
+                if has_ended {
+                    return false;
                 }
             }
         });
         self.reap_orphans();
-        events
+        changes
     }
 
     /// Reaps orphans that have ended.
@@ -104,17 +103,6 @@ impl Children {
             && !self.0.values().any(|own| *own == pid)
             && waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_ok()
         {}
-    }
-}
-
-/// The signal that does this.
-const fn signal(order: Order) -> Option<Signal> {
-    match order {
-        Order::Kill => Some(Signal::SIGKILL),
-        Order::ShutDown => Some(Signal::SIGTERM),
-        Order::Pause => Some(Signal::SIGSTOP),
-        Order::Continue => Some(Signal::SIGCONT),
-        Order::Leave | Order::Rejoin => None,
     }
 }
 
