@@ -4,7 +4,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::net::UnixStream;
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::answer::Answer;
@@ -32,7 +31,7 @@ pub struct Kept {
 /// # Errors
 /// The directory of all labs can't be used, or a lab does not end.
 pub fn find() -> Result<Option<Kept>, KeptError> {
-    let runtime = runtime()?;
+    let runtime = socket::runtime()?;
     let labs = Running::all().map_err(|error| KeptError::system("look for labs", error))?;
     for lab in labs {
         // It may end at any time.
@@ -78,7 +77,7 @@ impl Kept {
     /// # Errors
     /// There is no answer.
     pub fn ask(&self, request: &Request) -> Result<Answer, KeptError> {
-        runtime()?.block_on(self.ask_and_wait(request))
+        socket::runtime()?.block_on(self.ask_and_wait(request))
     }
 
     async fn ask_and_wait(&self, request: &Request) -> Result<Answer, KeptError> {
@@ -127,9 +126,4 @@ fn silent(run: &OpenedRun, process: Option<u32>, within: Duration) -> KeptError 
         process,
         within,
     }
-}
-
-fn runtime() -> Result<Runtime, KeptError> {
-    let built = Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| KeptError::system("start a runtime", error))
 }

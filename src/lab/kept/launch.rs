@@ -3,13 +3,14 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 
-use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::answer::Status;
 use super::background::{ARGUMENT, KEEP, Report};
 use super::error::KeptError;
 use super::order::Order;
+use super::socket;
+use crate::emit;
 use lockstorm_base::{Stop, Stops};
 
 /// What became of a start.
@@ -26,9 +27,7 @@ pub enum Launched {
 /// # Errors
 /// There is no lab. Nothing is left of it.
 pub fn launch(order: &Order, program: &Path, tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| KeptError::system("start a runtime", error))?;
-    runtime.block_on(follow(order, program, tell))
+    socket::runtime()?.block_on(follow(order, program, tell))
 }
 
 async fn follow(order: &Order, program: &Path, mut tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
@@ -49,8 +48,7 @@ async fn follow(order: &Order, program: &Path, mut tell: impl FnMut(&str)) -> Re
         return Err(start(io::ErrorKind::BrokenPipe.into()));
     };
     let mut reports = listen(child, stdout);
-    let mut line = serde_json::to_vec(order).map_err(|error| start(error.into()))?;
-    line.push(b'\n');
+    let line = emit::line(order).map_err(start)?;
     stdin.write_all(&line).map_err(start)?;
     loop {
         let said = tokio::select! {
