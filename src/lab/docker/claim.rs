@@ -19,8 +19,8 @@ use tokio::time::{sleep, timeout};
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
-use super::image::PROGRAMS;
 use super::labels::{Labels, PLACE};
+use crate::server::binary::PROGRAMS;
 
 /// Its place in a lab, which no node has.
 const KEEPER: &str = "keeper";

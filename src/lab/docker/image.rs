@@ -9,9 +9,7 @@ use tokio::time::timeout;
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
 use super::labels::Labels;
-
-/// The programs that are looked for; the first one found is used.
-pub(super) const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+use crate::server::binary::PROGRAMS;
 
 /// How long a program may take to say its version; a container of a busy engine starts within seconds.
 const ANSWER: Duration = Duration::from_secs(30);
