@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::directory::processes;
 use crate::emit;
 use crate::error::LabError;
 use crate::keeper;
@@ -92,7 +93,7 @@ impl Ground {
 pub(super) struct Client {
     stdin: Mutex<Option<ChildStdin>>,
     board: Arc<watch::Sender<Board>>,
-    pid: u32,
+    pid: Pid,
 }
 
 impl Client {
@@ -123,7 +124,8 @@ impl Client {
         let client = Self {
             stdin: Mutex::new(stdin),
             board: Arc::new(watch::Sender::new(board)),
-            pid: child.id(),
+            // A process id is a positive `pid_t`; `Child` only shows it as u32.
+            pid: Pid::from_raw(child.id().cast_signed()),
         };
         let board = Arc::clone(&client.board);
         // A thread and not a task: it keeps the states current and reaps the keeper even when the runtime is gone.
@@ -156,10 +158,7 @@ impl Client {
 
     /// Whether somebody has stopped the keeper, as the kernel reports it (Linux only; elsewhere this returns false).
     pub(super) fn is_stopped(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        // The name in brackets may contain anything.
-        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-        matches!(state, Some('T' | 't'))
+        processes::stat(self.pid).is_some_and(|(state, _)| matches!(state, 'T' | 't'))
     }
 
     /// The last message of the keeper, if it is gone.
@@ -172,29 +171,29 @@ impl Client {
 
     /// Starts a server. Returns the process id that it says of itself, once it runs.
     pub(super) async fn start_server(&self, start: Start) -> Result<Result<u32, String>, LabError> {
-        let id = start.id;
-        let before = self.slot(id).starts;
-        self.send(&Request::Start(start))?;
-        let started = self.wait_for(KEEPER_TIMEOUT, |board| {
-            let slot = &board.slots[id];
-            (slot.starts > before).then(|| slot.inside.ok_or_else(|| slot.ending()))
-        });
-        Ok(started
-            .await?
-            .unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
+        let started = |slot: &Slot| slot.inside.ok_or_else(|| slot.ending());
+        let started = self.begin(start.id, &Request::Start(start), started).await?;
+        Ok(started.unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
     }
 
     /// Watches a server that is not ours from now on. Returns once it has answered.
     pub(super) async fn watch(&self, watch: Watch) -> Result<Result<(), String>, LabError> {
-        let id = watch.id;
-        self.send(&Request::Watch(watch))?;
-        let answered = self.wait_for(KEEPER_TIMEOUT, |board| {
-            let slot = &board.slots[id];
-            (slot.starts > 0).then(|| slot.error.clone().map_or(Ok(()), Err))
-        });
-        Ok(answered
-            .await?
-            .unwrap_or_else(|| Err(format!("no answer within {KEEPER_TIMEOUT:?}"))))
+        let answered = |slot: &Slot| slot.error.clone().map_or(Ok(()), Err);
+        let answered = self.begin(watch.id, &Request::Watch(watch), answered).await?;
+        Ok(answered.unwrap_or_else(|| Err(format!("no answer within {KEEPER_TIMEOUT:?}"))))
+    }
+
+    /// Sends a request to begin with a server, and returns what that has come to once the keeper has told; `None` if it does not.
+    async fn begin<T>(
+        &self,
+        id: usize,
+        request: &Request,
+        come_to: impl Fn(&Slot) -> T,
+    ) -> Result<Option<T>, LabError> {
+        let before = self.slot(id).starts;
+        self.send(request)?;
+        let begun = |slot: &Slot| (slot.starts > before).then(|| come_to(slot));
+        self.wait_slot(id, KEEPER_TIMEOUT, begun).await
     }
 
     /// Gives an order, and returns at once.
@@ -226,8 +225,8 @@ impl Client {
     pub(super) fn kill(&self) {
         let board = self.board.borrow();
         // The keeper is not reaped before it is reported gone, so the id is still its own.
-        if let (false, Ok(pid)) = (matches!(board.keeper, Keeper::Gone(_)), i32::try_from(self.pid)) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        if !matches!(board.keeper, Keeper::Gone(_)) {
+            let _ = kill(self.pid, Signal::SIGKILL);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cap_std::fs::Dir;
 use nix::unistd::Pid;
 
-use crate::directory::base_dir::BaseDir;
+use crate::directory::base_dir::{BaseDir, try_lock};
 use crate::directory::processes;
 use crate::directory::run_dir::{self, PREFIX};
 pub use crate::directory::unseen::Unasked;
@@ -209,10 +209,8 @@ fn remove_empty_nodes(run: &Dir) {
 fn is_free(lock: &File) -> io::Result<bool> {
     let end = Instant::now() + FORKED;
     loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
+        if try_lock(lock)? {
+            return Ok(true);
         }
         if Instant::now() >= end || !keeper(lock)?.is_some_and(processes::is_gone) {
             return Ok(false);

@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -14,6 +14,7 @@ use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
+use crate::directory::processes;
 use crate::protocol::{Ending, News, Order, Start};
 
 /// How long killed orphans may take to end.
@@ -131,7 +132,8 @@ fn end_orphans() {
     {
         let end = Instant::now() + ORPHANS_END_TIMEOUT;
         while Instant::now() < end {
-            for pid in children_of(getpid()) {
+            let is_child = |pid: &Pid| processes::stat(*pid).is_some_and(|(_, parent)| parent == getpid());
+            for pid in processes::all().filter(is_child) {
                 let _ = kill(pid, Signal::SIGKILL);
             }
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -141,28 +143,6 @@ fn end_orphans() {
             }
         }
     }
-}
-
-/// The child processes of `parent`, as the kernel lists them.
-#[cfg(target_os = "linux")]
-fn children_of(parent: Pid) -> Vec<Pid> {
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let is_child = |pid: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in brackets may contain anything; the state and the parent come after it.
-        let parent_of = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
-        parent_of == Some(parent.as_raw())
-    };
-    processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(is_child)
-        .map(Pid::from_raw)
-        .collect()
 }
 
 /// Has the kernel kill this process when the keeper ends (Linux; elsewhere only the keeper does that).

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::client::{Client, Ground};
 use crate::directory::own_file;
-use crate::directory::password::Password;
+use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
 use crate::protocol::{Start, Watch};
@@ -121,7 +121,7 @@ impl Node {
             source,
         })?;
         if let Some(text) = own_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
-            own_file::create(&dir, &text)?;
+            create_file(&dir.join(own_file::NAME), &text)?;
         }
         for _ in 0..PORT_TRIES {
             let node = Self::new(plan, id, name, ports, &dir)?;
