@@ -89,7 +89,7 @@ impl Lab {
 
     fn proxy_for(&self, host: HostId) -> Result<&Proxy, LabError> {
         let target = Target::Host(host);
-        self.proxy.as_ref().ok_or(LabError::NoProxy { target })
+        self.proxy.as_ref().ok_or(LabError::NoProxy(target))
     }
 
     /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept

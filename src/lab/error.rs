@@ -187,13 +187,8 @@ pub enum LabError {
     )]
     CutsNeedContainers,
     /// A fault of the network in a lab without a proxy.
-    #[error(
-        "the network to {target} can't be changed: this lab has no proxy, which only scenarios with such a fault have"
-    )]
-    NoProxy {
-        /// What the fault was for.
-        target: Target,
-    },
+    #[error("the network to {0} can't be changed: this lab has no proxy, which only scenarios with such a fault have")]
+    NoProxy(Target),
     /// A fault of a link over which nothing passes that could be measured.
     #[error(
         "{} could not be verified: no nodes that run have anything to say over it now", action.on(*target)

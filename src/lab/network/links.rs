@@ -66,7 +66,7 @@ impl Lab {
                 obstacle,
             });
         }
-        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy { target })?;
+        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy(target))?;
         let limit = limit(action, &state);
         let late = || Err(LabError::NotYet { within: limit });
         match action {
@@ -101,7 +101,7 @@ impl Lab {
     /// The lab has no proxy, or the fault can't be measured any more.
     pub async fn link_comes_true(&self, action: Action, link: Link) -> Result<Verified<Instant>, LabError> {
         let (target, state) = (Target::Link(link), self.links.get(link));
-        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy { target })?;
+        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy(target))?;
         let condition = match action {
             Action::Undo(condition) => condition,
             Action::Fault(fault) => {
