@@ -30,13 +30,6 @@ const ROUND_TRIPS: u32 = 4;
 /// The pause before everything is measured again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What one measurement has found, since then.
-fn found(since: Instant, of: String, (finding, by): (Finding, Observer)) -> Found {
-    let mut found = Found::on(of);
-    found.add_since(since, finding, by);
-    found
-}
-
 impl Lab {
     /// What is wrong with a link: what the lab has done to it.
     #[must_use]
@@ -120,7 +113,8 @@ impl Lab {
                     Condition::Cut => Finding::NoCut,
                     Condition::Down | Condition::Paused | Condition::Lagging => Finding::NoDelay,
                 };
-                let found = found(Instant::now(), target.to_string(), (finding, Observer::Proxy));
+                let mut found = Found::on(target.to_string());
+                found.add(finding, Observer::Proxy);
                 return Ok(verified(&state, action, vec![found]));
             }
             let count = candidates.len();
@@ -134,7 +128,7 @@ impl Lab {
                 measuring.spawn(async move {
                     let mut gauge = opened(what, present.delay).await?;
                     let took = gauge.measure(present.delay + ANSWER_TIMEOUT).await.ok()??;
-                    (took < most).then(|| found(Instant::now(), gauge.of(), gauge.took(took)))
+                    (took < most).then(|| gauge.found(Instant::now(), Ok(took)))
                 });
             }
             let found: Vec<Found> = measuring.join_all().await.into_iter().flatten().collect();
@@ -179,9 +173,9 @@ impl Lab {
                     let since = Instant::now();
                     match gauge.measure(limit).await.ok()? {
                         Some(took) if !present.cut && took >= present.delay => {
-                            return Some(found(since, gauge.of(), gauge.took(took)));
+                            return Some(gauge.found(since, Ok(took)));
                         }
-                        None if present.cut => return Some(found(since, gauge.of(), gauge.silent(limit))),
+                        None if present.cut => return Some(gauge.found(since, Err(limit))),
                         // It was under way before, or the machine is busy.
                         Some(_) | None => {}
                     }
