@@ -140,17 +140,29 @@ impl Node {
             (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
             _ => None,
         };
+        let access = plan.access((plan.ground.ip(id), ports.port).into());
         Ok(Self {
-            id,
-            name,
             is_ours: true,
             tls_port,
             bus_port: ports.bus,
-            admin: Mutex::default(),
-            access: watch::Sender::new(plan.access((plan.ground.ip(id), ports.port).into())),
-            plan: Arc::clone(plan),
             dir: dir.to_owned(),
+            ..Self::at(plan, id, name, access)
         })
+    }
+
+    /// A node that is not ours.
+    fn at(plan: &Arc<Plan>, id: usize, name: NodeName, access: NodeAddress) -> Self {
+        Self {
+            id,
+            name,
+            is_ours: false,
+            tls_port: None,
+            bus_port: None,
+            admin: Mutex::default(),
+            access: watch::Sender::new(access),
+            plan: Arc::clone(plan),
+            dir: PathBuf::new(),
+        }
     }
 
     /// Watches a server that is not ours from now on, once it answers.
@@ -173,17 +185,7 @@ impl Node {
             prefix: plan.key_prefix.clone(),
         };
         client.watch(watch).await?.map_err(not_reached)?;
-        Ok(Self {
-            id,
-            name,
-            is_ours: false,
-            tls_port: None,
-            bus_port: None,
-            admin: Mutex::default(),
-            access: watch::Sender::new(address),
-            plan: Arc::clone(plan),
-            dir: PathBuf::new(),
-        })
+        Ok(Self::at(plan, id, name, address))
     }
 
     /// Where the node, which is ours, is now.
