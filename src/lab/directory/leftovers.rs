@@ -57,7 +57,6 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         let removed: Vec<String> = [
             (self.directories.len(), "run directory", "run directories"),
             (self.processes.len(), "process", "processes"),
@@ -65,7 +64,7 @@ impl fmt::Display for Report {
         ]
         .into_iter()
         .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| plural(count, one, many))
+        .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
         .collect();
         match removed.split_last() {
             Some((last, [])) => write!(f, "removed {last}")?,

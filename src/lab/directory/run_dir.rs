@@ -56,9 +56,9 @@ impl RunDir {
                     return Err(cannot(&base.path, &error));
                 }
             }
+            let path = base.path.join(&name);
             match lock(&base.dir, &name) {
                 Ok(Some(lock)) => {
-                    let path = base.path.join(&name);
                     return Ok(Self {
                         base,
                         name,
@@ -68,7 +68,6 @@ impl RunDir {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    let path = base.path.join(&name);
                     let _ = remove(&base, &name);
                     return Err(cannot(&path, &error));
                 }

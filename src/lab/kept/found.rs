@@ -3,7 +3,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::answer::Answer;
@@ -87,7 +86,8 @@ impl Kept {
             Request::Act { .. } | Request::Down => ANSWER_TIMEOUT,
         };
         let mut stream = socket::connect(&self.run).await.map_err(gone)?;
-        let process = process_of(&stream);
+        // As the kernel reports the other end.
+        let process = stream.peer_cred().ok().and_then(|peer| peer.pid()?.try_into().ok());
         let asked = async {
             socket::send(&mut stream, request).await.map_err(gone)?;
             let answer = socket::receive::<Answer>(&mut stream)
@@ -106,11 +106,6 @@ impl Kept {
             Err(_) => Err(silent(&self.run, process, limit)),
         }
     }
-}
-
-/// The process at the other end, as the kernel reports it.
-fn process_of(stream: &UnixStream) -> Option<u32> {
-    stream.peer_cred().ok()?.pid()?.try_into().ok()
 }
 
 fn strange(error: &io::Error) -> KeptError {
