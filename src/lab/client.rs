@@ -28,16 +28,11 @@ const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
 /// What the keeper has reported so far.
 #[derive(Debug)]
 pub(super) struct Board {
-    keeper: Keeper,
+    /// What the keeper has made, while it is there.
+    ground: Option<Ground>,
+    /// Its last message, if it is gone.
+    gone: Option<String>,
     slots: Vec<Slot>,
-}
-
-#[derive(Debug)]
-enum Keeper {
-    Starting,
-    Ready(Ground),
-    /// The keeper is gone; contains its last message.
-    Gone(String),
 }
 
 /// One process that the keeper starts, and starts again.
@@ -118,7 +113,8 @@ impl Client {
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let never = Slot::new(down(How::Died("never started".to_owned()), Instant::now()));
         let board = Board {
-            keeper: Keeper::Starting,
+            ground: None,
+            gone: None,
             slots: vec![never; servers],
         };
         let client = Self {
@@ -133,10 +129,7 @@ impl Client {
             .name("lab-keeper".to_owned())
             .spawn(move || listen(child, stdout, &board))
             .map_err(|error| fail(error.to_string()))?;
-        let ready = client.wait_for(KEEPER_TIMEOUT, |board| match &board.keeper {
-            Keeper::Ready(ground) => Some(ground.clone()),
-            Keeper::Starting | Keeper::Gone(_) => None,
-        });
+        let ready = client.wait_for(KEEPER_TIMEOUT, |board| board.ground.clone());
         match ready.await {
             Ok(Some(ground)) => Ok((client, ground)),
             Ok(None) => {
@@ -163,10 +156,7 @@ impl Client {
 
     /// The last message of the keeper, if it is gone.
     pub(super) fn gone(&self) -> Option<String> {
-        match &self.board.borrow().keeper {
-            Keeper::Gone(why) => Some(why.clone()),
-            Keeper::Starting | Keeper::Ready(_) => None,
-        }
+        self.board.borrow().gone.clone()
     }
 
     /// Starts a server. Returns the process id that it says of itself, once it runs.
@@ -215,9 +205,10 @@ impl Client {
     /// Tells the keeper to end everything, and waits until it has. Returns false if that took longer than `limit`.
     pub(super) async fn close(&self, limit: Duration) -> bool {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let gone = |client: &Self| matches!(client.board.borrow().keeper, Keeper::Gone(_));
         let mut changes = self.board.subscribe();
-        let ended = timeout(limit, async { while !gone(self) && changes.changed().await.is_ok() {} });
+        let ended = timeout(limit, async {
+            while self.gone().is_none() && changes.changed().await.is_ok() {}
+        });
         ended.await.is_ok()
     }
 
@@ -225,7 +216,7 @@ impl Client {
     pub(super) fn kill(&self) {
         let board = self.board.borrow();
         // The keeper is not reaped before it is reported gone, so the id is still its own.
-        if !matches!(board.keeper, Keeper::Gone(_)) {
+        if board.gone.is_none() {
             let _ = kill(self.pid, Signal::SIGKILL);
         }
     }
@@ -249,7 +240,7 @@ impl Client {
                     if let Some(found) = look(&board) {
                         return Ok(found);
                     }
-                    if let Keeper::Gone(why) = &board.keeper {
+                    if let Some(why) = &board.gone {
                         return Err(LabError::KeeperGone(why.clone()));
                     }
                 }
@@ -321,7 +312,7 @@ impl Board {
     fn note(&mut self, event: Event) {
         let (id, news) = match event {
             Event::Of { id, news } => (id, news),
-            Event::Ready { dir, addresses } => return self.keeper = Keeper::Ready(Ground { dir, addresses }),
+            Event::Ready { dir, addresses } => return self.ground = Some(Ground { dir, addresses }),
             Event::Failed { .. } => return,
         };
         let Some(slot) = self.slots.get_mut(id) else { return };
@@ -363,7 +354,7 @@ impl Board {
                 slot.end(How::Killed);
             }
         }
-        self.keeper = Keeper::Gone(last_words);
+        (self.ground, self.gone) = (None, Some(last_words));
     }
 }
 
