@@ -37,17 +37,17 @@ pub struct TlsFiles {
 /// A setting with its values.
 type Setting = (&'static str, Vec<String>);
 
-fn one(name: &'static str, value: impl ToString) -> Setting {
+fn one(name: &'static str, value: &(impl ToString + ?Sized)) -> Setting {
     (name, vec![value.to_string()])
 }
 
 /// The settings of a node that speaks TLS on `port`, and plain text on its other port.
 pub(crate) fn of_tls(files: &TlsFiles, port: u16) -> Vec<Setting> {
     vec![
-        one("tls-port", port),
-        one("tls-cert-file", files.certificate.display()),
-        one("tls-key-file", files.key.display()),
-        one("tls-ca-cert-file", files.authority.display()),
+        one("tls-port", &port),
+        one("tls-cert-file", &files.certificate.display()),
+        one("tls-key-file", &files.key.display()),
+        one("tls-ca-cert-file", &files.authority.display()),
         one("tls-auth-clients", "no"),
     ]
 }
@@ -55,11 +55,11 @@ pub(crate) fn of_tls(files: &TlsFiles, port: u16) -> Vec<Setting> {
 /// The settings of a node behind a door of the proxy: what it says of where it is, if it says that by a setting, and the
 /// address from which it reaches others.
 pub(crate) fn of_door(name: NodeName, door: SocketAddr) -> Vec<Setting> {
-    let source = source::of(name).map(|source| one("bind-source-addr", source));
+    let source = source::of(name).map(|source| one("bind-source-addr", &source));
     let mut settings: Vec<_> = source.into_iter().collect();
     if name.role == Role::Replicated {
-        settings.push(one("replica-announce-ip", door.ip()));
-        settings.push(one("replica-announce-port", door.port()));
+        settings.push(one("replica-announce-ip", &door.ip()));
+        settings.push(one("replica-announce-port", &door.port()));
     }
     settings
 }
@@ -67,9 +67,9 @@ pub(crate) fn of_door(name: NodeName, door: SocketAddr) -> Vec<Setting> {
 /// The settings of a node, each with its values; all others have the server's defaults.
 pub(crate) fn of(role: Role, persistence: Persistence, address: SocketAddr, dir: &Path) -> Vec<Setting> {
     let mut settings = vec![
-        one("port", address.port()),
-        one("bind", address.ip()),
-        one("dir", dir.display()),
+        one("port", &address.port()),
+        one("bind", &address.ip()),
+        one("dir", &dir.display()),
         // To stdout, so that the same file gets what a program prints that never reads this setting.
         one("logfile", ""),
         one("daemonize", "no"),
@@ -79,7 +79,7 @@ pub(crate) fn of(role: Role, persistence: Persistence, address: SocketAddr, dir:
     }
     if role == Role::Replicated || role.is_in_cluster() {
         // The default delay of 5 s, in which a master collects replicas, would be added to every start.
-        settings.push(one("repl-diskless-sync-delay", 0));
+        settings.push(one("repl-diskless-sync-delay", &0));
     }
     settings
 }
@@ -88,10 +88,10 @@ pub(crate) fn of(role: Role, persistence: Persistence, address: SocketAddr, dir:
 pub(crate) fn of_replicated(spec: &ReplicatedSpec, host: Option<HostId>) -> Vec<Setting> {
     let is_preferred = spec.preferred_host.is_some() && spec.preferred_host == host;
     // The lowest one is chosen first; 0 would mean never, and all others have 100.
-    let priority = is_preferred.then(|| one("replica-priority", 1));
+    let priority = is_preferred.then(|| one("replica-priority", &1));
     let mut settings = vec![
-        one("min-replicas-to-write", spec.min_replicas_to_write),
-        one("min-replicas-max-lag", spec.min_replicas_max_lag.as_secs()),
+        one("min-replicas-to-write", &spec.min_replicas_to_write),
+        one("min-replicas-max-lag", &spec.min_replicas_max_lag.as_secs()),
     ];
     settings.extend(priority);
     settings
@@ -103,9 +103,9 @@ pub(crate) fn of_cluster(spec: &ClusterSpec, ip: IpAddr, bus: u16) -> Vec<Settin
     vec![
         one("cluster-enabled", "yes"),
         one("cluster-config-file", "nodes.conf"),
-        one("cluster-port", bus),
-        one("cluster-announce-ip", ip),
-        one("cluster-node-timeout", spec.node_timeout.as_millis()),
+        one("cluster-port", &bus),
+        one("cluster-announce-ip", &ip),
+        one("cluster-node-timeout", &spec.node_timeout.as_millis()),
         one("cluster-require-full-coverage", all_slots),
     ]
 }
@@ -119,7 +119,7 @@ fn of_data(role: Role, persistence: Persistence) -> Vec<Setting> {
         (_, Persistence::AofAlways) => (&[""], "yes", Some("always")),
     };
     let mut settings = vec![
-        one("databases", 64),
+        one("databases", &64),
         // Eviction would lose locks.
         one("maxmemory-policy", "noeviction"),
         ("save", save.iter().map(ToString::to_string).collect()),
