@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use crate::client::Slot;
 use crate::error::LabError;
+use crate::found::{Found, verified};
 use crate::lab::Lab;
 use crate::protocol::Order;
 use crate::proxy::Proxy;
@@ -17,12 +18,9 @@ use crate::server::node::Node;
 use crate::server::node_name::Role;
 use crate::server::nodes::Host;
 use crate::server::probe;
-use crate::server::state::HostState;
 use crate::topology::failover;
 use crate::topology::replication;
-use lockstorm_data::model::{
-    Action, Condition, Fault, Finding, HostId, Observer, Obstacle, Proof, Target, TargetKind, Verified,
-};
+use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Target, TargetKind, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
 /// it answers.
@@ -34,33 +32,6 @@ const DOWN_INSTEAD: &str = "it went down instead";
 const NO_ANSWER: &str = "it does not answer any more";
 /// How long a node may take to answer, without what is due to the network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// What was found on a node.
-#[derive(Debug)]
-struct Found {
-    of: String,
-    /// Since when all of it holds.
-    since: Option<Instant>,
-    proof: Vec<Proof<Instant>>,
-}
-
-impl Found {
-    /// Adds what is so just now.
-    fn add(&mut self, finding: Finding, by: Observer) {
-        self.add_since(Instant::now(), finding, by);
-    }
-
-    /// Adds what only time could show: it is so since the answer was due that is late, or has not come.
-    fn add_since(&mut self, since: Instant, finding: Finding, by: Observer) {
-        self.since = self.since.max(Some(since));
-        self.proof.push(Proof {
-            finding,
-            by,
-            of: self.of.clone(),
-            at: Instant::now(),
-        });
-    }
-}
 
 impl Lab {
     /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
@@ -79,7 +50,12 @@ impl Lab {
         }
         let _turn = nodes.turn.lock().await;
         if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
-            return Err(impossible(action, host, obstacle));
+            let target = Target::Host(host);
+            return Err(LabError::Impossible {
+                action,
+                target,
+                obstacle,
+            });
         }
         let mut hit = host;
         match action {
@@ -113,7 +89,7 @@ impl Lab {
 
     fn proxy_for(&self, host: HostId) -> Result<&Proxy, LabError> {
         let target = Target::Host(host);
-        self.proxy.as_ref().ok_or(LabError::NoProxy { target })
+        self.proxy.as_ref().ok_or(LabError::NoProxy(target))
     }
 
     /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept
@@ -153,11 +129,9 @@ impl Lab {
         let host = self.nodes.host(host)?;
         // All at once: what time shows would be later on each node.
         let found = try_join_all(host.nodes.iter().map(|node| self.effect_on(host, node, action))).await?;
-        let last = found.iter().filter_map(|found| found.since).max();
-        let at = last.unwrap_or_else(Instant::now);
-        let proof = found.into_iter().flat_map(|found| found.proof).collect();
-        host.undergo(action, at);
-        Ok(Verified { at, proof })
+        let verified = verified(found);
+        host.undergo(action, verified.at);
+        Ok(verified)
     }
 
     /// Waits until an action has taken effect on a node, and returns the proof.
@@ -167,31 +141,26 @@ impl Lab {
             node: node.name,
             why,
         };
-        let mut found = Found {
-            of: node.name.to_string(),
-            since: None,
-            proof: Vec::new(),
-        };
+        let mut found = Found::on(node.name.to_string());
         let port = node.access().port();
         match action {
             Action::Fault(Fault::Kill | Fault::Shutdown) => {
-                let down = |state: &HostState| state.conditions.has(Condition::Down);
+                let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
                 self.reaches(node, down).await?.map_err(unverified)?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
-                let gone = probe::refuses(node.address(), FOREVER).await;
-                found.add(gone.map_err(unverified)?, Observer::Connect);
+                found.add(probe::refuses(node.address()).await, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
-                let stops = |state: &HostState| !state.is_up();
-                self.reaches(node, stops).await?.map_err(unverified)?;
+                self.reaches(node, |slot| !slot.state.is_up())
+                    .await?
+                    .map_err(unverified)?;
                 if !self.node_state(node.name).conditions.has(Condition::Paused) {
                     return Err(unverified(DOWN_INSTEAD.to_owned()));
                 }
                 found.add(Finding::ProcessStopped, Observer::Keeper);
                 // Of a process the kernel has said that it stands still; of a container the engine has.
                 if node.is_container() {
-                    let silence = probe::silent(&node.access(), FOREVER).await;
-                    let (since, silence) = silence.map_err(unverified)?;
+                    let (since, silence) = probe::silent(&node.access()).await;
                     found.add_since(since, silence, Observer::Ping);
                 }
             }
@@ -217,14 +186,13 @@ impl Lab {
                 found.add(Finding::TakesWrites { host: host.id }, Observer::Write);
             }
             Action::Fault(Fault::Cut { .. }) => {
-                self.is_cut(node, true).await?.map_err(unverified)?;
+                self.reaches(node, |slot| slot.cut).await?.map_err(unverified)?;
                 let since = Instant::now();
                 found.add(Finding::LeftNetwork, Observer::Keeper);
-                let gone = probe::refuses(node.address(), FOREVER).await;
-                found.add_since(since, gone.map_err(unverified)?, Observer::Connect);
+                found.add_since(since, probe::refuses(node.address()).await, Observer::Connect);
             }
             Action::Undo(Condition::Cut) => {
-                self.is_cut(node, false).await?.map_err(unverified)?;
+                self.reaches(node, |slot| !slot.cut).await?.map_err(unverified)?;
                 found.add(Finding::InNetwork, Observer::Keeper);
                 node.look_where(&self.site.client);
                 // One that is down, or frozen, does not answer in any network.
@@ -234,7 +202,7 @@ impl Lab {
                 }
             }
             Action::Undo(Condition::Paused) => {
-                let goes_on = |state: &HostState| !state.conditions.has(Condition::Paused);
+                let goes_on = |slot: &Slot| !slot.state.conditions.has(Condition::Paused);
                 self.reaches(node, goes_on).await?.map_err(unverified)?;
                 self.answers(node).await?.map_err(unverified)?;
                 found.add(Finding::Answers { port }, Observer::Ping);
@@ -276,27 +244,15 @@ impl Lab {
         }
     }
 
-    /// Waits until the keeper reports a state that `done` accepts, or the reason why the last order was not carried out.
-    async fn reaches(&self, node: &Node, done: impl Fn(&HostState) -> bool) -> Result<Result<(), String>, LabError> {
-        let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| {
-            // The state is checked first: a server that has just ended by itself could not obey, but is down.
-            if done(&slot.state) {
-                Some(Ok(()))
-            } else {
-                slot.error.clone().map(Err)
-            }
+    /// Waits until the keeper reports what `done` accepts, or the reason why the last order was not carried out.
+    async fn reaches(&self, node: &Node, done: impl Fn(&Slot) -> bool) -> Result<Result<(), String>, LabError> {
+        let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| match &slot.error {
+            // This is checked first: a server that has just ended by itself could not obey, but is down.
+            _ if done(slot) => Some(Ok(())),
+            error => error.clone().map(Err),
         });
         let never = || Err(format!("no effect within {FOREVER:?}"));
         Ok(seen.await?.unwrap_or_else(never))
-    }
-
-    /// Waits until the keeper reports whether a node is in its network, or the reason why the last order was not carried out.
-    async fn is_cut(&self, node: &Node, cut: bool) -> Result<Result<(), String>, LabError> {
-        let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| match &slot.error {
-            _ if slot.cut == cut => Some(Ok(())),
-            error => error.clone().map(Err),
-        });
-        Ok(seen.await?.unwrap_or(Ok(())))
     }
 
     /// Waits until the node's process answers, or has ended.
@@ -313,13 +269,5 @@ impl Lab {
             answer = probe::answers(&access, inside, FOREVER) => Ok(answer),
             gone = gone => Ok(Err(gone?.unwrap_or_default())),
         }
-    }
-}
-
-const fn impossible(action: Action, host: HostId, obstacle: Obstacle) -> LabError {
-    LabError::Impossible {
-        action,
-        target: Target::Host(host),
-        obstacle,
     }
 }

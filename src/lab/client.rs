@@ -13,9 +13,11 @@ use nix::unistd::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::directory::processes;
+use crate::emit;
 use crate::error::LabError;
 use crate::keeper;
-use crate::protocol::{Addresses, Ending, Event, Order, Request, Start, Watch};
+use crate::protocol::{Addresses, Ending, Event, News, Order, Request, Start, Watch};
 use crate::server::containers::Containers;
 use crate::server::state::HostState;
 use lockstorm_data::model::{Condition, How};
@@ -26,18 +28,11 @@ const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
 /// What the keeper has reported so far.
 #[derive(Debug)]
 pub(super) struct Board {
-    keeper: Keeper,
+    /// What the keeper has made, while it is there.
+    ground: Option<Ground>,
+    /// Its last message, if it is gone.
+    gone: Option<String>,
     slots: Vec<Slot>,
-    /// The servers from which keys of the run could not be removed, and why.
-    keys_left: Vec<(usize, String)>,
-}
-
-#[derive(Debug)]
-enum Keeper {
-    Starting,
-    Ready(Ground),
-    /// The keeper is gone; contains its last message.
-    Gone(String),
 }
 
 /// One process that the keeper starts, and starts again.
@@ -59,6 +54,8 @@ pub(super) struct Slot {
     pub error: Option<String>,
     /// Why keys can't be removed from it at the end, if it is not ours and that is so.
     pub lacks: Option<String>,
+    /// Why keys were left on it at the end, if that is so; known once the keeper is gone.
+    pub keys_left: Option<String>,
 }
 
 /// What a keeper has made before any server.
@@ -91,7 +88,7 @@ impl Ground {
 pub(super) struct Client {
     stdin: Mutex<Option<ChildStdin>>,
     board: Arc<watch::Sender<Board>>,
-    pid: u32,
+    pid: Pid,
 }
 
 impl Client {
@@ -102,9 +99,10 @@ impl Client {
         containers: Option<&Containers>,
     ) -> Result<(Self, Ground), LabError> {
         let fail = |why: String| LabError::KeeperStart(format!("{}: {why}", program.display()));
+        let kept = containers.map(serde_json::to_string).transpose();
         let mut child = Command::new(program)
             .arg(keeper::ARGUMENT)
-            .args(containers.into_iter().flat_map(Containers::arguments))
+            .args(kept.map_err(|error| fail(error.to_string()))?)
             .envs(authorities())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -113,25 +111,17 @@ impl Client {
             .spawn()
             .map_err(|error| fail(error.to_string()))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let never = Slot {
-            starts: 0,
-            pid: None,
-            inside: None,
-            at: None,
-            cut: false,
-            state: down(How::Died("never started".to_owned()), Instant::now()),
-            error: None,
-            lacks: None,
-        };
+        let never = Slot::new(down(How::Died("never started".to_owned()), Instant::now()));
         let board = Board {
-            keeper: Keeper::Starting,
+            ground: None,
+            gone: None,
             slots: vec![never; servers],
-            keys_left: Vec::new(),
         };
         let client = Self {
             stdin: Mutex::new(stdin),
             board: Arc::new(watch::Sender::new(board)),
-            pid: child.id(),
+            // A process id is a positive `pid_t`; `Child` only shows it as u32.
+            pid: Pid::from_raw(child.id().cast_signed()),
         };
         let board = Arc::clone(&client.board);
         // A thread and not a task: it keeps the states current and reaps the keeper even when the runtime is gone.
@@ -139,10 +129,7 @@ impl Client {
             .name("lab-keeper".to_owned())
             .spawn(move || listen(child, stdout, &board))
             .map_err(|error| fail(error.to_string()))?;
-        let ready = client.wait_for(KEEPER_TIMEOUT, |board| match &board.keeper {
-            Keeper::Ready(ground) => Some(ground.clone()),
-            Keeper::Starting | Keeper::Gone(_) => None,
-        });
+        let ready = client.wait_for(KEEPER_TIMEOUT, |board| board.ground.clone());
         match ready.await {
             Ok(Some(ground)) => Ok((client, ground)),
             Ok(None) => {
@@ -164,50 +151,39 @@ impl Client {
 
     /// Whether somebody has stopped the keeper, as the kernel reports it (Linux only; elsewhere this returns false).
     pub(super) fn is_stopped(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        // The name in brackets may contain anything.
-        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-        matches!(state, Some('T' | 't'))
+        processes::stat(self.pid).is_some_and(|(state, _)| matches!(state, 'T' | 't'))
     }
 
     /// The last message of the keeper, if it is gone.
     pub(super) fn gone(&self) -> Option<String> {
-        match &self.board.borrow().keeper {
-            Keeper::Gone(why) => Some(why.clone()),
-            Keeper::Starting | Keeper::Ready(_) => None,
-        }
+        self.board.borrow().gone.clone()
     }
 
     /// Starts a server. Returns the process id that it says of itself, once it runs.
     pub(super) async fn start_server(&self, start: Start) -> Result<Result<u32, String>, LabError> {
-        let id = start.id;
-        let before = self.slot(id).starts;
-        self.send(&Request::Start(start))?;
-        let started = self.wait_for(KEEPER_TIMEOUT, |board| {
-            let slot = &board.slots[id];
-            (slot.starts > before).then(|| slot.inside.ok_or_else(|| slot.ending()))
-        });
-        Ok(started
-            .await?
-            .unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
+        let started = |slot: &Slot| slot.inside.ok_or_else(|| slot.ending());
+        let started = self.begin(start.id, &Request::Start(start), started).await?;
+        Ok(started.unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
     }
 
     /// Watches a server that is not ours from now on. Returns once it has answered.
     pub(super) async fn watch(&self, watch: Watch) -> Result<Result<(), String>, LabError> {
-        let id = watch.id;
-        self.send(&Request::Watch(watch))?;
-        let answered = self.wait_for(KEEPER_TIMEOUT, |board| {
-            let slot = &board.slots[id];
-            (slot.starts > 0).then(|| slot.error.clone().map_or(Ok(()), Err))
-        });
-        Ok(answered
-            .await?
-            .unwrap_or_else(|| Err(format!("no answer within {KEEPER_TIMEOUT:?}"))))
+        let answered = |slot: &Slot| slot.error.clone().map_or(Ok(()), Err);
+        let answered = self.begin(watch.id, &Request::Watch(watch), answered).await?;
+        Ok(answered.unwrap_or_else(|| Err(format!("no answer within {KEEPER_TIMEOUT:?}"))))
     }
 
-    /// The servers from which keys of the run could not be removed, and why; known once the keeper is gone.
-    pub(super) fn keys_left(&self) -> Vec<(usize, String)> {
-        self.board.borrow().keys_left.clone()
+    /// Sends a request to begin with a server, and returns what that has come to once the keeper has told; `None` if it does not.
+    async fn begin<T>(
+        &self,
+        id: usize,
+        request: &Request,
+        come_to: impl Fn(&Slot) -> T,
+    ) -> Result<Option<T>, LabError> {
+        let before = self.slot(id).starts;
+        self.send(request)?;
+        let begun = |slot: &Slot| (slot.starts > before).then(|| come_to(slot));
+        self.wait_slot(id, KEEPER_TIMEOUT, begun).await
     }
 
     /// Gives an order, and returns at once.
@@ -229,9 +205,10 @@ impl Client {
     /// Tells the keeper to end everything, and waits until it has. Returns false if that took longer than `limit`.
     pub(super) async fn close(&self, limit: Duration) -> bool {
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let gone = |client: &Self| matches!(client.board.borrow().keeper, Keeper::Gone(_));
         let mut changes = self.board.subscribe();
-        let ended = timeout(limit, async { while !gone(self) && changes.changed().await.is_ok() {} });
+        let ended = timeout(limit, async {
+            while self.gone().is_none() && changes.changed().await.is_ok() {}
+        });
         ended.await.is_ok()
     }
 
@@ -239,15 +216,14 @@ impl Client {
     pub(super) fn kill(&self) {
         let board = self.board.borrow();
         // The keeper is not reaped before it is reported gone, so the id is still its own.
-        if let (false, Ok(pid)) = (matches!(board.keeper, Keeper::Gone(_)), i32::try_from(self.pid)) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        if board.gone.is_none() {
+            let _ = kill(self.pid, Signal::SIGKILL);
         }
     }
 
     fn send(&self, request: &Request) -> Result<(), LabError> {
         let gone = |why: String| LabError::KeeperGone(why);
-        let mut line = serde_json::to_vec(request).map_err(|error| gone(error.to_string()))?;
-        line.push(b'\n');
+        let line = emit::line(request).map_err(|error| gone(error.to_string()))?;
         let mut stdin = self.stdin.lock().unwrap_or_else(PoisonError::into_inner);
         let pipe = stdin
             .as_mut()
@@ -264,7 +240,7 @@ impl Client {
                     if let Some(found) = look(&board) {
                         return Ok(found);
                     }
-                    if let Keeper::Gone(why) = &board.keeper {
+                    if let Some(why) = &board.gone {
                         return Err(LabError::KeeperGone(why.clone()));
                     }
                 }
@@ -278,6 +254,25 @@ impl Client {
 }
 
 impl Slot {
+    const fn new(state: HostState) -> Self {
+        Self {
+            starts: 0,
+            pid: None,
+            inside: None,
+            at: None,
+            state,
+            cut: false,
+            error: None,
+            lacks: None,
+            keys_left: None,
+        }
+    }
+
+    fn end(&mut self, how: How) {
+        (self.pid, self.inside) = (None, None);
+        self.state = down(how, Instant::now());
+    }
+
     fn ending(&self) -> String {
         self.error
             .clone()
@@ -315,88 +310,51 @@ fn listen(mut child: Child, stdout: Option<ChildStdout>, board: &watch::Sender<B
 
 impl Board {
     fn note(&mut self, event: Event) {
-        let since = Instant::now();
-        let (id, state) = match event {
-            Event::Ready { dir, addresses } => {
-                self.keeper = Keeper::Ready(Ground { dir, addresses });
-                return;
-            }
+        let (id, news) = match event {
+            Event::Of { id, news } => (id, news),
+            Event::Ready { dir, addresses } => return self.ground = Some(Ground { dir, addresses }),
             Event::Failed { .. } => return,
-            Event::Started { id, pid, inside, at } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    *slot = Slot {
-                        starts: slot.starts + 1,
-                        pid: Some(pid),
-                        inside: Some(inside),
-                        at,
-                        cut: false,
-                        error: None,
-                        lacks: None,
-                        state: HostState::up(since),
-                    };
-                }
-                return;
-            }
-            Event::Reached { id, lacks } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.starts += 1;
-                    slot.lacks = lacks.or(slot.lacks.take());
-                    slot.state = HostState::up(since);
-                }
-                return;
-            }
-            Event::KeysLeft { id, why } => {
-                self.keys_left.push((id, why));
-                return;
-            }
-            Event::NotStarted { id, error } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.starts += 1;
-                    slot.error = Some(error);
-                }
-                return;
-            }
-            Event::NotDone { id, error } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.error = Some(error);
-                }
-                return;
-            }
-            Event::Left { id } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.cut = true;
-                }
-                return;
-            }
-            Event::Rejoined { id, at } => {
-                if let Some(slot) = self.slots.get_mut(id) {
-                    slot.cut = false;
-                    slot.at = at;
-                }
-                return;
-            }
-            Event::Ended { id, how } => (id, down(how_it_ended(how), since)),
-            Event::Gone { id, why } => (id, down(How::Gone(why), since)),
-            Event::Paused { id } => (id, HostState::only(Condition::Paused, None, since)),
-            Event::Continued { id } => (id, HostState::up(since)),
         };
-        if let Some(slot) = self.slots.get_mut(id) {
-            if state.conditions.has(Condition::Down) {
-                slot.pid = None;
-                slot.inside = None;
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let since = Instant::now();
+        match news {
+            News::Started { pid, inside, at } => {
+                *slot = Slot {
+                    starts: slot.starts + 1,
+                    pid: Some(pid),
+                    inside: Some(inside),
+                    at,
+                    ..Slot::new(HostState::up(since))
+                };
             }
-            slot.state = state;
+            News::Reached { lacks } => {
+                slot.starts += 1;
+                slot.lacks = lacks.or(slot.lacks.take());
+                slot.state = HostState::up(since);
+            }
+            News::NotStarted(error) => {
+                slot.starts += 1;
+                slot.error = Some(error);
+            }
+            News::NotDone(error) => slot.error = Some(error),
+            News::KeysLeft(why) => slot.keys_left = Some(why),
+            News::Left => slot.cut = true,
+            News::Rejoined(at) => (slot.cut, slot.at) = (false, at),
+            News::Ended(how) => slot.end(how_it_ended(how)),
+            News::Gone(why) => slot.end(How::Gone(why)),
+            News::Paused => slot.state = HostState::only(Condition::Paused, None, since),
+            News::Continued => slot.state = HostState::up(since),
         }
     }
 
     /// Notes that the keeper is gone, and its processes with it.
     fn end(&mut self, last_words: String) {
         for slot in &mut self.slots {
-            if slot.pid.take().is_some() {
-                slot.state = down(How::Killed, Instant::now());
+            if slot.pid.is_some() {
+                slot.end(How::Killed);
             }
         }
-        self.keeper = Keeper::Gone(last_words);
+        (self.ground, self.gone) = (None, Some(last_words));
     }
 }
 

@@ -25,21 +25,15 @@ pub enum LabError {
         /// What it did instead of printing its version.
         why: String,
     },
-    /// A server program that lacks commands the lab needs.
-    #[error("{path} has version {version}, but 6.2 is the oldest that works: install a newer one, or name one with --server-bin PATH", path = path.display())]
+    /// A server program that is too old for the lab, or for what it is to do.
+    #[error("{path} has version {version}, but {why}", path = path.display())]
     TooOld {
         /// The file.
         path: PathBuf,
         /// Its version.
         version: Version,
-    },
-    /// A server program that is too old for the lab's clusters.
-    #[error("{path} has version {version}, but a cluster needs 7.0: install a newer one, or name one with --server-bin PATH", path = path.display())]
-    NoCluster {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: Version,
+        /// What needs a newer one, and what to do.
+        why: &'static str,
     },
     /// The directory for temporary files can't be used.
     #[error("{path} {why}: set TMPDIR to a directory that you can write to", path = path.display())]
@@ -164,11 +158,8 @@ pub enum LabError {
         waited: Duration,
     },
     /// The master of the replicated nodes could not be moved.
-    #[error("there was no failover: {why}")]
-    NoFailover {
-        /// What is in the way, or a node's error.
-        why: String,
-    },
+    #[error("there was no failover: {0}")]
+    NoFailover(String),
     /// The proxy did not start.
     #[error("cannot start the proxy in front of the nodes: {0}")]
     Proxy(#[source] std::io::Error),
@@ -185,14 +176,6 @@ pub enum LabError {
         /// What happened instead.
         why: io::Error,
     },
-    /// A server program whose nodes can't have addresses of their own.
-    #[error("{path} has version {version}, but faults of the network between hosts need Redis 7.0, or any Valkey", path = path.display())]
-    TooOldForLinks {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: Version,
-    },
     /// Faults of the network between nodes that are containers.
     #[error(
         "faults of the network between replicated nodes need nodes that are processes: play this scenario with --lab process"
@@ -204,13 +187,8 @@ pub enum LabError {
     )]
     CutsNeedContainers,
     /// A fault of the network in a lab without a proxy.
-    #[error(
-        "the network to {target} can't be changed: this lab has no proxy, which only scenarios with such a fault have"
-    )]
-    NoProxy {
-        /// What the fault was for.
-        target: Target,
-    },
+    #[error("the network to {0} can't be changed: this lab has no proxy, which only scenarios with such a fault have")]
+    NoProxy(Target),
     /// A fault of a link over which nothing passes that could be measured.
     #[error(
         "{} could not be verified: no nodes that run have anything to say over it now", action.on(*target)

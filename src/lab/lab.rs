@@ -23,7 +23,7 @@ use crate::server::stats::{self, NodeStats};
 use crate::topology::cluster;
 use crate::topology::replication;
 use lockstorm_data::model::{ClusterNode, HostId, ReplicationRole};
-use lockstorm_lock::NodeAddress;
+use lockstorm_lock::{NodeAddress, Reply};
 
 /// How many round trips are measured each way to tell what the proxy costs.
 const COST_SAMPLES: usize = 51;
@@ -202,35 +202,40 @@ impl Lab {
     /// The statistics of the lock nodes, which are all asked at once. Nodes that are not up, or do not answer within 200
     /// ms, are left out. A paused host is not asked.
     pub async fn stats(&self) -> BTreeMap<NodeName, NodeStats> {
-        let up = |node: &&Arc<Node>| self.site.client.slot(node.id).state.is_up();
-        let asked: Vec<_> = self
-            .nodes
-            .of(Role::Lock)
-            .filter(up)
-            .map(|node| {
-                let node = Arc::clone(node);
-                tokio::spawn(async move { Some((node.name, node.admin.lock().await.ask(&node.access()).await?)) })
-            })
-            .collect();
-        let mut stats = BTreeMap::new();
-        for answer in asked {
-            stats.extend(answer.await.ok().flatten());
-        }
-        stats
+        let stats = self.ask_all(&[Role::Lock], |node| async move {
+            node.admin.lock().await.ask(&node.access()).await
+        });
+        let answered = stats.await.into_iter();
+        answered.filter_map(|(name, stats)| Some((name, stats?))).collect()
     }
 
     /// The roles of the replicated nodes, as they say themselves; all are asked at once. A node that is not up, or does not
     /// answer within 200 ms, is left out.
     pub async fn replication_roles(&self) -> BTreeMap<NodeName, ReplicationRole> {
-        let up = |node: &&Arc<Node>| self.site.client.slot(node.id).state.is_up();
-        let nodes = self.nodes.of(Role::Replicated).filter(up).map(Arc::clone);
-        let asked: JoinSet<_> = nodes
-            .map(|node| async move { Some((node.name, replication::ask_role(&node).await?)) })
-            .collect();
-        let answers = asked.join_all().await.into_iter().flatten();
-        answers
-            .filter_map(|(name, answer)| Some((name, replication::read_role(&answer, |port| self.host_on(port))?)))
+        let roles = self.ask_all(
+            &[Role::Replicated],
+            |node| async move { replication::ask_role(&node).await },
+        );
+        let read = |answer: Option<Reply>| replication::read_role(&answer?, |port| self.host_on(port));
+        let answered = roles.await.into_iter();
+        answered
+            .filter_map(|(name, answer)| Some((name, read(answer)?)))
             .collect()
+    }
+
+    /// Asks the nodes of these roles that are up, all at once.
+    async fn ask_all<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        roles: &[Role],
+        ask: impl Fn(Arc<Node>) -> F,
+    ) -> Vec<(NodeName, T)> {
+        let nodes = roles.iter().flat_map(|role| self.nodes.of(*role));
+        let up = nodes.filter(|node| self.site.client.slot(node.id).state.is_up());
+        let asked: JoinSet<_> = up
+            .map(|node| (node.name, ask(Arc::clone(node))))
+            .map(|(name, answer)| async move { (name, answer.await) })
+            .collect();
+        asked.join_all().await
     }
 
     /// Whether this node runs a write now.
@@ -257,28 +262,16 @@ impl Lab {
     /// What the nodes of the cluster say that they are; all are asked at once. A node that is not up is left out, and `None`
     /// stands for one that does not answer within 200 ms.
     pub async fn cluster_roles(&self) -> BTreeMap<NodeName, Option<ClusterNode>> {
-        let nodes = Role::IN_CLUSTER.into_iter().flat_map(|role| self.nodes.of(role));
-        let up = nodes.filter(|node| self.site.client.slot(node.id).state.is_up());
-        let asked: Vec<_> = up
-            .map(Arc::clone)
-            .map(|node| tokio::spawn(async move { (node.name, cluster::ask(&node).await) }))
-            .collect();
-        let mut roles = BTreeMap::new();
-        for answer in asked {
-            roles.extend(answer.await.ok());
-        }
-        roles
+        let asked = self.ask_all(&Role::IN_CLUSTER, |node| async move { cluster::ask(&node).await });
+        asked.await.into_iter().collect()
     }
 
     /// Ends all processes, even paused ones, and removes the run directory; and from nodes that are not ours, the run's keys.
     /// Returns when all that is gone, with the nodes that still have keys, and why. A second call does nothing.
     pub async fn down(&self) -> Vec<(NodeName, String)> {
         self.site.clear().await;
-        let named = |(id, why): (usize, String)| {
-            let node = self.nodes.all().find(|node| node.id == id)?;
-            Some((node.name, why))
-        };
-        self.site.client.keys_left().into_iter().filter_map(named).collect()
+        let left = |node: &Arc<Node>| Some((node.name, self.site.client.slot(node.id).keys_left?));
+        self.nodes.all().filter_map(left).collect()
     }
 }
 

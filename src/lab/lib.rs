@@ -11,7 +11,7 @@
 //! # Map
 //!
 //! - files here: `start` brings a lab up, and `lab` is what it is then: server processes behind the keeper, whose `client` it is by
-//!   `protocol`; `actions` carries out faults and proves their effect; `awaited` says what is still missing; `running`
+//!   `protocol`; `actions` carries out faults and proves their effect by what was `found`; `awaited` says what is still missing; `running`
 //!   lists this user's labs for other programs
 //! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` handle directories by descriptor and
 //!   what a crash left; `site` is the keeper with its directory
@@ -106,6 +106,7 @@ mod docker;
 pub mod doctor;
 mod emit;
 mod error;
+mod found;
 pub mod keeper;
 pub mod kept;
 mod lab;

@@ -83,8 +83,7 @@ pub(crate) enum Addresses {
     Told,
 }
 
-/// A message from the keeper. What it says about a server comes from the kernel (`waitpid`) or from the engine of the
-/// containers; about one that is not ours, from its answers.
+/// A message from the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -96,9 +95,17 @@ pub(crate) enum Event {
     },
     /// The keeper ends because of this error.
     Failed { error: String },
-    /// The server is running.
+    /// Something has happened to a server.
+    Of { id: usize, news: News },
+}
+
+/// What has happened to a server: by the kernel (`waitpid`) or the engine of the containers; to one that is not ours, by its
+/// answers.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum News {
+    /// It is running.
     Started {
-        id: usize,
         /// The id of its process on this machine.
         pid: u32,
         /// The id that it says of itself.
@@ -106,34 +113,29 @@ pub(crate) enum Event {
         /// Where it listens, if nobody could know that before.
         at: Option<SocketAddr>,
     },
-    /// The server could not be started.
-    NotStarted { id: usize, error: String },
-    /// The order was not carried out.
-    NotDone { id: usize, error: String },
-    /// The server has ended, and nothing of it is left.
-    Ended { id: usize, how: Ending },
-    /// The server has left its network.
-    Left { id: usize },
-    /// The server is in its network again.
-    Rejoined {
-        id: usize,
-        /// Where it listens, if nobody could know that before.
-        at: Option<SocketAddr>,
-    },
-    /// The server stands still.
-    Paused { id: usize },
-    /// The server goes on.
-    Continued { id: usize },
-    /// A server that is not ours answers.
+    /// It could not be started, for this reason.
+    NotStarted(String),
+    /// The order was not carried out, for this reason.
+    NotDone(String),
+    /// It has ended, and nothing of it is left.
+    Ended(Ending),
+    /// It has left its network.
+    Left,
+    /// It is in its network again, and listens here, if nobody could know that before.
+    Rejoined(Option<SocketAddr>),
+    /// It stands still.
+    Paused,
+    /// It goes on.
+    Continued,
+    /// It is not ours, and answers.
     Reached {
-        id: usize,
         /// Why keys could not be removed there, if that was tried and is so.
         lacks: Option<String>,
     },
-    /// A server that is not ours can't be asked any more.
-    Gone { id: usize, why: String },
-    /// The run's keys could not all be removed from a server that is not ours.
-    KeysLeft { id: usize, why: String },
+    /// It is not ours, and can't be asked any more, for this reason.
+    Gone(String),
+    /// It is not ours, and the run's keys could not all be removed from it, for this reason.
+    KeysLeft(String),
 }
 
 /// How a server ended.

@@ -198,8 +198,8 @@ impl Start<'_> {
     fn plan(&self, site: &Site, ground: Ground, doors: Option<&Doors>) -> Result<Plan, LabError> {
         let (spec, options) = (self.spec, self.options);
         Ok(Plan {
+            spec: spec.clone(),
             binary: options.binary.clone(),
-            persistence: spec.persistence,
             password: match spec.password {
                 scenario::Password::Random if !self.are_found() => Some(Password::create(&site.dir)?),
                 // What a stack requires is not known here.
@@ -208,15 +208,11 @@ impl Start<'_> {
             ground,
             start_timeout: options.start_timeout,
             tls: options.tls.clone(),
-            replicated: spec.replicated.clone(),
-            cluster: spec.cluster.clone(),
             doors: match doors {
                 Some(doors) => doors.places().map_err(LabError::Proxy)?,
                 None => BTreeMap::new(),
             },
-            given: spec.nodes.iter().flat_map(|nodes| nodes.urls.clone()).collect(),
             key_prefix: self.key_prefix.clone(),
-            ports_fixed: spec.port.is_some(),
             ports_stay: spec.port.is_some() || options.ports_stay,
         })
     }
@@ -262,8 +258,8 @@ impl Start<'_> {
 /// Checks that nodes of this kind can do what the lab is for.
 fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
     if spec.cluster.is_some() && options.binary.version < CLUSTER_SINCE {
-        let (path, version) = (options.binary.path.clone(), options.binary.version);
-        return Err(LabError::NoCluster { path, version });
+        let why = "a cluster needs 7.0: install a newer one, or name one with --server-bin PATH";
+        return Err(options.binary.too_old(why));
     }
     if options.cuts && options.binary.containers.is_none() {
         return Err(LabError::CutsNeedContainers);
@@ -284,9 +280,9 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
     }
     for node in on_hosts() {
         let Some(address) = source::of(node) else { continue };
-        let (path, version) = (options.binary.path.clone(), options.binary.version);
-        if options.binary.flavour == Flavour::Redis && version < Version(7, 0, 0) {
-            return Err(LabError::TooOldForLinks { path, version });
+        if options.binary.flavour == Flavour::Redis && options.binary.version < Version(7, 0, 0) {
+            let why = "faults of the network between hosts need Redis 7.0, or any Valkey";
+            return Err(options.binary.too_old(why));
         }
         TcpListener::bind((address, 0)).map_err(|why| LabError::NoSource { node, address, why })?;
     }

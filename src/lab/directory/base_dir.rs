@@ -113,11 +113,7 @@ impl BaseDir {
     /// Locks it for as long as what is returned is open; `None` if another process has the lock.
     pub(crate) fn try_lock(&self) -> io::Result<Option<File>> {
         let base = self.dir.open(".")?.into_std();
-        match base.try_lock() {
-            Ok(()) => Ok(Some(base)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        Ok(try_lock(&base)?.then_some(base))
     }
 
     /// Whether its path still leads to it.
@@ -136,6 +132,15 @@ impl BaseDir {
             }
             thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+/// Locks a file for as long as it is open; false if another process has the lock.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

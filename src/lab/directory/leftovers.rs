@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cap_std::fs::Dir;
 use nix::unistd::Pid;
 
-use crate::directory::base_dir::BaseDir;
+use crate::directory::base_dir::{BaseDir, try_lock};
 use crate::directory::processes;
 use crate::directory::run_dir::{self, PREFIX};
 pub use crate::directory::unseen::Unasked;
@@ -57,7 +57,6 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         let removed: Vec<String> = [
             (self.directories.len(), "run directory", "run directories"),
             (self.processes.len(), "process", "processes"),
@@ -65,7 +64,7 @@ impl fmt::Display for Report {
         ]
         .into_iter()
         .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| plural(count, one, many))
+        .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
         .collect();
         match removed.split_last() {
             Some((last, [])) => write!(f, "removed {last}")?,
@@ -209,10 +208,8 @@ fn remove_empty_nodes(run: &Dir) {
 fn is_free(lock: &File) -> io::Result<bool> {
     let end = Instant::now() + FORKED;
     loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
+        if try_lock(lock)? {
+            return Ok(true);
         }
         if Instant::now() >= end || !keeper(lock)?.is_some_and(processes::is_gone) {
             return Ok(false);

@@ -2,14 +2,9 @@
 //! what they are told while they run (who is whose replica, everything that a Sentinel knows). A node that is started again
 //! goes on from its file, as on a real machine.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 use crate::directory::password::Password;
-use crate::error::LabError;
 use crate::server::node_name::Role;
 
 /// The name of the file in the node's directory.
@@ -41,13 +36,4 @@ pub(crate) fn first_text(role: Role, password: Option<&Password>, door: Option<S
             Some(password + &door)
         }
     }
-}
-
-/// Creates the file, which only this user can read.
-pub(crate) fn create(dir: &Path, text: &str) -> Result<(), LabError> {
-    let path = dir.join(NAME);
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o600).open(&path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|source| LabError::Directory { path, source })
 }

@@ -40,21 +40,29 @@ impl Password {
     /// Makes a random password and writes its file.
     pub(crate) fn create(run_dir: &Path) -> Result<Self, LabError> {
         let file = run_dir.join(FILE);
-        let made = draw().and_then(|text| {
-            let mut options = OpenOptions::new();
-            let mut out = options.write(true).create_new(true).mode(0o600).open(&file)?;
-            writeln!(out, "{OWN}{text}\nmasterauth {text}")?;
-            Ok(text)
+        let draw = draw().map_err(|source| LabError::Directory {
+            path: file.clone(),
+            source,
         });
-        match made {
-            Ok(text) => Ok(Self { text, file }),
-            Err(source) => Err(LabError::Directory { path: file, source }),
-        }
+        let text = draw?;
+        create_file(&file, &format!("{OWN}{text}\nmasterauth {text}\n"))?;
+        Ok(Self { text, file })
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+}
+
+/// Creates a file that only this user can read.
+pub(crate) fn create_file(path: &Path, text: &str) -> Result<(), LabError> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|source| LabError::Directory {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// The password in a run directory; `None` if its nodes require none.

@@ -1,5 +1,6 @@
 //! Processes that a crashed lab left: the kernel says which of them work in its directory (Linux).
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::thread;
@@ -41,13 +42,23 @@ pub(crate) fn kill_all(dir: &Path, keeper: Option<Pid>) -> io::Result<Vec<u32>> 
 
 /// Whether a process has ended, reaped or not.
 pub(crate) fn is_gone(pid: Pid) -> bool {
-    if kill(pid, None) == Err(Errno::ESRCH) {
-        return true;
-    }
-    // "PID (NAME) STATE …"; the name may contain anything. This file exists only on Linux.
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
+    kill(pid, None) == Err(Errno::ESRCH) || stat(pid).is_some_and(|(state, _)| matches!(state, 'Z' | 'X'))
+}
+
+/// The state of a process, and the id of its parent, as the kernel reports them (Linux).
+pub(crate) fn stat(pid: Pid) -> Option<(char, Pid)> {
+    // "PID (NAME) STATE PARENT …"; the name may contain anything. This file exists only on Linux.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (state, rest) = stat.rsplit_once(") ")?.1.split_once(' ')?;
+    let parent = rest.split(' ').next()?.parse().ok()?;
+    Some((state.chars().next()?, Pid::from_raw(parent)))
+}
+
+/// All processes of this machine.
+#[cfg(target_os = "linux")]
+pub(crate) fn all() -> impl Iterator<Item = Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)))
 }
 
 /// Whether a process that a keeper started works in this directory.
@@ -59,19 +70,12 @@ pub(crate) fn is_inhabited(dir: &Path) -> bool {
 /// there. These are servers, even if they have left the session; a user's shell in that directory does neither.
 #[cfg(target_os = "linux")]
 fn living_in(dir: &Path, keeper: Option<Pid>) -> Vec<Pid> {
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return Vec::new();
+    let is_server = |pid: &Pid| {
+        let below = |link: &str| fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|path| path.starts_with(dir));
+        let in_session = keeper.is_some() && nix::unistd::getsid(Some(*pid)).ok() == keeper;
+        below("cwd") && (in_session || below("fd/1") || below("fd/2"))
     };
-    processes
-        .flatten()
-        .filter_map(|entry| Some((Pid::from_raw(entry.file_name().to_str()?.parse().ok()?), entry.path())))
-        .filter(|(pid, proc)| {
-            let below = |link: &str| std::fs::read_link(proc.join(link)).is_ok_and(|path| path.starts_with(dir));
-            let in_session = keeper.is_some() && nix::unistd::getsid(Some(*pid)).ok() == keeper;
-            below("cwd") && (in_session || below("fd/1") || below("fd/2"))
-        })
-        .map(|(pid, _)| pid)
-        .collect()
+    all().filter(is_server).collect()
 }
 
 /// On other systems we can't find them without further libraries. But a keeper leaves processes only if it is killed by

@@ -5,7 +5,7 @@
 //! directory is in use. So whoever obtains the lock has found a leftover. A keeper may lose a directory that it is just
 //! creating to a process that cleans up; then it creates another one.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, OpenOptionsExt};
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
-use crate::directory::base_dir::BaseDir;
+use crate::directory::base_dir::{BaseDir, try_lock};
 use lockstorm_base::input;
 
 /// The file in a run directory that the keeper locks; it contains the keeper's process id.
@@ -56,9 +56,9 @@ impl RunDir {
                     return Err(cannot(&base.path, &error));
                 }
             }
+            let path = base.path.join(&name);
             match lock(&base.dir, &name) {
                 Ok(Some(lock)) => {
-                    let path = base.path.join(&name);
                     return Ok(Self {
                         base,
                         name,
@@ -68,7 +68,6 @@ impl RunDir {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    let path = base.path.join(&name);
                     let _ = remove(&base, &name);
                     return Err(cannot(&path, &error));
                 }
@@ -89,20 +88,12 @@ impl RunDir {
             return Ok(None);
         };
         let path = base.path.join(name);
-        let lock = match open(&base.dir, name).and_then(|run| open_lock(&run, &path)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        let lock = open(&base.dir, name).and_then(|run| open_lock(&run, &path));
+        let lock = match lock.and_then(locked) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             lock => lock?,
         };
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Ok(()) => {}
-        }
-        // It may have been removed before it was locked.
-        if lock.metadata()?.nlink() == 0 {
-            return Ok(None);
-        }
-        Ok(Some(Self {
+        Ok(lock.map(|lock| Self {
             base,
             name: name.to_owned(),
             path,
@@ -151,21 +142,20 @@ fn lock(base: &Dir, name: &str) -> io::Result<Option<File>> {
         options.write(true).create_new(true).mode(0o600);
         run.open_with(LOCK_FILE, &options)
     });
-    let mut file = match made {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        made => made?.into_std(),
+    let mut lock = match made {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        made => locked(made?.into_std())?,
     };
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(error),
-        Ok(()) => {}
+    if let Some(file) = &mut lock {
+        writeln!(file, "{}", std::process::id())?;
     }
-    // It may have been removed before it was locked.
-    if file.metadata()?.nlink() == 0 {
-        return Ok(None);
-    }
-    writeln!(file, "{}", std::process::id())?;
-    Ok(Some(file))
+    Ok(lock)
+}
+
+/// Locks a lock file; `None` if another process has the lock, or has removed the file before it was locked.
+fn locked(lock: File) -> io::Result<Option<File>> {
+    let is_ours = try_lock(&lock)? && lock.metadata()?.nlink() > 0;
+    Ok(is_ours.then_some(lock))
 }
 
 /// Opens the lock file of the run directory at this path. What is no file of a keeper keeps nobody waiting and leads nowhere;

@@ -11,16 +11,14 @@ use std::time::Duration;
 use bollard::container::AttachContainerResults;
 use bollard::errors::Error;
 use bollard::models::{ContainerStateStatusEnum, ContainerSummary, ContainerSummaryStateEnum};
-use bollard::query_parameters::{
-    AttachContainerOptionsBuilder, InspectContainerOptions, RemoveContainerOptionsBuilder,
-};
+use bollard::query_parameters::{InspectContainerOptions, RemoveContainerOptionsBuilder};
 use futures_util::StreamExt;
 use tokio::time::{sleep, timeout};
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
-use super::image::PROGRAMS;
 use super::labels::{Labels, PLACE};
+use crate::server::binary::PROGRAMS;
 
 /// Its place in a lab, which no node has.
 const KEEPER: &str = "keeper";
@@ -106,32 +104,22 @@ async fn make(engine: &Engine, name: &str, image: &str, labels: &Labels) -> Resu
     let labels = &labels.of_node(KEEPER);
     for program in PROGRAMS {
         let container = Container::create_reader(engine, image, (program, &READS), name, labels).await?;
-        match hold(engine, &container).await {
-            Ok(claim) => return Ok(claim),
+        // It never runs without somebody at its stdin.
+        match container.start_attached(engine, true).await {
+            Ok(attached) => {
+                let engine = engine.clone();
+                return Ok(Claim {
+                    engine,
+                    container,
+                    attached,
+                });
+            }
             // Most likely the image has the other program.
             Err(why) => last = why,
         }
         container.remove(engine).await?;
     }
     Err(last)
-}
-
-async fn hold(engine: &Engine, container: &Container) -> Result<Claim, String> {
-    let options = AttachContainerOptionsBuilder::new()
-        .stream(true)
-        .stdin(true)
-        .stdout(true)
-        .stderr(true)
-        .build();
-    // Before it starts, so that it never runs without somebody at its stdin.
-    let attached = engine.0.attach_container(container.id(), Some(options)).await;
-    let attached = attached.map_err(said)?;
-    container.start(engine).await?;
-    Ok(Claim {
-        engine: engine.clone(),
-        container: container.clone(),
-        attached,
-    })
 }
 
 /// Removes the claim with this id unless somebody holds it, and returns whether it is gone.

@@ -8,13 +8,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use bollard::container::AttachContainerResults;
 use bollard::models::{
-    ContainerCreateBody, ContainerState, ContainerSummary, EndpointIpamConfig, EndpointSettings, HostConfig, Mount,
-    MountType, NetworkingConfig,
+    ContainerCreateBody, ContainerInspectResponse, ContainerState, ContainerSummary, EndpointIpamConfig,
+    EndpointSettings, HostConfig, Mount, MountType, NetworkingConfig,
 };
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, InspectContainerOptions, KillContainerOptionsBuilder, ListContainersOptionsBuilder,
-    LogsOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, InspectContainerOptions, KillContainerOptionsBuilder,
+    ListContainersOptionsBuilder, LogsOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
 };
 use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
@@ -23,6 +24,7 @@ use tokio::time::{sleep, timeout};
 use super::engine::{Engine, is_missing, said};
 use super::labels::Labels;
 use super::network::Network;
+use crate::protocol::Start;
 
 /// How long the engine may take for the last lines that a container printed.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -32,27 +34,6 @@ const ONE_OFF: &str = "com.docker.compose.oneoff";
 const NO_SOURCE: &str = "bind source path does not exist";
 /// How often a container is removed again that the engine is just removing.
 const REMOVALS: usize = 50;
-
-/// What a node is made from.
-#[derive(Debug)]
-pub(crate) struct Life<'a> {
-    pub image: &'a str,
-    pub program: &'a str,
-    pub args: &'a [String],
-    /// Its working directory, which it finds at the same path as this machine has it.
-    pub dir: &'a Path,
-    /// The run directory, in which the files are that it reads.
-    pub run_dir: &'a Path,
-    /// Its number on the network.
-    pub id: usize,
-}
-
-impl Life<'_> {
-    /// Which node of the lab it is.
-    fn place(&self) -> String {
-        place_of(self.dir)
-    }
-}
 
 /// Which node of a lab has this directory.
 pub(crate) fn place_of(dir: &Path) -> String {
@@ -64,33 +45,38 @@ pub(crate) fn place_of(dir: &Path) -> String {
 pub(crate) struct Container(pub(super) String);
 
 impl Container {
-    /// Creates the container of a node, without starting it.
+    /// Creates the container of a node, without starting it. It finds its working directory, and the run directory with the files
+    /// that it reads, at the same paths as this machine has them.
     ///
     /// It runs as this user, so that its files are this user's, and may do nothing that a server does not need.
-    pub(crate) async fn create(
+    pub(super) async fn create(
         engine: &Engine,
-        life: &Life<'_>,
+        image: &str,
+        start: &Start,
+        run_dir: &Path,
         network: &Network,
         labels: &Labels,
     ) -> Result<Self, String> {
-        let run_dir = life.run_dir.to_string_lossy();
+        let place = place_of(&start.dir);
         let endpoint = EndpointSettings {
             ipam_config: Some(EndpointIpamConfig {
-                ipv4_address: Some(network.address(life.id).to_string()),
+                ipv4_address: Some(network.address(start.id).to_string()),
                 ..EndpointIpamConfig::default()
             }),
             ..EndpointSettings::default()
         };
+        let program = start.program.to_string_lossy();
         let body = ContainerCreateBody {
-            entrypoint: Some(vec![life.program.to_owned()]),
-            cmd: Some(life.args.to_vec()),
-            working_dir: Some(life.dir.to_string_lossy().into_owned()),
+            working_dir: Some(start.dir.to_string_lossy().into_owned()),
             user: Some(format!("{}:{}", geteuid(), getegid())),
             networking_config: Some(NetworkingConfig {
                 endpoints_config: Some(HashMap::from([(network.name.clone(), endpoint)])),
             }),
-            ..body(life.image, &labels.of_node(&life.place()))
+            ..body(image, &program, &start.args, &labels.of_node(&place))
         };
+        // The name that people see: `lockstorm-run-0a1b2c3d-host-1`.
+        let name = format!("lockstorm-{}-{place}", place_of(run_dir));
+        let run_dir = run_dir.to_string_lossy();
         let host = HostConfig {
             // Unlike a "bind", this makes no directory if the engine does not see ours.
             mounts: Some(vec![Mount {
@@ -99,10 +85,9 @@ impl Container {
                 target: Some(run_dir.to_string()),
                 ..Mount::default()
             }]),
-            network_mode: Some(network.name.clone()),
-            ..host_config()
+            ..host_config(&network.name)
         };
-        let created = Self::with(engine, Some(name_of(life)), body, host).await;
+        let created = Self::with(engine, Some(&name), body, host).await;
         created.map_err(|why| match why.contains(NO_SOURCE) {
             true => format!(
                 "the Docker engine does not see the run directory {run_dir}: it is on another machine, or has another file system \
@@ -112,60 +97,46 @@ impl Container {
         })
     }
 
-    /// Creates a container that only says something, without a network, perhaps with a name. It is gone when it has ended.
+    /// Creates a container that only says something, without a network. It is gone when it has ended.
     pub(super) async fn create_asked(
         engine: &Engine,
         image: &str,
-        command: &[&str],
-        name: Option<String>,
+        program: &str,
+        args: &[&str],
         labels: &Labels,
     ) -> Result<Self, String> {
-        let (program, args) = command.split_first().unwrap_or((&"", &[]));
-        let body = ContainerCreateBody {
-            entrypoint: Some(vec![(*program).to_owned()]),
-            cmd: Some(args.iter().map(ToString::to_string).collect()),
-            ..body(image, labels)
-        };
         let host = HostConfig {
-            network_mode: Some("none".to_owned()),
             // Who is killed meanwhile can't remove it.
             auto_remove: Some(true),
-            ..host_config()
+            ..host_config("none")
         };
-        Self::with(engine, name, body, host).await
+        Self::with(engine, None, body(image, program, args, labels), host).await
     }
 
-    /// Creates the container of a program that reads from stdin.
+    /// Creates the container of a program that reads from stdin, without a network.
     pub(super) async fn create_reader(
         engine: &Engine,
         image: &str,
-        command: (&str, &[&str]),
+        (program, args): (&str, &[&str]),
         name: &str,
         labels: &Labels,
     ) -> Result<Self, String> {
-        let (program, args) = command;
         let body = ContainerCreateBody {
-            entrypoint: Some(vec![program.to_owned()]),
-            cmd: Some(args.iter().map(ToString::to_string).collect()),
             open_stdin: Some(true),
             // Whoever is attached is the only one.
             stdin_once: Some(true),
-            ..body(image, labels)
+            ..body(image, program, args, labels)
         };
-        let host = HostConfig {
-            network_mode: Some("none".to_owned()),
-            ..host_config()
-        };
-        Self::with(engine, Some(name.to_owned()), body, host).await
+        Self::with(engine, Some(name), body, host_config("none")).await
     }
 
     async fn with(
         engine: &Engine,
-        name: Option<String>,
+        name: Option<&str>,
         body: ContainerCreateBody,
         host: HostConfig,
     ) -> Result<Self, String> {
-        let options = name.map(|name| CreateContainerOptionsBuilder::new().name(&name).build());
+        let options = name.map(|name| CreateContainerOptionsBuilder::new().name(name).build());
         let body = ContainerCreateBody {
             host_config: Some(host),
             ..body
@@ -185,13 +156,35 @@ impl Container {
         started.map_err(said)
     }
 
+    /// Starts it with somebody at what it prints, and at its stdin if it has one, from before its start: nothing is missed.
+    pub(super) async fn start_attached(&self, engine: &Engine, stdin: bool) -> Result<AttachContainerResults, String> {
+        let options = AttachContainerOptionsBuilder::new()
+            .stream(true)
+            .stdin(stdin)
+            .stdout(true)
+            .stderr(true)
+            .build();
+        let attached = engine.0.attach_container(&self.0, Some(options)).await;
+        let attached = attached.map_err(said)?;
+        self.start(engine).await?;
+        Ok(attached)
+    }
+
+    /// All that the engine knows of it.
+    pub(super) async fn inspect(&self, engine: &Engine) -> Result<ContainerInspectResponse, String> {
+        let options = None::<InspectContainerOptions>;
+        engine.0.inspect_container(&self.0, options).await.map_err(said)
+    }
+
     /// Its state, as the engine knows it.
     pub(crate) async fn state(&self, engine: &Engine) -> Result<ContainerState, String> {
-        let found = engine
-            .0
-            .inspect_container(&self.0, None::<InspectContainerOptions>)
-            .await;
-        Ok(found.map_err(said)?.state.unwrap_or_default())
+        Ok(self.inspect(engine).await?.state.unwrap_or_default())
+    }
+
+    /// The networks that it is in, each with its end there.
+    pub(super) async fn networks(&self, engine: &Engine) -> Result<HashMap<String, EndpointSettings>, String> {
+        let settings = self.inspect(engine).await?.network_settings;
+        Ok(settings.and_then(|settings| settings.networks).unwrap_or_default())
     }
 
     /// Lets it run, whether it was frozen, has ended, or runs already.
@@ -206,16 +199,8 @@ impl Container {
 
     /// Its address in its network; `None` if it has none, because it has ended.
     pub(crate) async fn address(&self, engine: &Engine) -> Result<Option<Ipv4Addr>, String> {
-        let found = engine
-            .0
-            .inspect_container(&self.0, None::<InspectContainerOptions>)
-            .await;
-        let networks = found
-            .map_err(said)?
-            .network_settings
-            .and_then(|settings| settings.networks);
-        let mut addresses = networks.into_iter().flatten().filter_map(|(_, end)| end.ip_address);
-        Ok(addresses.find_map(|address| address.parse().ok()))
+        let mut networks = self.networks(engine).await?.into_values();
+        Ok(networks.find_map(|end| end.ip_address?.parse().ok()))
     }
 
     /// Sends it a signal.
@@ -299,22 +284,20 @@ async fn list_by(engine: &Engine, filters: &HashMap<String, Vec<String>>) -> Res
     engine.0.list_containers(Some(options)).await.map_err(said)
 }
 
-/// The name that people see: `lockstorm-run-0a1b2c3d-host-1`.
-fn name_of(life: &Life<'_>) -> String {
-    let run = life.run_dir.file_name().unwrap_or_default().to_string_lossy();
-    format!("lockstorm-{run}-{}", life.place())
-}
-
-fn body(image: &str, labels: &Labels) -> ContainerCreateBody {
+/// What every container has: its program with its arguments, and whose it is.
+fn body(image: &str, program: &str, args: &[impl ToString], labels: &Labels) -> ContainerCreateBody {
     ContainerCreateBody {
         image: Some(image.to_owned()),
+        entrypoint: Some(vec![program.to_owned()]),
+        cmd: Some(args.iter().map(ToString::to_string).collect()),
         labels: Some(labels.map()),
         ..ContainerCreateBody::default()
     }
 }
 
-fn host_config() -> HostConfig {
+fn host_config(network: &str) -> HostConfig {
     HostConfig {
+        network_mode: Some(network.to_owned()),
         cap_drop: Some(vec!["ALL".to_owned()]),
         security_opt: Some(vec!["no-new-privileges".to_owned()]),
         // What the server writes is in its own directory.

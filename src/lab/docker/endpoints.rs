@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bollard::models::{EndpointIpamConfig, EndpointSettings, NetworkConnectRequest, NetworkDisconnectRequest};
-use bollard::query_parameters::InspectContainerOptions;
 use serde::{Deserialize, Serialize};
 
 use super::container::Container;
@@ -28,15 +27,7 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     /// Those of this container now.
     pub(crate) async fn of(engine: &Engine, container: &Container) -> Result<Self, String> {
-        let found = engine
-            .0
-            .inspect_container(container.id(), None::<InspectContainerOptions>)
-            .await;
-        let networks = found
-            .map_err(said)?
-            .network_settings
-            .and_then(|settings| settings.networks);
-        let networks = networks.unwrap_or_default();
+        let networks = container.networks(engine).await?;
         if networks.is_empty() {
             return Err("it is in no network".to_owned());
         }

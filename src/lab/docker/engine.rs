@@ -110,14 +110,9 @@ fn unusable(place: &str, error: &Error) -> String {
 
 /// The error of the operating system behind another one.
 fn io_kind(error: &Error) -> Option<io::ErrorKind> {
-    let mut source: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = source {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return Some(error.kind());
-        }
-        source = error.source();
-    }
-    None
+    let sources = std::iter::successors(Some::<&dyn std::error::Error>(error), |error| error.source());
+    let mut io = sources.filter_map(|error| error.downcast_ref::<io::Error>());
+    io.next().map(io::Error::kind)
 }
 
 /// What the engine says of a failure, without the words of the library.

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use bollard::query_parameters::{AttachContainerOptionsBuilder, CreateImageOptionsBuilder};
+use bollard::query_parameters::CreateImageOptionsBuilder;
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
 use super::labels::Labels;
-
-/// The programs that are looked for; the first one found is used.
-pub(super) const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+use crate::server::binary::PROGRAMS;
 
 /// How long a program may take to say its version; a container of a busy engine starts within seconds.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -58,21 +56,10 @@ async fn fetch(engine: &Engine, image: &str) -> Result<(), String> {
 
 /// What the program prints for `--version`.
 async fn version(engine: &Engine, image: &str, program: &str, labels: &Labels) -> Result<String, String> {
-    let container = Container::create_asked(engine, image, &[program, "--version"], None, labels).await?;
+    let container = Container::create_asked(engine, image, program, &["--version"], labels).await?;
     let printed = async {
-        // Before it starts, because nothing of it is left when it has ended.
-        let options = AttachContainerOptionsBuilder::new()
-            .stream(true)
-            .stdout(true)
-            .stderr(true)
-            .build();
-        let mut lines = engine
-            .0
-            .attach_container(container.id(), Some(options))
-            .await
-            .map_err(said)?
-            .output;
-        container.start(engine).await?;
+        // From before it starts, because nothing of it is left when it has ended.
+        let mut lines = container.start_attached(engine, false).await?.output;
         let mut printed = String::new();
         while let Some(Ok(part)) = lines.next().await {
             printed.push_str(&part.to_string());

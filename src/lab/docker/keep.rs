@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Builder;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
@@ -26,8 +26,8 @@ use super::labels::Labels;
 use super::removal::remove_all;
 use super::supply::{Had, Supply};
 use crate::directory::run_dir::RunDir;
-use crate::emit::emit;
-use crate::protocol::{Ending, Event, Order, Request};
+use crate::emit::{emit, tell};
+use crate::protocol::{Ending, Event, News, Order, Request};
 use crate::server::containers::Containers;
 
 /// A server in a container of its own is its first process.
@@ -43,9 +43,8 @@ struct Servers {
     engine: Engine,
     supply: Arc<Supply>,
     all: BTreeMap<usize, Server>,
-    /// Orders are carried out side by side; this is where their results go.
-    done: UnboundedSender<Done>,
-    orders: JoinSet<()>,
+    /// Orders are carried out side by side.
+    orders: JoinSet<Done>,
 }
 
 /// A server that was to be started at least once.
@@ -65,14 +64,12 @@ struct Server {
 /// What became of an order.
 enum Done {
     Started(Had, Result<(u32, Option<SocketAddr>), String>),
-    Unmade(usize, String),
-    Refused(usize, String),
     /// What it does is reported as a change.
     Obeyed,
     Left(usize, Endpoints),
     Rejoined(usize, Option<SocketAddr>),
-    /// Everything that it has printed was copied, too.
-    Ended(usize, Ending),
+    /// Nothing but this.
+    News(usize, News),
 }
 
 /// Keeps the containers of the lab in this directory until stdin ends, then removes them and their network. If the engine does not
@@ -111,16 +108,14 @@ async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir
         dir: run_dir.to_owned(),
         addresses: supply.addresses(),
     })?;
-    let (done, mut results) = mpsc::unbounded_channel();
     let mut servers = Servers {
         engine: engine.clone(),
         supply: Arc::clone(supply),
         all: BTreeMap::new(),
-        done,
         orders: JoinSet::new(),
     };
     let result = tokio::select! {
-        result = servers.serve(changes, &mut results) => result,
+        result = servers.serve(changes) => result,
         // Others take the lab for a leftover from now on.
         how = claim.is_lost() => Err(io::Error::other(format!(
             "the container that says that the lab is alive has ended: {how}"
@@ -154,33 +149,31 @@ impl Servers {
     async fn serve(
         &mut self,
         mut changes: Pin<&mut impl Stream<Item = Result<(String, Change), String>>>,
-        results: &mut UnboundedReceiver<Done>,
     ) -> io::Result<()> {
         let mut requests = requests();
         let lost = |why: &str| io::Error::other(format!("the Docker engine does not report any more{why}"));
         loop {
             tokio::select! {
                 request = requests.recv() => match request {
-                    Some(request) => self.obey(request?),
+                    Some(request) => self.obey(request?)?,
                     None => return Ok(()),
                 },
                 change = changes.next() => match change {
                     Some(change) => self.note(change.map_err(|error| lost(&format!(": {error}")))?)?,
                     None => return Err(lost("")),
                 },
-                Some(done) = results.recv() => self.tell(done)?,
-                Some(_) = self.orders.join_next() => {}
+                Some(done) = self.orders.join_next() => self.tell(done.map_err(io::Error::other)?)?,
             }
         }
     }
 
-    fn obey(&mut self, request: Request) {
-        let (engine, supply, done) = (self.engine.clone(), Arc::clone(&self.supply), self.done.clone());
+    fn obey(&mut self, request: Request) -> io::Result<()> {
+        let (engine, supply) = (self.engine.clone(), Arc::clone(&self.supply));
         match request {
             // Not offered: the command line refuses it.
             Request::Watch(watch) => {
                 let why = "containers are not offered beside servers that are not ours".to_owned();
-                let _ = done.send(Done::Unmade(watch.id, why));
+                return tell(watch.id, News::NotStarted(why));
             }
             Request::Start(start) => {
                 let server = self.all.entry(start.id).or_default();
@@ -189,15 +182,13 @@ impl Servers {
                 let before = server.had.clone();
                 self.orders.spawn(async move {
                     let id = start.id;
-                    let result = match supply.container(start, before).await {
+                    match supply.container(start, before).await {
                         Ok(had) => {
                             let started = supply.start(&had).await;
                             Done::Started(had, started)
                         }
-                        Err(error) => Done::Unmade(id, error),
-                    };
-                    // If nobody listens any more, the lab is coming to its end.
-                    let _ = done.send(result);
+                        Err(error) => Done::News(id, News::NotStarted(error)),
+                    }
                 });
             }
             Request::Order { id, order } => {
@@ -209,10 +200,11 @@ impl Servers {
                         Some(had) => carry_out(id, order, &engine, &supply, &had, left).await,
                         None => Err("it is not running".to_owned()),
                     };
-                    let _ = done.send(result.unwrap_or_else(|error| Done::Refused(id, error)));
+                    result.unwrap_or_else(|error| Done::News(id, News::NotDone(error)))
                 });
             }
         }
+        Ok(())
     }
 
     fn tell(&mut self, done: Done) -> io::Result<()> {
@@ -220,38 +212,32 @@ impl Servers {
             Done::Started(had, result) => {
                 let id = had.start.id;
                 let server = self.all.entry(id).or_default();
-                let event = match result {
+                let news = match result {
                     Ok((pid, at)) => {
                         server.log = Some(copy_log(&self.engine, &had));
-                        Event::Started {
-                            id,
-                            pid,
-                            inside: INSIDE,
-                            at,
-                        }
+                        let inside = INSIDE;
+                        News::Started { pid, inside, at }
                     }
-                    Err(error) => Event::NotStarted { id, error },
+                    Err(error) => News::NotStarted(error),
                 };
                 server.had = Some(had);
-                emit(&event)?;
+                tell(id, news)?;
                 // It may have ended before its start was reported.
                 match server.ended {
                     Some(how) => self.end(id, how),
                     None => Ok(()),
                 }
             }
-            Done::Unmade(id, error) => emit(&Event::NotStarted { id, error }),
             Done::Obeyed => Ok(()),
             Done::Left(id, left) => {
                 self.all.entry(id).or_default().left = Some(left);
-                emit(&Event::Left { id })
+                tell(id, News::Left)
             }
             Done::Rejoined(id, at) => {
                 self.all.entry(id).or_default().left = None;
-                emit(&Event::Rejoined { id, at })
+                tell(id, News::Rejoined(at))
             }
-            Done::Refused(id, error) => emit(&Event::NotDone { id, error }),
-            Done::Ended(id, how) => emit(&Event::Ended { id, how }),
+            Done::News(id, news) => tell(id, news),
         }
     }
 
@@ -272,8 +258,8 @@ impl Servers {
                 }
                 self.end(id, how)
             }
-            Change::Paused => emit(&Event::Paused { id }),
-            Change::Continued => emit(&Event::Continued { id }),
+            Change::Paused => tell(id, News::Paused),
+            Change::Continued => tell(id, News::Continued),
         }
     }
 
@@ -281,12 +267,11 @@ impl Servers {
     fn end(&mut self, id: usize, how: Ending) -> io::Result<()> {
         let log = self.all.get_mut(&id).and_then(|server| server.log.take());
         let Some(mut log) = log else {
-            return emit(&Event::Ended { id, how });
+            return tell(id, News::Ended(how));
         };
-        let done = self.done.clone();
-        tokio::spawn(async move {
+        self.orders.spawn(async move {
             Container::last_lines(&mut log).await;
-            let _ = done.send(Done::Ended(id, how));
+            Done::News(id, News::Ended(how))
         });
         Ok(())
     }

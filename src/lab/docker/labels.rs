@@ -37,7 +37,9 @@ impl Labels {
 
     /// Those that all labs of this user on this machine have.
     pub(crate) fn of_user() -> Self {
-        Self(vec![(USER, geteuid().to_string()), (MACHINE, machine())])
+        // In a container the first part of the container's id.
+        let machine = gethostname().unwrap_or_default().to_string_lossy().into_owned();
+        Self(vec![(USER, geteuid().to_string()), (MACHINE, machine)])
     }
 
     /// Those that Compose gives to all containers of a project.
@@ -63,9 +65,4 @@ impl Labels {
         let equal = self.0.iter().map(|(name, value)| format!("{name}={value}"));
         HashMap::from([("label".to_owned(), equal.collect())])
     }
-}
-
-/// The name of this machine; in a container, the first part of the container's id.
-fn machine() -> String {
-    gethostname().unwrap_or_default().to_string_lossy().into_owned()
 }

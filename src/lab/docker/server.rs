@@ -30,8 +30,7 @@ impl ServerBinary {
     pub async fn in_stack(project: Option<&str>) -> Result<Self, LabError> {
         let engine = Engine::connect().await.map_err(LabError::Docker)?;
         let stack = Stack::find(&engine, project).await.map_err(LabError::Docker)?;
-        let image = stack.image().unwrap_or_default();
-        Self::of(&engine, image, Containers::In(stack.project.clone())).await
+        Self::of(&engine, stack.image(), Containers::In(stack.project.clone())).await
     }
 
     async fn of(engine: &Engine, image: &str, containers: Containers) -> Result<Self, LabError> {

@@ -1,23 +1,16 @@
 //! A stack that somebody else has brought up with Compose: its labels say which container is which node of a lab.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bollard::models::ContainerSummary;
-use bollard::query_parameters::InspectContainerOptions;
 use futures_util::future::join_all;
 
-use super::claim::Claim;
 use super::container::{self, Container};
-use super::engine::{Engine, said};
-use super::labels::{Labels, PLACE, PORT, PROJECT};
+use super::engine::Engine;
+use super::labels::{PLACE, PORT, PROJECT};
 
 /// The file that people are told to bring up.
 const FILE: &str = "docker/compose.yaml";
-/// The hosts that only the profile `five` has.
-const FIVE: [&str; 2] = ["host-4", "host-5"];
-/// The hosts that have replicated nodes and Sentinels with the profile `sentinel`.
-const REPLICATED: [&str; 3] = ["host-1", "host-2", "host-3"];
-
 /// The containers of a stack that are nodes, by their places.
 #[derive(Debug)]
 pub(crate) struct Stack {
@@ -74,9 +67,9 @@ impl Stack {
         Ok(Self { project, nodes })
     }
 
-    /// The image of one of its nodes.
-    pub(crate) fn image(&self) -> Option<&str> {
-        self.nodes.values().next().map(|found| found.image.as_str())
+    /// The image of one of its nodes, of which a stack has at least one.
+    pub(crate) fn image(&self) -> &str {
+        self.nodes.values().next().map_or("", |found| &found.image)
     }
 
     /// Checks that there is a node for each of these places.
@@ -106,15 +99,6 @@ impl Stack {
             .ok_or_else(|| format!("the stack {} has no {place} any more", self.project))
     }
 
-    /// Takes the stack for the run with these labels: two runs would disturb each other.
-    ///
-    /// # Errors
-    /// Another run has it.
-    pub(crate) async fn claim(&self, engine: &Engine, labels: &Labels) -> Result<Claim, String> {
-        let image = self.image().unwrap_or_default();
-        Claim::of_stack(engine, &self.project, image, labels).await
-    }
-
     /// Lets all of its nodes run, also those that were frozen or killed.
     ///
     /// # Errors
@@ -127,14 +111,8 @@ impl Stack {
     /// Checks that the engine leaves dead nodes dead.
     pub(crate) async fn stays_dead(&self, engine: &Engine) -> Result<(), String> {
         for (place, found) in &self.nodes {
-            let inspected = engine
-                .0
-                .inspect_container(found.container.id(), None::<InspectContainerOptions>)
-                .await;
-            let policy = inspected
-                .map_err(said)?
-                .host_config
-                .and_then(|config| config.restart_policy);
+            let config = found.container.inspect(engine).await?.host_config;
+            let policy = config.and_then(|config| config.restart_policy);
             let policy = policy.and_then(|policy| policy.name).map(|name| name.to_string());
             if let Some(policy) = policy.filter(|name| !name.is_empty() && name != "no") {
                 return Err(format!(
@@ -169,13 +147,10 @@ fn label<'a>(container: &'a ContainerSummary, name: &str) -> Option<&'a str> {
 
 /// The profile of `docker/compose.yaml` that has this place.
 fn profile_of(place: &str) -> Option<&'static str> {
-    let replicated: BTreeSet<String> = REPLICATED
-        .iter()
-        .flat_map(|host| [format!("{host}-replicated"), format!("{host}-sentinel")])
-        .collect();
     match place {
-        _ if FIVE.contains(&place) => Some("five"),
-        _ if replicated.contains(place) => Some("sentinel"),
+        "host-4" | "host-5" => Some("five"),
+        "host-1-replicated" | "host-2-replicated" | "host-3-replicated" | "host-1-sentinel" | "host-2-sentinel"
+        | "host-3-sentinel" => Some("sentinel"),
         _ => None,
     }
 }

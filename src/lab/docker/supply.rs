@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::claim::Claim;
-use super::container::{Container, Life, place_of};
+use super::container::{Container, place_of};
 use super::endpoints::{Endpoints, forget, rejoin_all};
 use super::engine::Engine;
 use super::labels::Labels;
@@ -60,7 +60,9 @@ impl Supply {
             Containers::In(project) => {
                 let stack = Stack::find(engine, Some(project)).await.map_err(io::Error::other)?;
                 stack.stays_dead(engine).await.map_err(io::Error::other)?;
-                let claim = stack.claim(engine, &labels).await.map_err(io::Error::other)?;
+                let claim = Claim::of_stack(engine, project, stack.image(), &labels)
+                    .await
+                    .map_err(io::Error::other)?;
                 // Only now: a stack that somebody else uses is not ours to mend.
                 leftovers::note(run_dir, engine, Some(project))?;
                 let kind = Kind::Found {
@@ -115,15 +117,8 @@ impl Supply {
             }
             before.container.remove(&self.engine).await?;
         }
-        let life = Life {
-            image,
-            program: &start.program.to_string_lossy(),
-            args: &start.args,
-            dir: &start.dir,
-            run_dir: &self.run_dir,
-            id: start.id,
-        };
-        let container = Container::create(&self.engine, &life, network, &self.labels).await?;
+        let (engine, labels) = (&self.engine, &self.labels);
+        let container = Container::create(engine, image, &start, &self.run_dir, network, labels).await?;
         Ok(Had {
             start,
             container,

@@ -213,12 +213,12 @@ async fn trial(
     let names: Vec<String> = (0..TRIAL_KEYS).map(|number| format!("{key}-{number}")).collect();
     let (set, at) = (set_keys(session, &names).await?, Instant::now());
     let lock = try_lock(address, &key).await;
-    let keys = Keys {
-        lost: match set.all {
-            true => lost_keys(session, &names, at).await?,
-            false => None,
+    let keys = match set {
+        Some(keys) => Keys {
+            lost: lost_keys(session, &names, at).await?,
+            ..keys
         },
-        ..set.keys
+        None => Keys::default(),
     };
     // Who may not delete by a script may perhaps delete; otherwise the key is gone after its TTL.
     let all: Vec<&str> = ["DEL", &key]
@@ -247,30 +247,24 @@ async fn trial(
     Ok(Trial { lock, missing, keys })
 }
 
-/// What was seen when the keys were set.
-struct Set {
-    /// Whether the server says that it has set all of them.
-    all: bool,
-    keys: Keys,
-}
-
-/// Sets these keys as locks do, the first one twice, and asks at once how long that lives.
-async fn set_keys(session: &mut Session, names: &[String]) -> Result<Set, SessionError> {
+/// Sets these keys as locks do, the first one twice, and asks at once how long that lives. `None`: the server does not say that it
+/// has set all of them.
+async fn set_keys(session: &mut Session, names: &[String]) -> Result<Option<Keys>, SessionError> {
     let ttl = TRIAL_TTL.as_millis().to_string();
-    let set = |name: &'_ String| ["SET", name, "doctor", "NX", "PX", &ttl].map(str::to_owned);
-    let again = names.first().map(set);
-    let ask = names.first().map(|name| vec!["PTTL".to_owned(), name.clone()]);
-    let commands: Vec<Vec<String>> = names.iter().map(set).chain(again).map(Vec::from).chain(ask).collect();
-    let words: Vec<Vec<&str>> = commands
-        .iter()
-        .map(|command| command.iter().map(String::as_str).collect())
-        .collect();
-    let words: Vec<&[&str]> = words.iter().map(Vec::as_slice).collect();
+    let first = names.iter().take(1);
+    let set = names.iter().chain(first.clone());
+    let set = set.map(|name| vec!["SET", name, "doctor", "NX", "PX", &ttl]);
+    let commands: Vec<Vec<&str>> = set.chain(first.map(|name| vec!["PTTL", name])).collect();
+    let commands: Vec<&[&str]> = commands.iter().map(Vec::as_slice).collect();
     let start = Instant::now();
-    let mut replies = session.ask_all(&words).await?;
+    let mut replies = session.ask_all(&commands).await?;
     let within = millis(start.elapsed());
-    let said = match replies.pop() {
-        Some(Reply::Int(said)) => Some(said),
+    let ttl = match replies.pop() {
+        Some(Reply::Int(said)) => Some(TtlSeen {
+            set: millis(TRIAL_TTL),
+            said,
+            within,
+        }),
         _ => None,
     };
     let second_refused = match replies.pop() {
@@ -278,23 +272,12 @@ async fn set_keys(session: &mut Session, names: &[String]) -> Result<Set, Sessio
         Some(Reply::Error(_)) | None => None,
         Some(_) => Some(false),
     };
-    let all = replies
-        .iter()
-        .all(|reply| !matches!(reply, Reply::Error(_) | Reply::Nil));
-    let ttl = said.filter(|_| all).map(|said| TtlSeen {
-        set: millis(TRIAL_TTL),
-        said,
-        within,
-    });
-    let second_refused = second_refused.filter(|_| all);
-    Ok(Set {
-        all,
-        keys: Keys {
-            second_refused,
-            ttl,
-            lost: None,
-        },
-    })
+    let is_set = |reply: &Reply| !matches!(reply, Reply::Error(_) | Reply::Nil);
+    Ok(replies.iter().all(is_set).then_some(Keys {
+        second_refused,
+        ttl,
+        lost: None,
+    }))
 }
 
 /// How many of these keys were set, and how many of them are gone; `None` if that can't be told, or they may have expired.
@@ -330,8 +313,14 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
         .wait(Wait::FailFast, TRIAL_TIMEOUT)
         .build()
         .map_err(|unusable| Refused::Failed(unusable.to_string()))?;
+    let have = |causes: &[Option<Cause>], is: fn(&Cause) -> bool| causes.iter().flatten().any(is);
+    let is_late = |causes: &[Option<Cause>]| {
+        have(causes, |cause| {
+            matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Busy)
+        })
+    };
     let guard = redlock.acquire(key).await.map_err(|refusal| match &refusal {
-        Refusal::NotPermitted { causes } => not_permitted(causes),
+        Refusal::NotPermitted { causes } => Refused::NotPermitted(words(causes)),
         Refusal::Expired { .. } => Refused::Late,
         Refusal::NoQuorum { causes } | Refusal::Unknown { causes } if is_late(causes) => Refused::Late,
         Refusal::NoQuorum { causes } | Refusal::Unknown { causes } => Refused::Failed(words(causes)),
@@ -340,7 +329,9 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
     let extended = guard.extend().await;
     let released = guard.release().await;
     extended.map_err(|error| match &error {
-        NotExtended::NoQuorum { causes } if may_not(causes) => not_permitted(causes),
+        NotExtended::NoQuorum { causes } if have(causes, |cause| matches!(cause, Cause::NoPermission(_))) => {
+            Refused::NotPermitted(words(causes))
+        }
         NotExtended::NoQuorum { causes } if is_late(causes) => Refused::Late,
         NotExtended::NoQuorum { causes } => Refused::Failed(words(causes)),
         NotExtended::Lost => Refused::Failed(error.to_string()),
@@ -349,24 +340,6 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
         0 => Err(Refused::Failed("the lock could not be deleted".to_owned())),
         _ => Ok(()),
     }
-}
-
-fn may_not(causes: &[Option<Cause>]) -> bool {
-    causes
-        .iter()
-        .flatten()
-        .any(|cause| matches!(cause, Cause::NoPermission(_)))
-}
-
-fn is_late(causes: &[Option<Cause>]) -> bool {
-    causes
-        .iter()
-        .flatten()
-        .any(|cause| matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Busy))
-}
-
-fn not_permitted(causes: &[Option<Cause>]) -> Refused {
-    Refused::NotPermitted(words(causes))
 }
 
 /// What the only server said.

@@ -100,29 +100,32 @@ pub struct Finding {
     pub cure: Option<String>,
 }
 
+/// What a check has seen: the verdict, the words, and what to do about it, if it is not good.
+pub(super) type Judgement = (Verdict, String, Option<String>);
+
+pub(super) fn good(seen: impl Into<String>) -> Judgement {
+    (Verdict::Good, seen.into(), None)
+}
+
+pub(super) fn warning(seen: impl Into<String>, cure: impl Into<String>) -> Judgement {
+    (Verdict::Warning, seen.into(), Some(cure.into()))
+}
+
+pub(super) fn unknown(seen: impl Into<String>, cure: impl Into<String>) -> Judgement {
+    (Verdict::Unknown, seen.into(), Some(cure.into()))
+}
+
+pub(super) fn bad(seen: impl Into<String>, cure: impl Into<String>) -> Judgement {
+    (Verdict::Bad, seen.into(), Some(cure.into()))
+}
+
 impl Finding {
-    pub(super) fn good(check: Check, seen: impl Into<String>) -> Self {
-        Self::new(check, Verdict::Good, seen, None)
-    }
-
-    pub(super) fn warning(check: Check, seen: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self::new(check, Verdict::Warning, seen, Some(cure.into()))
-    }
-
-    pub(super) fn bad(check: Check, seen: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self::new(check, Verdict::Bad, seen, Some(cure.into()))
-    }
-
-    pub(super) fn unknown(check: Check, seen: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self::new(check, Verdict::Unknown, seen, Some(cure.into()))
-    }
-
-    fn new(check: Check, verdict: Verdict, seen: impl Into<String>, cure: Option<String>) -> Self {
+    pub(super) fn new(check: Check, (verdict, seen, cure): Judgement) -> Self {
         Self {
             check,
             server: None,
             verdict,
-            seen: seen.into(),
+            seen,
             cure,
         }
     }

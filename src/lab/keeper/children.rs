@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,8 @@ use nix::sys::wait::{Id, waitid};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
-use crate::protocol::{Ending, Event, Order, Start};
+use crate::directory::processes;
+use crate::protocol::{Ending, News, Order, Start};
 
 /// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
@@ -58,41 +59,40 @@ impl Children {
     /// Does this by a signal to the process and its own children (a node that writes a snapshot has one), because a host fails as one.
     pub(super) fn obey(&self, id: usize, order: Order) -> io::Result<()> {
         let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it is not running"))?;
+        let signal = match order {
+            Order::Kill => Signal::SIGKILL,
+            Order::ShutDown => Signal::SIGTERM,
+            Order::Pause => Signal::SIGSTOP,
+            Order::Continue => Signal::SIGCONT,
+            Order::Leave | Order::Rejoin => return Err(io::Error::other("only a container can leave its network")),
+        };
         // It is not reaped yet, so the id is still its own.
-        let signal = signal(order).ok_or_else(|| io::Error::other("only a container can leave its network"))?;
         Ok(killpg(*pid, signal)?)
     }
 
     /// What has happened to the processes since the last call.
-    pub(super) fn changes(&mut self) -> Vec<Event> {
+    pub(super) fn changes(&mut self) -> Vec<(usize, News)> {
         let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
-        let mut events = Vec::new();
+        let mut changes = Vec::new();
         self.0.retain(|&id, &mut pid| {
             loop {
-                match waitpid(pid, Some(flags)) {
-                    Ok(WaitStatus::Stopped(..)) => events.push(Event::Paused { id }),
-                    Ok(WaitStatus::Continued(_)) => events.push(Event::Continued { id }),
-                    Ok(WaitStatus::Exited(_, code)) => {
-                        events.push(Event::Ended {
-                            id,
-                            how: Ending::Code(code),
-                        });
-                        return false;
-                    }
-                    Ok(WaitStatus::Signaled(_, signal, _)) => {
-                        events.push(Event::Ended {
-                            id,
-                            how: Ending::Signal(signal as i32),
-                        });
-                        return false;
-                    }
-                    Err(Errno::EINTR) => {}
+                let news = match waitpid(pid, Some(flags)) {
+                    Ok(WaitStatus::Stopped(..)) => News::Paused,
+                    Ok(WaitStatus::Continued(_)) => News::Continued,
+                    Ok(WaitStatus::Exited(_, code)) => News::Ended(Ending::Code(code)),
+                    Ok(WaitStatus::Signaled(_, signal, _)) => News::Ended(Ending::Signal(signal as i32)),
+                    Err(Errno::EINTR) => continue,
                     Ok(_) | Err(_) => return true,
+                };
+                let has_ended = matches!(news, News::Ended(_));
+                changes.push((id, news));
+                if has_ended {
+                    return false;
                 }
             }
         });
         self.reap_orphans();
-        events
+        changes
     }
 
     /// Reaps orphans that have ended.
@@ -104,17 +104,6 @@ impl Children {
             && !self.0.values().any(|own| *own == pid)
             && waitpid(pid, Some(WaitPidFlag::WNOHANG)).is_ok()
         {}
-    }
-}
-
-/// The signal that does this.
-const fn signal(order: Order) -> Option<Signal> {
-    match order {
-        Order::Kill => Some(Signal::SIGKILL),
-        Order::ShutDown => Some(Signal::SIGTERM),
-        Order::Pause => Some(Signal::SIGSTOP),
-        Order::Continue => Some(Signal::SIGCONT),
-        Order::Leave | Order::Rejoin => None,
     }
 }
 
@@ -143,7 +132,8 @@ fn end_orphans() {
     {
         let end = Instant::now() + ORPHANS_END_TIMEOUT;
         while Instant::now() < end {
-            for pid in children_of(getpid()) {
+            let is_child = |pid: &Pid| processes::stat(*pid).is_some_and(|(_, parent)| parent == getpid());
+            for pid in processes::all().filter(is_child) {
                 let _ = kill(pid, Signal::SIGKILL);
             }
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -153,28 +143,6 @@ fn end_orphans() {
             }
         }
     }
-}
-
-/// The child processes of `parent`, as the kernel lists them.
-#[cfg(target_os = "linux")]
-fn children_of(parent: Pid) -> Vec<Pid> {
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let is_child = |pid: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in brackets may contain anything; the state and the parent come after it.
-        let parent_of = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
-        parent_of == Some(parent.as_raw())
-    };
-    processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(is_child)
-        .map(Pid::from_raw)
-        .collect()
 }
 
 /// Has the kernel kill this process when the keeper ends (Linux; elsewhere only the keeper does that).

@@ -11,14 +11,13 @@ use super::children::{self, Children};
 use super::watched::Watched;
 use crate::directory::run_dir::RunDir;
 use crate::docker;
-use crate::emit::emit;
-use crate::protocol::{Addresses, Event, Request};
-use crate::server::containers::Containers;
+use crate::emit::{emit, tell};
+use crate::protocol::{Addresses, Event, News, Request};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-/// The hidden first argument that makes lockstorm a keeper: of processes, or of the [`Containers`] that two more name.
+/// The hidden first argument that makes lockstorm a keeper: of processes, or of the [`Containers`](crate::Containers) that one more names, as JSON.
 pub const ARGUMENT: &str = "__keeper";
 
 /// Runs the keeper until its stdin ends.
@@ -49,9 +48,8 @@ fn run() -> io::Result<()> {
     let directory = RunDir::create()?;
     // Only now, because TMPDIR may be relative.
     std::env::set_current_dir("/")?;
-    let mut more = std::env::args().skip(2);
-    if let Some(containers) = more.next().zip(more.next()) {
-        return docker::keep(&Containers::from_arguments(containers)?, directory);
+    if let Some(containers) = std::env::args().nth(2) {
+        return docker::keep(&serde_json::from_str(&containers)?, directory);
     }
     let mut watched = Watched::default();
     let mut children = Children::default();
@@ -84,8 +82,8 @@ fn serve(children: &mut Children, watched: &mut Watched, mut changes: &UnixStrea
         if changed {
             // Emptied before the children are checked, so a change in between makes it readable again.
             while changes.read(&mut buffer).is_ok_and(|n| n > 0) {}
-            for event in children.changes() {
-                emit(&event)?;
+            for (id, news) in children.changes() {
+                tell(id, news)?;
             }
         }
         if asked {
@@ -120,24 +118,20 @@ fn wait(stdin: BorrowedFd<'_>, changes: BorrowedFd<'_>) -> io::Result<(bool, boo
 fn obey(children: &mut Children, watched: &mut Watched, request: Request) -> io::Result<()> {
     match request {
         Request::Watch(watch) => watched.add(watch),
-        Request::Start(start) => emit(&match children.spawn(&start) {
-            Ok(pid) => Event::Started {
-                id: start.id,
+        Request::Start(start) => {
+            let started = children.spawn(&start).map(|pid| News::Started {
                 pid,
                 inside: pid,
                 at: None,
-            },
-            Err(error) => Event::NotStarted {
-                id: start.id,
-                error: error.to_string(),
-            },
-        }),
+            });
+            tell(
+                start.id,
+                started.unwrap_or_else(|error| News::NotStarted(error.to_string())),
+            )
+        }
         Request::Order { id, order } => match children.obey(id, order) {
             Ok(()) => Ok(()),
-            Err(error) => emit(&Event::NotDone {
-                id,
-                error: error.to_string(),
-            }),
+            Err(error) => tell(id, News::NotDone(error.to_string())),
         },
     }
 }

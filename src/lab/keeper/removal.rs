@@ -43,15 +43,11 @@ async fn look(session: &mut Session, prefix: &str) -> Result<usize, String> {
     loop {
         let (next, keys) = scan(session, &cursor, prefix).await?;
         // SCAN finds what matches, and nothing else; that it is ours is checked all the same before it is deleted.
-        let keys: Vec<&str> = keys
-            .iter()
-            .map(String::as_str)
-            .filter(|key| key.starts_with(prefix))
-            .collect();
-        if !keys.is_empty() {
-            let delete: Vec<&str> = std::iter::once("DEL").chain(keys.iter().copied()).collect();
+        let ours = keys.iter().map(String::as_str).filter(|key| key.starts_with(prefix));
+        let delete: Vec<&str> = ["DEL"].into_iter().chain(ours).collect();
+        if delete.len() > 1 {
             session.order(&delete).await.map_err(|error| words(&error))?;
-            removed += keys.len();
+            removed += delete.len() - 1;
         }
         if next == "0" {
             return Ok(removed);

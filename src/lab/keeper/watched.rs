@@ -14,7 +14,8 @@ use tokio::time::{sleep, timeout};
 
 use super::removal;
 use super::witness::{Seen, Witness};
-use crate::protocol::{Event, Watch};
+use crate::emit;
+use crate::protocol::{News, Watch};
 use lockstorm_lock::NodeAddress;
 
 /// The pause between two looks at a server.
@@ -66,8 +67,7 @@ async fn serve(mut asked: UnboundedReceiver<Watch>) {
         let address = match NodeAddress::parse(&watch.url) {
             Ok(address) => address,
             Err(error) => {
-                let (id, error) = (watch.id, error.to_string());
-                tell(&Event::NotStarted { id, error });
+                tell(watch.id, News::NotStarted(error.to_string()));
                 continue;
             }
         };
@@ -80,7 +80,7 @@ async fn serve(mut asked: UnboundedReceiver<Watch>) {
         removing.spawn(async move {
             let removed = timeout(REMOVAL, removal::remove(&address, &prefix)).await;
             if let Err(why) = removed.unwrap_or_else(|_| Err(format!("not done within {REMOVAL:?}"))) {
-                tell(&Event::KeysLeft { id, why });
+                tell(id, News::KeysLeft(why));
             }
         });
     }
@@ -96,24 +96,18 @@ async fn follow(id: usize, address: NodeAddress, prefix: String) {
         before = witness.look().await;
     }
     match &before {
-        Seen::Up { .. } => tell(&Event::Reached {
-            id,
-            lacks: removal::obstacle(&address, &prefix).await,
-        }),
-        Seen::Silent => {
-            let error = "it does not answer".to_owned();
-            return tell(&Event::NotStarted { id, error });
+        Seen::Up { .. } => {
+            let lacks = removal::obstacle(&address, &prefix).await;
+            tell(id, News::Reached { lacks });
         }
-        Seen::Gone(why) => {
-            let error = why.clone();
-            return tell(&Event::NotStarted { id, error });
-        }
+        Seen::Silent => return tell(id, News::NotStarted("it does not answer".to_owned())),
+        Seen::Gone(why) => return tell(id, News::NotStarted(why.clone())),
     }
     loop {
         sleep(PAUSE).await;
         let now = witness.look().await;
-        for event in changes(id, &before, &now) {
-            tell(&event);
+        for news in changes(&before, &now) {
+            tell(id, news);
         }
         // What is gone is gone until it answers: that its machine does not refuse any more changes nothing.
         if !matches!((&before, &now), (Seen::Gone(_), Seen::Silent)) {
@@ -123,20 +117,17 @@ async fn follow(id: usize, address: NodeAddress, prefix: String) {
 }
 
 /// What has happened between two looks.
-fn changes(id: usize, before: &Seen, now: &Seen) -> Vec<Event> {
-    let reached = || Event::Reached { id, lacks: None };
-    let gone = |why: &str| Event::Gone {
-        id,
-        why: why.to_owned(),
-    };
+fn changes(before: &Seen, now: &Seen) -> Vec<News> {
+    let reached = || News::Reached { lacks: None };
+    let gone = |why: &str| News::Gone(why.to_owned());
     match (before, now) {
         (Seen::Up { run_id: first }, Seen::Up { run_id: second }) if first != second => {
             vec![gone("started again"), reached()]
         }
         (Seen::Up { .. } | Seen::Silent, Seen::Gone(why)) => vec![gone(why)],
         (Seen::Gone(_), Seen::Up { .. }) => vec![reached()],
-        (Seen::Up { .. }, Seen::Silent) => vec![Event::Paused { id }],
-        (Seen::Silent, Seen::Up { .. }) => vec![Event::Continued { id }],
+        (Seen::Up { .. }, Seen::Silent) => vec![News::Paused],
+        (Seen::Silent, Seen::Up { .. }) => vec![News::Continued],
         (Seen::Up { .. }, Seen::Up { .. })
         | (Seen::Silent, Seen::Silent)
         | (Seen::Gone(_), Seen::Gone(_) | Seen::Silent) => Vec::new(),
@@ -144,8 +135,8 @@ fn changes(id: usize, before: &Seen, now: &Seen) -> Vec<Event> {
 }
 
 /// If nobody listens any more, there is nobody to tell.
-fn tell(event: &Event) {
-    let _ = crate::emit::emit(event);
+fn tell(id: usize, news: News) {
+    let _ = emit::tell(id, news);
 }
 
 #[cfg(test)]
@@ -157,23 +148,15 @@ mod tests {
         let up = |run_id: &str| Seen::Up {
             run_id: Some(run_id.to_owned()),
         };
-        let told = |before: &Seen, now: &Seen| -> Vec<String> {
-            let word = |event: &Event| {
-                serde_json::to_value(event).unwrap()["event"]
-                    .as_str()
-                    .unwrap()
-                    .to_owned()
-            };
-            changes(1, before, now).iter().map(word).collect()
-        };
-        let gone = || Seen::Gone("connection refused".to_owned());
-        assert!(told(&up("a"), &up("a")).is_empty());
-        assert_eq!(told(&up("a"), &up("b")), ["gone", "reached"]);
-        assert_eq!(told(&up("a"), &gone()), ["gone"]);
-        assert_eq!(told(&gone(), &up("b")), ["reached"]);
-        assert_eq!(told(&up("a"), &Seen::Silent), ["paused"]);
-        assert_eq!(told(&Seen::Silent, &up("a")), ["continued"]);
-        assert_eq!(told(&Seen::Silent, &gone()), ["gone"]);
-        assert!(told(&gone(), &Seen::Silent).is_empty() && told(&gone(), &gone()).is_empty());
+        let (lost, reached) = ("connection refused", || News::Reached { lacks: None });
+        let (gone, is_gone) = (|| Seen::Gone(lost.to_owned()), |why: &str| News::Gone(why.to_owned()));
+        assert!(changes(&up("a"), &up("a")).is_empty());
+        assert_eq!(changes(&up("a"), &up("b")), [is_gone("started again"), reached()]);
+        assert_eq!(changes(&up("a"), &gone()), [is_gone(lost)]);
+        assert_eq!(changes(&gone(), &up("b")), [reached()]);
+        assert_eq!(changes(&up("a"), &Seen::Silent), [News::Paused]);
+        assert_eq!(changes(&Seen::Silent, &up("a")), [News::Continued]);
+        assert_eq!(changes(&Seen::Silent, &gone()), [is_gone(lost)]);
+        assert!(changes(&gone(), &Seen::Silent).is_empty() && changes(&gone(), &gone()).is_empty());
     }
 }

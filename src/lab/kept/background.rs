@@ -2,18 +2,19 @@
 //! from its stdout how it gets on (`Report`), and writes `keep` once the lab is ready. If stdin ends before that, nobody
 //! wants the lab any more, and it is taken down.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::process::ExitCode;
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 use super::answer::Status;
 use super::error::KeptError;
 use super::order::Order;
 use super::service::Service;
+use super::socket;
+use crate::emit::emit;
 use lockstorm_base::Stops;
 
 /// The hidden first argument that makes lockstorm this process.
@@ -62,9 +63,7 @@ fn run() -> Result<(), KeptError> {
     read.map_err(|error| KeptError::system("read the order", error))?;
     let order: Order =
         serde_json::from_str(&line).map_err(|error| KeptError::system("read the order", error.into()))?;
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| KeptError::system("start a runtime", error))?;
-    runtime.block_on(keep(order))
+    socket::runtime()?.block_on(keep(order))
 }
 
 async fn keep(order: Order) -> Result<(), KeptError> {
@@ -107,7 +106,5 @@ fn wanted() -> oneshot::Receiver<bool> {
 
 fn report(report: &Report) {
     // A starter that has gone is noticed at stdin.
-    let mut stdout = io::stdout().lock();
-    let _ = serde_json::to_writer(&mut stdout, report);
-    let _ = stdout.write_all(b"\n").and_then(|()| stdout.flush());
+    let _ = emit(report);
 }

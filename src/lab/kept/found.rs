@@ -3,8 +3,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixStream;
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 use super::answer::Answer;
@@ -32,7 +30,7 @@ pub struct Kept {
 /// # Errors
 /// The directory of all labs can't be used, or a lab does not end.
 pub fn find() -> Result<Option<Kept>, KeptError> {
-    let runtime = runtime()?;
+    let runtime = socket::runtime()?;
     let labs = Running::all().map_err(|error| KeptError::system("look for labs", error))?;
     for lab in labs {
         // It may end at any time.
@@ -78,7 +76,7 @@ impl Kept {
     /// # Errors
     /// There is no answer.
     pub fn ask(&self, request: &Request) -> Result<Answer, KeptError> {
-        runtime()?.block_on(self.ask_and_wait(request))
+        socket::runtime()?.block_on(self.ask_and_wait(request))
     }
 
     async fn ask_and_wait(&self, request: &Request) -> Result<Answer, KeptError> {
@@ -88,7 +86,8 @@ impl Kept {
             Request::Act { .. } | Request::Down => ANSWER_TIMEOUT,
         };
         let mut stream = socket::connect(&self.run).await.map_err(gone)?;
-        let process = process_of(&stream);
+        // As the kernel reports the other end.
+        let process = stream.peer_cred().ok().and_then(|peer| peer.pid()?.try_into().ok());
         let asked = async {
             socket::send(&mut stream, request).await.map_err(gone)?;
             let answer = socket::receive::<Answer>(&mut stream)
@@ -109,11 +108,6 @@ impl Kept {
     }
 }
 
-/// The process at the other end, as the kernel reports it.
-fn process_of(stream: &UnixStream) -> Option<u32> {
-    stream.peer_cred().ok()?.pid()?.try_into().ok()
-}
-
 fn strange(error: &io::Error) -> KeptError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::Other => KeptError::Strange(error.to_string()),
@@ -127,9 +121,4 @@ fn silent(run: &OpenedRun, process: Option<u32>, within: Duration) -> KeptError 
         process,
         within,
     }
-}
-
-fn runtime() -> Result<Runtime, KeptError> {
-    let built = Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| KeptError::system("start a runtime", error))
 }

@@ -3,13 +3,14 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 
-use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::answer::Status;
 use super::background::{ARGUMENT, KEEP, Report};
 use super::error::KeptError;
 use super::order::Order;
+use super::socket;
+use crate::emit;
 use lockstorm_base::{Stop, Stops};
 
 /// What became of a start.
@@ -26,9 +27,7 @@ pub enum Launched {
 /// # Errors
 /// There is no lab. Nothing is left of it.
 pub fn launch(order: &Order, program: &Path, tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| KeptError::system("start a runtime", error))?;
-    runtime.block_on(follow(order, program, tell))
+    socket::runtime()?.block_on(follow(order, program, tell))
 }
 
 async fn follow(order: &Order, program: &Path, mut tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
@@ -49,8 +48,7 @@ async fn follow(order: &Order, program: &Path, mut tell: impl FnMut(&str)) -> Re
         return Err(start(io::ErrorKind::BrokenPipe.into()));
     };
     let mut reports = listen(child, stdout);
-    let mut line = serde_json::to_vec(order).map_err(|error| start(error.into()))?;
-    line.push(b'\n');
+    let line = emit::line(order).map_err(start)?;
     stdin.write_all(&line).map_err(start)?;
     loop {
         let said = tokio::select! {
@@ -66,35 +64,28 @@ async fn follow(order: &Order, program: &Path, mut tell: impl FnMut(&str)) -> Re
             }
         };
         match said {
-            Some(Said::Report(Report::Waits(what))) => tell(&what),
-            Some(Said::Report(Report::Ready(status))) => {
+            Some(Ok(Report::Waits(what))) => tell(&what),
+            Some(Ok(Report::Ready(status))) => {
                 stdin.write_all(format!("{KEEP}\n").as_bytes()).map_err(start)?;
                 return Ok(Launched::Ready(status));
             }
-            Some(Said::Report(Report::Failed { usage: true, message })) => return Err(KeptError::Impossible(message)),
-            Some(Said::Report(Report::Failed { message, .. })) => return Err(KeptError::Failed(message)),
-            Some(Said::Ended(how)) => return Err(KeptError::Ended(how)),
+            Some(Ok(Report::Failed { usage: true, message })) => return Err(KeptError::Impossible(message)),
+            Some(Ok(Report::Failed { message, .. })) => return Err(KeptError::Failed(message)),
+            Some(Err(how)) => return Err(KeptError::Ended(how)),
             None => return Err(KeptError::Ended("it says nothing more".to_owned())),
         }
     }
 }
 
-/// What is heard of the process in the background.
-enum Said {
-    Report(Report),
-    /// It has ended, in this way.
-    Ended(String),
-}
-
-/// Passes on what it reports, and its end.
-fn listen(mut child: Child, stdout: ChildStdout) -> UnboundedReceiver<Said> {
+/// Passes on what it reports, and then how it has ended.
+fn listen(mut child: Child, stdout: ChildStdout) -> UnboundedReceiver<Result<Report, String>> {
     let (tell, reports) = unbounded_channel();
     // A thread, which ends with this process if the other one lives on.
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             // Anything else is not from lockstorm; its end tells more.
             if let Ok(report) = serde_json::from_str(&line)
-                && tell.send(Said::Report(report)).is_err()
+                && tell.send(Ok(report)).is_err()
             {
                 return;
             }
@@ -103,7 +94,7 @@ fn listen(mut child: Child, stdout: ChildStdout) -> UnboundedReceiver<Said> {
             .wait()
             .map_or_else(|error| error.to_string(), |status| status.to_string());
         // If nobody listens, the lab has been given up.
-        let _ = tell.send(Said::Ended(how));
+        let _ = tell.send(Err(how));
     });
     reports
 }

@@ -7,9 +7,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
+use super::error::KeptError;
 use crate::directory::opened_run::OpenedRun;
+use crate::emit;
 
 /// Its name in the run directory.
 const NAME: &str = "control.sock";
@@ -17,6 +20,12 @@ const NAME: &str = "control.sock";
 const MOST: u64 = 1 << 20;
 /// How long a line that has begun may take: both ends are on this machine.
 pub(super) const LINE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A runtime on this thread, for those who talk over it.
+pub(super) fn runtime() -> Result<Runtime, KeptError> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| KeptError::system("start a runtime", error))
+}
 
 /// Whether this run directory is that of a kept lab.
 pub(super) fn is_in(run: &OpenedRun) -> bool {
@@ -37,8 +46,7 @@ pub(super) async fn connect(run: &OpenedRun) -> io::Result<UnixStream> {
 
 /// Sends a message.
 pub(super) async fn send(stream: &mut UnixStream, message: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
+    let line = emit::line(message)?;
     timeout(LINE_TIMEOUT, stream.write_all(&line))
         .await
         .unwrap_or_else(|late| Err(late.into()))

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpSocket;
 use tokio::time::timeout;
 
+use crate::found::Found;
 use crate::network::source;
 use crate::proxy::{Path, State};
 use crate::server::node_name::NodeName;
@@ -131,35 +132,28 @@ impl Gauge {
         &self.what
     }
 
-    /// Who is measured, for proofs: "the Sentinel of host 1 to the replicated node of host 2".
-    pub(crate) fn of(&self) -> String {
-        match &self.what {
-            What::Ping { caller, callee, .. } => format!("{caller} to {callee}"),
-            What::Message { replica, .. } => replica.0.to_string(),
-            What::Confirmation { master, .. } => master.0.to_string(),
-        }
-    }
-
-    /// The finding when it took so long.
-    pub(crate) fn took(&self, time: Duration) -> (Finding, Observer) {
-        let took_us = micros(time);
-        match &self.what {
-            What::Ping { door, .. } => {
-                let port = door.port();
-                (Finding::RoundTrip { port, took_us }, Observer::Ping)
-            }
-            What::Message { .. } => (Finding::Arrives { took_us }, Observer::Replica),
-            What::Confirmation { .. } => (Finding::Confirmed { took_us }, Observer::Replica),
-        }
-    }
-
-    /// The finding when nothing came for so long.
-    pub(crate) fn silent(&self, time: Duration) -> (Finding, Observer) {
-        let by = match &self.what {
-            What::Ping { .. } => Observer::Ping,
-            What::Message { .. } | What::Confirmation { .. } => Observer::Replica,
+    /// What was found since then: how long it took, or for how long nothing came.
+    pub(crate) fn found(&self, since: Instant, took: Result<Duration, Duration>) -> Found {
+        // Who is measured: "the Sentinel of host 1 to the replicated node of host 2".
+        let (of, by) = match &self.what {
+            What::Ping { caller, callee, .. } => (format!("{caller} to {callee}"), Observer::Ping),
+            What::Message { replica, .. } => (replica.0.to_string(), Observer::Replica),
+            What::Confirmation { master, .. } => (master.0.to_string(), Observer::Replica),
         };
-        (Finding::Silence { for_us: micros(time) }, by)
+        let finding = match (took.map(micros), &self.what) {
+            (Ok(took_us), What::Ping { door, .. }) => Finding::RoundTrip {
+                port: door.port(),
+                took_us,
+            },
+            (Ok(took_us), What::Message { .. }) => Finding::Arrives { took_us },
+            (Ok(took_us), What::Confirmation { .. }) => Finding::Confirmed { took_us },
+            (Err(silence), _) => Finding::Silence {
+                for_us: micros(silence),
+            },
+        };
+        let mut found = Found::on(of);
+        found.add_since(since, finding, by);
+        found
     }
 }
 

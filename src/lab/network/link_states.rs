@@ -31,9 +31,7 @@ impl Links {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(all.entry(link).or_default())
     }
-}
 
-impl Links {
     /// Whether nothing is wrong with any of them.
     pub(crate) fn are_well(&self) -> bool {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,13 +7,14 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::error::LabError;
+use crate::found::{self, Found};
 use crate::lab::Lab;
 use crate::network::gauge::{Gauge, What};
 use crate::network::link_states::LinkState;
 use crate::proxy::{Network, Proxy, State};
 use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::{
-    Action, Condition, Conditions, Fault, Finding, Link, Observer, Proof, ReplicationRole, Target, TargetKind, Verified,
+    Action, Condition, Conditions, Fault, Finding, Link, Observer, ReplicationRole, Target, TargetKind, Verified,
 };
 
 /// How long nothing must come over a connection that carried an answer before, besides what is due to its delay.
@@ -28,23 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const ROUND_TRIPS: u32 = 4;
 /// The pause before everything is measured again.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// What was found for one connection.
-#[derive(Debug)]
-struct Found {
-    /// Since when it is so: since the measurement began that shows it, or for a silence since the last byte before it.
-    since: Instant,
-    proof: Proof<Instant>,
-}
-
-impl Found {
-    /// Found just now.
-    fn new(since: Instant, of: String, (finding, by): (Finding, Observer)) -> Self {
-        let at = Instant::now();
-        let proof = Proof { finding, by, of, at };
-        Self { since, proof }
-    }
-}
 
 impl Lab {
     /// What is wrong with a link: what the lab has done to it.
@@ -75,7 +59,7 @@ impl Lab {
                 obstacle,
             });
         }
-        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy { target })?;
+        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy(target))?;
         let limit = limit(action, &state);
         let late = || Err(LabError::NotYet { within: limit });
         match action {
@@ -94,13 +78,7 @@ impl Lab {
                 proxy.enter(target, fault);
                 let done = timeout(limit, self.shown(proxy, gauges)).await;
                 let Ok(found) = done else { return late() };
-                if found.is_empty() {
-                    if let Some(condition) = fault.brings() {
-                        proxy.leave(target, condition);
-                    }
-                    return Err(LabError::Unmeasurable { action, target });
-                }
-                Ok(verified(&state, action, found))
+                verified_fault(proxy, &state, fault, target, found)
             }
             Action::Undo(condition) => {
                 proxy.leave(target, condition);
@@ -116,19 +94,13 @@ impl Lab {
     /// The lab has no proxy, or the fault can't be measured any more.
     pub async fn link_comes_true(&self, action: Action, link: Link) -> Result<Verified<Instant>, LabError> {
         let (target, state) = (Target::Link(link), self.links.get(link));
-        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy { target })?;
+        let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy(target))?;
         let condition = match action {
             Action::Undo(condition) => condition,
             Action::Fault(fault) => {
                 let gauges = self.gauges(proxy, link, fault).await;
                 let found = self.shown(proxy, gauges).await;
-                if !found.is_empty() {
-                    return Ok(verified(&state, action, found));
-                }
-                if let Some(condition) = fault.brings() {
-                    proxy.leave(target, condition);
-                }
-                return Err(LabError::Unmeasurable { action, target });
+                return verified_fault(proxy, &state, fault, target, found);
             }
         };
         loop {
@@ -141,7 +113,8 @@ impl Lab {
                     Condition::Cut => Finding::NoCut,
                     Condition::Down | Condition::Paused | Condition::Lagging => Finding::NoDelay,
                 };
-                let found = Found::new(Instant::now(), target.to_string(), (finding, Observer::Proxy));
+                let mut found = Found::on(target.to_string());
+                found.add(finding, Observer::Proxy);
                 return Ok(verified(&state, action, vec![found]));
             }
             let count = candidates.len();
@@ -155,7 +128,7 @@ impl Lab {
                 measuring.spawn(async move {
                     let mut gauge = opened(what, present.delay).await?;
                     let took = gauge.measure(present.delay + ANSWER_TIMEOUT).await.ok()??;
-                    (took < most).then(|| Found::new(Instant::now(), gauge.of(), gauge.took(took)))
+                    (took < most).then(|| gauge.found(Instant::now(), Ok(took)))
                 });
             }
             let found: Vec<Found> = measuring.join_all().await.into_iter().flatten().collect();
@@ -200,9 +173,9 @@ impl Lab {
                     let since = Instant::now();
                     match gauge.measure(limit).await.ok()? {
                         Some(took) if !present.cut && took >= present.delay => {
-                            return Some(Found::new(since, gauge.of(), gauge.took(took)));
+                            return Some(gauge.found(since, Ok(took)));
                         }
-                        None if present.cut => return Some(Found::new(since, gauge.of(), gauge.silent(limit))),
+                        None if present.cut => return Some(gauge.found(since, Err(limit))),
                         // It was under way before, or the machine is busy.
                         Some(_) | None => {}
                     }
@@ -270,13 +243,27 @@ fn limit(action: Action, state: &LinkState) -> Duration {
 
 /// Notes that an action on a link has taken effect: since it is so on each of these connections.
 fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<Instant> {
-    let last = found.iter().map(|found| found.since).max();
-    let at = last.unwrap_or_else(Instant::now);
-    state.undergo(action, at);
-    Verified {
-        at,
-        proof: found.into_iter().map(|found| found.proof).collect(),
+    let verified = found::verified(found);
+    state.undergo(action, verified.at);
+    verified
+}
+
+/// Notes that a fault has taken effect, or ends it if nothing has shown it.
+fn verified_fault(
+    proxy: &Proxy,
+    state: &LinkState,
+    fault: Fault,
+    target: Target,
+    found: Vec<Found>,
+) -> Result<Verified<Instant>, LabError> {
+    let action = Action::Fault(fault);
+    if !found.is_empty() {
+        return Ok(verified(state, action, found));
     }
+    if let Some(condition) = fault.brings() {
+        proxy.leave(target, condition);
+    }
+    Err(LabError::Unmeasurable { action, target })
 }
 
 /// A gauge whose connections take this much longer there and back.

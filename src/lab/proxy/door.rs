@@ -86,13 +86,7 @@ async fn carry(caller: TcpStream, node: NodeAddress, mut there: Line, timer: Tim
 /// same, so it stays open and silent until the cut ends or its caller gives up. What was sent meanwhile was never sent.
 async fn hold(mut caller: TcpStream, mut there: Line, mut back: Line) -> io::Result<()> {
     let mut lost = [0; 1024];
-    let healed = async {
-        while there.state().cut || back.state().cut {
-            if !there.changed().await {
-                return;
-            }
-        }
-    };
+    let healed = async { while (there.state().cut || back.state().cut) && there.changed().await {} };
     tokio::select! {
         () = healed => {}
         () = async { while caller.read(&mut lost).await.is_ok_and(|length| length > 0) {} } => {}

@@ -20,13 +20,8 @@ impl Line {
         self.network.changed().await.is_ok()
     }
 
-    /// Waits until it is not cut; `false` if the proxy is closing.
-    pub(super) async fn uncut(&mut self) -> bool {
-        while self.state().cut {
-            if !self.changed().await {
-                return false;
-            }
-        }
-        true
+    /// Waits until it is not cut, or the proxy is closing.
+    pub(super) async fn uncut(&mut self) {
+        while self.state().cut && self.changed().await {}
     }
 }

@@ -17,7 +17,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 /// The programs that are searched for; the first one found is used.
-const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+pub(crate) const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 /// The oldest version with all that the lab uses.
 pub(crate) const OLDEST: Version = Version(6, 2, 0);
 /// How long `--version` may take.
@@ -86,18 +86,28 @@ impl ServerBinary {
                 not(format!("for --version it prints \"{clean}\""))
             }
         })?;
-        if version < OLDEST {
-            return Err(LabError::TooOld {
-                path: absolute,
-                version,
-            });
-        }
-        Ok(Self {
+        let found = Self {
             path: absolute,
             flavour,
             version,
             containers: None,
-        })
+        };
+        match version < OLDEST {
+            true => {
+                Err(found
+                    .too_old("6.2 is the oldest that works: install a newer one, or name one with --server-bin PATH"))
+            }
+            false => Ok(found),
+        }
+    }
+
+    /// That it is too old, for this reason.
+    pub(crate) fn too_old(&self, why: &'static str) -> LabError {
+        LabError::TooOld {
+            path: self.path.clone(),
+            version: self.version,
+            why,
+        }
     }
 }
 

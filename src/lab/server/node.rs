@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::client::{Client, Ground};
 use crate::directory::own_file;
-use crate::directory::password::Password;
+use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
 use crate::protocol::{Start, Watch};
@@ -24,7 +24,7 @@ use crate::server::ports::{self, NodePorts};
 use crate::server::probe;
 use crate::server::settings::{self, NodeSettings, TlsFiles};
 use crate::server::stats::Admin;
-use lockstorm_data::scenario::{ClusterSpec, NodeUrl, Persistence, ReplicatedSpec};
+use lockstorm_data::scenario::{LabSpec, NodeUrl, ReplicatedSpec};
 use lockstorm_lock::NodeAddress;
 
 /// How many other ports are tried if somebody else takes one first.
@@ -64,26 +64,18 @@ pub(crate) struct Node {
 /// What all nodes of a lab have in common.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    pub spec: LabSpec,
     pub binary: ServerBinary,
-    pub persistence: Persistence,
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
     pub ground: Ground,
     pub start_timeout: Duration,
     /// Set if lock nodes speak TLS.
     pub tls: Option<TlsFiles>,
-    /// Set if there are replicated nodes.
-    pub replicated: Option<ReplicatedSpec>,
-    /// Set if there are nodes of a cluster.
-    pub cluster: Option<ClusterSpec>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
-    /// The lock nodes that are not ours, in the order of the hosts.
-    pub given: Vec<NodeUrl>,
-    /// What all keys on them begin with.
+    /// What all keys begin with on nodes that are not ours.
     pub key_prefix: String,
-    /// Whether the scenario chose the ports.
-    pub ports_fixed: bool,
     /// Whether a node must come back at the port at which it was started.
     pub ports_stay: bool,
 }
@@ -92,7 +84,7 @@ impl Plan {
     /// The URL of a node that is not ours.
     pub(crate) fn given(&self, name: NodeName) -> Option<&NodeUrl> {
         let host = name.host.filter(|_| name.role == Role::Lock)?;
-        self.given.get(host.index())
+        self.spec.nodes.as_ref()?.urls.get(host.index())
     }
 
     /// The address of a node on this port, with the lab's password.
@@ -129,14 +121,14 @@ impl Node {
             source,
         })?;
         if let Some(text) = own_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
-            own_file::create(&dir, &text)?;
+            create_file(&dir.join(own_file::NAME), &text)?;
         }
         for _ in 0..PORT_TRIES {
             let node = Self::new(plan, id, name, ports, &dir)?;
             match node.run(client).await {
                 Ok(()) => return Ok(node),
                 Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if plan.ports_fixed => break,
+                Err(Failure::PortLost) if plan.spec.port.is_some() => break,
                 Err(Failure::PortLost) => ports = ports.others()?,
             }
         }
@@ -148,17 +140,29 @@ impl Node {
             (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
             _ => None,
         };
+        let access = plan.access((plan.ground.ip(id), ports.port).into());
         Ok(Self {
-            id,
-            name,
             is_ours: true,
             tls_port,
             bus_port: ports.bus,
-            admin: Mutex::default(),
-            access: watch::Sender::new(plan.access((plan.ground.ip(id), ports.port).into())),
-            plan: Arc::clone(plan),
             dir: dir.to_owned(),
+            ..Self::at(plan, id, name, access)
         })
+    }
+
+    /// A node that is not ours.
+    fn at(plan: &Arc<Plan>, id: usize, name: NodeName, access: NodeAddress) -> Self {
+        Self {
+            id,
+            name,
+            is_ours: false,
+            tls_port: None,
+            bus_port: None,
+            admin: Mutex::default(),
+            access: watch::Sender::new(access),
+            plan: Arc::clone(plan),
+            dir: PathBuf::new(),
+        }
     }
 
     /// Watches a server that is not ours from now on, once it answers.
@@ -181,17 +185,7 @@ impl Node {
             prefix: plan.key_prefix.clone(),
         };
         client.watch(watch).await?.map_err(not_reached)?;
-        Ok(Self {
-            id,
-            name,
-            is_ours: false,
-            tls_port: None,
-            bus_port: None,
-            admin: Mutex::default(),
-            access: watch::Sender::new(address),
-            plan: Arc::clone(plan),
-            dir: PathBuf::new(),
-        })
+        Ok(Self::at(plan, id, name, address))
     }
 
     /// Where the node, which is ours, is now.
@@ -224,24 +218,20 @@ impl Node {
 
     /// The settings that it is given on the command line.
     fn given(&self) -> Vec<(&'static str, Vec<String>)> {
-        let plan = &self.plan;
-        let mut given = settings::of(self.name.role, plan.persistence, self.address(), &self.dir);
-        let replicated = plan.replicated.as_ref().filter(|_| self.name.role == Role::Replicated);
-        given.extend(
-            replicated
-                .into_iter()
-                .flat_map(|spec| settings::of_replicated(spec, self.name.host)),
-        );
-        let cluster = plan.cluster.as_ref().zip(self.bus_port);
-        given.extend(
-            cluster
-                .into_iter()
-                .flat_map(|(spec, bus)| settings::of_cluster(spec, self.address().ip(), bus)),
-        );
-        let door = plan.doors.get(&self.name);
-        given.extend(door.into_iter().flat_map(|door| settings::of_door(self.name, *door)));
-        let tls = self.plan.tls.as_ref().zip(self.tls_port);
-        given.extend(tls.into_iter().flat_map(|(files, port)| settings::of_tls(files, port)));
+        let (plan, role) = (&self.plan, self.name.role);
+        let mut given = settings::of(role, plan.spec.persistence, self.address(), &self.dir);
+        if let (Role::Replicated, Some(spec)) = (role, &plan.spec.replicated) {
+            given.extend(settings::of_replicated(spec, self.name.host));
+        }
+        if let (Some(bus), Some(spec)) = (self.bus_port, &plan.spec.cluster) {
+            given.extend(settings::of_cluster(spec, self.address().ip(), bus));
+        }
+        if let Some(door) = plan.doors.get(&self.name) {
+            given.extend(settings::of_door(self.name, *door));
+        }
+        if let (Some(port), Some(files)) = (self.tls_port, &plan.tls) {
+            given.extend(settings::of_tls(files, port));
+        }
         if self.is_found() {
             given.retain(|(name, _)| settings::can_change(name));
         }
@@ -274,7 +264,7 @@ impl Node {
 
     /// The settings of the replicated nodes of its lab, if there are any.
     pub(crate) fn replicated(&self) -> Option<&ReplicatedSpec> {
-        self.plan.replicated.as_ref()
+        self.plan.spec.replicated.as_ref()
     }
 
     /// The program of the node.
@@ -346,11 +336,8 @@ impl Node {
     async fn run(&self, client: &Client) -> Result<(), Failure> {
         // The log of an earlier start says nothing about this one.
         let from = fs::metadata(self.log()).map_or(0, |log| log.len());
-        let pid = match client
-            .start_server(self.start_request())
-            .await
-            .map_err(Failure::Other)?
-        {
+        let started = client.start_server(self.start_request()).await;
+        let pid = match started.map_err(Failure::Other)? {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
@@ -373,16 +360,16 @@ impl Node {
 
     async fn died(&self, why: &str, from: u64) -> Failure {
         let log = self.last_words(from);
+        let failed = |why: String, log: String| {
+            let node = self.name.to_string();
+            Failure::Other(LabError::StartFailed { node, why, log })
+        };
         if let Some(other) = self.substitute().await {
             let why = format!(
                 "{why}, and process {other} answers in its place: the program must become the server, by exec, and must not \
                  start it by setsid or in the background"
             );
-            return Failure::Other(LabError::StartFailed {
-                node: self.name.to_string(),
-                why,
-                log,
-            });
+            return failed(why, log);
         }
         // The server's message is the sure sign; checking the port does not depend on its language.
         let loopback = self.plan.ground.is_loopback();
@@ -393,11 +380,7 @@ impl Node {
             Role::Sentinel => "; a program without Sentinel mode can't be one: name another program with --server-bin",
             _ => "",
         };
-        Failure::Other(LabError::StartFailed {
-            node: self.name.to_string(),
-            why: format!("{why}{cure}"),
-            log,
-        })
+        failed(format!("{why}{cure}"), log)
     }
 
     /// The process that answers at the node's address and works in its directory, but is not the one that was started: a

@@ -77,18 +77,15 @@ pub struct NodeName {
 
 impl NodeName {
     /// The cache node.
-    pub const CACHE: Self = Self::apart(Role::Cache);
+    pub const CACHE: Self = Self {
+        role: Role::Cache,
+        host: None,
+    };
 
     /// The node of this role on a host.
     #[must_use]
     pub const fn on(host: HostId, role: Role) -> Self {
         Self { role, host: Some(host) }
-    }
-
-    /// The node of this role that is not on a host.
-    #[must_use]
-    pub const fn apart(role: Role) -> Self {
-        Self { role, host: None }
     }
 
     /// Its directory in the run directory.

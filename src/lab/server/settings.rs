@@ -34,102 +34,98 @@ pub struct TlsFiles {
     pub authority: PathBuf,
 }
 
+/// A setting with its values.
+type Setting = (&'static str, Vec<String>);
+
+fn one(name: &'static str, value: &(impl ToString + ?Sized)) -> Setting {
+    (name, vec![value.to_string()])
+}
+
 /// The settings of a node that speaks TLS on `port`, and plain text on its other port.
-pub(crate) fn of_tls(files: &TlsFiles, port: u16) -> Vec<(&'static str, Vec<String>)> {
-    let path = |path: &Path| vec![path.to_string_lossy().into_owned()];
+pub(crate) fn of_tls(files: &TlsFiles, port: u16) -> Vec<Setting> {
     vec![
-        ("tls-port", vec![port.to_string()]),
-        ("tls-cert-file", path(&files.certificate)),
-        ("tls-key-file", path(&files.key)),
-        ("tls-ca-cert-file", path(&files.authority)),
-        ("tls-auth-clients", vec!["no".to_owned()]),
+        one("tls-port", &port),
+        one("tls-cert-file", &files.certificate.display()),
+        one("tls-key-file", &files.key.display()),
+        one("tls-ca-cert-file", &files.authority.display()),
+        one("tls-auth-clients", "no"),
     ]
 }
 
 /// The settings of a node behind a door of the proxy: what it says of where it is, if it says that by a setting, and the
 /// address from which it reaches others.
-pub(crate) fn of_door(name: NodeName, door: SocketAddr) -> Vec<(&'static str, Vec<String>)> {
-    let source = source::of(name).map(|source| ("bind-source-addr", vec![source.to_string()]));
+pub(crate) fn of_door(name: NodeName, door: SocketAddr) -> Vec<Setting> {
+    let source = source::of(name).map(|source| one("bind-source-addr", &source));
     let mut settings: Vec<_> = source.into_iter().collect();
     if name.role == Role::Replicated {
-        settings.push(("replica-announce-ip", vec![door.ip().to_string()]));
-        settings.push(("replica-announce-port", vec![door.port().to_string()]));
+        settings.push(one("replica-announce-ip", &door.ip()));
+        settings.push(one("replica-announce-port", &door.port()));
     }
     settings
 }
 
 /// The settings of a node, each with its values; all others have the server's defaults.
-pub(crate) fn of(
-    role: Role,
-    persistence: Persistence,
-    address: SocketAddr,
-    dir: &Path,
-) -> Vec<(&'static str, Vec<String>)> {
-    let one = |value: &str| vec![value.to_owned()];
+pub(crate) fn of(role: Role, persistence: Persistence, address: SocketAddr, dir: &Path) -> Vec<Setting> {
     let mut settings = vec![
-        ("port", one(&address.port().to_string())),
-        ("bind", one(&address.ip().to_string())),
-        ("dir", one(&dir.to_string_lossy())),
+        one("port", &address.port()),
+        one("bind", &address.ip()),
+        one("dir", &dir.display()),
         // To stdout, so that the same file gets what a program prints that never reads this setting.
-        ("logfile", one("")),
-        ("daemonize", one("no")),
+        one("logfile", ""),
+        one("daemonize", "no"),
     ];
     if role != Role::Sentinel {
         settings.extend(of_data(role, persistence));
     }
     if role == Role::Replicated || role.is_in_cluster() {
         // The default delay of 5 s, in which a master collects replicas, would be added to every start.
-        settings.push(("repl-diskless-sync-delay", one("0")));
+        settings.push(one("repl-diskless-sync-delay", &0));
     }
     settings
 }
 
 /// What the replicated node of this host is given besides.
-pub(crate) fn of_replicated(spec: &ReplicatedSpec, host: Option<HostId>) -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn of_replicated(spec: &ReplicatedSpec, host: Option<HostId>) -> Vec<Setting> {
     let is_preferred = spec.preferred_host.is_some() && spec.preferred_host == host;
     // The lowest one is chosen first; 0 would mean never, and all others have 100.
-    let priority = is_preferred.then(|| ("replica-priority", vec!["1".to_owned()]));
+    let priority = is_preferred.then(|| one("replica-priority", &1));
     let mut settings = vec![
-        ("min-replicas-to-write", vec![spec.min_replicas_to_write.to_string()]),
-        (
-            "min-replicas-max-lag",
-            vec![spec.min_replicas_max_lag.as_secs().to_string()],
-        ),
+        one("min-replicas-to-write", &spec.min_replicas_to_write),
+        one("min-replicas-max-lag", &spec.min_replicas_max_lag.as_secs()),
     ];
     settings.extend(priority);
     settings
 }
 
 /// What a node of the cluster is given besides. The others talk to it at the port `bus`.
-pub(crate) fn of_cluster(spec: &ClusterSpec, ip: IpAddr, bus: u16) -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn of_cluster(spec: &ClusterSpec, ip: IpAddr, bus: u16) -> Vec<Setting> {
     let all_slots = if spec.require_full_coverage { "yes" } else { "no" };
     vec![
-        ("cluster-enabled", vec!["yes".to_owned()]),
-        ("cluster-config-file", vec!["nodes.conf".to_owned()]),
-        ("cluster-port", vec![bus.to_string()]),
-        ("cluster-announce-ip", vec![ip.to_string()]),
-        ("cluster-node-timeout", vec![spec.node_timeout.as_millis().to_string()]),
-        ("cluster-require-full-coverage", vec![all_slots.to_owned()]),
+        one("cluster-enabled", "yes"),
+        one("cluster-config-file", "nodes.conf"),
+        one("cluster-port", &bus),
+        one("cluster-announce-ip", &ip),
+        one("cluster-node-timeout", &spec.node_timeout.as_millis()),
+        one("cluster-require-full-coverage", all_slots),
     ]
 }
 
 /// The settings of a node that has data.
-fn of_data(role: Role, persistence: Persistence) -> Vec<(&'static str, Vec<String>)> {
+fn of_data(role: Role, persistence: Persistence) -> Vec<Setting> {
     let (save, append, fsync): (&[&str], _, _) = match (role, persistence) {
         (Role::Cache, _) | (_, Persistence::None) => (&[""], "no", None),
         (_, Persistence::Rdb) => (&["60", "1"], "no", None),
         (_, Persistence::AofEverysec) => (&[""], "yes", Some("everysec")),
         (_, Persistence::AofAlways) => (&[""], "yes", Some("always")),
     };
-    let one = |value: &str| vec![value.to_owned()];
     let mut settings = vec![
-        ("databases", one("64")),
+        one("databases", &64),
         // Eviction would lose locks.
-        ("maxmemory-policy", one("noeviction")),
+        one("maxmemory-policy", "noeviction"),
         ("save", save.iter().map(ToString::to_string).collect()),
-        ("appendonly", one(append)),
+        one("appendonly", append),
     ];
-    settings.extend(fsync.map(|fsync| ("appendfsync", one(fsync))));
+    settings.extend(fsync.map(|fsync| one("appendfsync", fsync)));
     settings
 }
 
@@ -139,7 +135,7 @@ pub(crate) fn can_change(name: &str) -> bool {
 }
 
 /// Settings as command line arguments.
-pub(crate) fn arguments(settings: &[(&'static str, Vec<String>)]) -> Vec<String> {
+pub(crate) fn arguments(settings: &[Setting]) -> Vec<String> {
     settings
         .iter()
         .flat_map(|(name, values)| std::iter::once(format!("--{name}")).chain(values.iter().cloned()))

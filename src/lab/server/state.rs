@@ -72,12 +72,11 @@ impl HostState {
 /// That a host which was down is back, and whether it still knows what it had.
 #[must_use]
 pub fn is_back(host: HostId, persistence: Persistence) -> String {
-    match persistence {
-        Persistence::None => format!("{host} is back EMPTY"),
-        Persistence::Rdb | Persistence::AofEverysec | Persistence::AofAlways => {
-            format!("{host} is back with what it kept")
-        }
-    }
+    let memory = match persistence {
+        Persistence::None => "EMPTY",
+        Persistence::Rdb | Persistence::AofEverysec | Persistence::AofAlways => "with what it kept",
+    };
+    format!("{host} is back {memory}")
 }
 
 #[cfg(test)]

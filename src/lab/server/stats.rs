@@ -36,32 +36,30 @@ impl std::fmt::Debug for Admin {
 impl Admin {
     /// Asks the node for its role; `None` if it does not answer in time.
     pub(crate) async fn role(&mut self, address: &NodeAddress) -> Option<Reply> {
-        let role = timeout(STATS_TIMEOUT, async {
-            let mut session = self.take(address).await?;
-            let role = session.order(&["ROLE"]).await?;
-            self.0 = Some(session);
-            Ok::<_, SessionError>(role)
-        });
-        role.await.ok()?.ok()
+        self.with(address, async |session| session.order(&["ROLE"]).await).await
     }
 
     /// Asks the node; `None` if it does not answer in time, or does not say.
     pub(crate) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
-        let stats = timeout(STATS_TIMEOUT, async {
-            let mut session = self.take(address).await?;
-            let stats = ask(&mut session).await?;
-            self.0 = Some(session);
-            Ok::<_, SessionError>(stats)
-        });
-        stats.await.ok()?.ok()?
+        self.with(address, ask).await?
     }
 
-    /// The connection, which is put back after an answer: after any error the next question connects again.
-    async fn take(&mut self, address: &NodeAddress) -> Result<Session, SessionError> {
-        match self.0.take() {
-            Some(session) => Ok(session),
-            None => sessions::open(address, STATS_TIMEOUT).await,
-        }
+    /// Asks this over the connection, which is put back after an answer: after any error the next question connects again.
+    async fn with<T>(
+        &mut self,
+        address: &NodeAddress,
+        ask: impl AsyncFnOnce(&mut Session) -> Result<T, SessionError>,
+    ) -> Option<T> {
+        let answer = timeout(STATS_TIMEOUT, async {
+            let mut session = match self.0.take() {
+                Some(session) => session,
+                None => sessions::open(address, STATS_TIMEOUT).await?,
+            };
+            let answer = ask(&mut session).await?;
+            self.0 = Some(session);
+            Ok::<_, SessionError>(answer)
+        });
+        answer.await.ok()?.ok()
     }
 }
 

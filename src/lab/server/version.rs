@@ -3,24 +3,18 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::Display;
 
 /// The project that a server program comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Display)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
     /// Redis.
+    #[strum(to_string = "redis-server")]
     Redis,
     /// Valkey.
+    #[strum(to_string = "valkey-server")]
     Valkey,
-}
-
-impl fmt::Display for Flavour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Redis => "redis-server",
-            Self::Valkey => "valkey-server",
-        })
-    }
 }
 
 /// A server's version: major, minor, patch.

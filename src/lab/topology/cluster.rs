@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::time::{Instant, sleep};
-
 use crate::awaited::{Awaited, Of};
 use crate::error::LabError;
 use crate::server::node::Node;
@@ -11,7 +9,7 @@ use crate::server::node_name::Role;
 use crate::server::nodes::Nodes;
 use crate::server::sessions;
 use crate::server::stats;
-use crate::topology::readiness;
+use crate::topology::readiness::{self, failed};
 use lockstorm_data::model::{ClusterNode, ClusterRole};
 use lockstorm_lock::{Reply, SessionError};
 
@@ -105,13 +103,11 @@ pub(crate) async fn establish(nodes: &Nodes, awaited: &Awaited<'_>) -> Result<()
     let wait = |what| awaited.until(Of::Cluster, what);
     wait(Some("the nodes of the cluster know each other"));
     for (index, master) in masters.iter().enumerate() {
-        let [start, end] = share(index, masters.len());
-        let give = give_slots(master, [start, end], index + 1).await;
-        give.map_err(|error| readiness::failed(master.name, &error))?;
+        let slots = share(index, masters.len());
+        give_slots(master, slots, index + 1).await.map_err(failed(master))?;
     }
     for other in others {
-        let met = meet(first, other).await;
-        met.map_err(|error| readiness::failed(first.name, &error))?;
+        meet(first, other).await.map_err(failed(first))?;
     }
     for node in &all {
         knows(node, all.len(), 0).await?;
@@ -120,15 +116,14 @@ pub(crate) async fn establish(nodes: &Nodes, awaited: &Awaited<'_>) -> Result<()
     // The replica of host 1's master is on host 2, and so on; that of the last one is on host 1.
     replicas.rotate_left(1);
     for (master, replica) in masters.iter().zip(&replicas) {
-        let follows = follow(replica, master).await;
-        follows.map_err(|error| readiness::failed(replica.name, &error))?;
+        follow(replica, master).await.map_err(failed(replica))?;
     }
     for node in &all {
         knows(node, all.len(), replicas.len()).await?;
     }
     for (index, master) in masters.iter().enumerate() {
         let key = key_in(master, share(index, masters.len())).await;
-        let key = key.map_err(|error| readiness::failed(master.name, &error))?;
+        let key = key.map_err(failed(master))?;
         readiness::acknowledged(master, 1, &key).await?;
     }
     wait(None);
@@ -169,30 +164,22 @@ async fn follow(replica: &Node, master: &Node) -> Result<(), SessionError> {
 /// Waits until a node knows so many nodes, itself included, with so many replicas among them. With replicas it must also say
 /// that the cluster is in order.
 async fn knows(node: &Node, nodes: usize, replicas: usize) -> Result<(), LabError> {
-    let fail = |error| readiness::failed(node.name, &error);
-    let mut session = readiness::connect(node).await.map_err(fail)?;
-    let end = Instant::now() + readiness::TIMEOUT;
-    loop {
-        let info = session.order(&["CLUSTER", "INFO"]).await.map_err(fail)?;
-        let list = session.order(&["CLUSTER", "NODES"]).await.map_err(fail)?;
+    readiness::until(node, async |session| {
+        let info = session.order(&["CLUSTER", "INFO"]).await?;
+        let list = session.order(&["CLUSTER", "NODES"]).await?;
         let said = list.text().unwrap_or_default();
         let known = lines(said).filter(Line::is_well).count();
         let following = lines(said).filter(|line| line.master.is_some()).count();
         let in_order = replicas == 0 || info.text().is_some_and(is_ok);
-        if (known, following) == (nodes, replicas) && in_order {
-            return Ok(());
-        }
-        if Instant::now() >= end {
-            let why = match in_order {
-                true => {
-                    format!("it knows {known} of {nodes} nodes and {following} of {replicas} replicas of the cluster")
-                }
-                false => "it says that the cluster is down (cluster_state:fail)".to_owned(),
-            };
-            return Err(readiness::late(node.name, why));
-        }
-        sleep(readiness::PAUSE).await;
-    }
+        Ok(match in_order {
+            true if (known, following) == (nodes, replicas) => None,
+            true => Some(format!(
+                "it knows {known} of {nodes} nodes and {following} of {replicas} replicas of the cluster"
+            )),
+            false => Some("it says that the cluster is down (cluster_state:fail)".to_owned()),
+        })
+    })
+    .await
 }
 
 /// A key in one of the slots from the first to the last.

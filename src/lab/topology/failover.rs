@@ -32,7 +32,7 @@ impl Lab {
             Way::Sentinel => self.by_sentinel().await,
             Way::Hand => self.by_hand(to).await,
         };
-        moved.map_err(|why| LabError::NoFailover { why })
+        moved.map_err(LabError::NoFailover)
     }
 
     /// The nodes of this role that are neither down nor paused.

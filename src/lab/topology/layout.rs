@@ -5,9 +5,6 @@ use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::LabSpec;
 
-/// The nodes on a machine of their own, which no fault hits.
-const APART: [Role; 1] = [Role::Cache];
-
 /// Nodes of one role, one on each host from the first up to this number.
 pub(crate) type OnHosts = (Role, usize);
 
@@ -24,14 +21,14 @@ pub(crate) fn on_hosts(spec: &LabSpec) -> Vec<OnHosts> {
     nodes
 }
 
-/// The nodes of a lab whose hosts have these, in the order of their ports: first the lock nodes, then the nodes that are not on
-/// a host, then whatever else there is, so that the ports of the first two don't depend on the rest.
+/// The nodes of a lab whose hosts have these, in the order of their ports: first the lock nodes, then the cache node, which is
+/// on no host, then whatever else there is, so that the ports of the first two don't depend on the rest.
 pub(crate) fn layout(nodes: &[OnHosts]) -> Vec<NodeName> {
     let each = |&(role, hosts): &OnHosts| (0..hosts).map(move |host| NodeName::on(HostId::from_index(host), role));
     let (first, others) = nodes.split_at(nodes.len().min(1));
     let first = first.iter().flat_map(each);
     let others = others.iter().flat_map(each);
-    first.chain(APART.map(NodeName::apart)).chain(others).collect()
+    first.chain([NodeName::CACHE]).chain(others).collect()
 }
 
 /// The nodes that need a second port, at which the other nodes of the cluster talk to them.
@@ -70,7 +67,7 @@ mod tests {
         spec.replicated = Some(ReplicatedSpec::default());
         spec.cluster = Some(ClusterSpec::default());
         let nodes = layout(&on_hosts(&spec));
-        assert_eq!(nodes.len(), 9 * 3 + APART.len() + 6, "the cluster uses three hosts");
+        assert_eq!(nodes.len(), 9 * 3 + 1 + 6, "the cluster uses three hosts");
         assert_eq!(nodes.len(), spec.processes());
         for (index, node) in nodes.iter().enumerate() {
             for other in &nodes[..index] {

@@ -6,14 +6,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::LabError;
 use crate::server::node::Node;
-use crate::server::node_name::NodeName;
 use crate::server::sessions::{self, words};
 use lockstorm_lock::{Reply, Session, SessionError};
 
 /// How long each of the steps may take.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause before a node is asked again.
-pub(crate) const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
 /// How long one WAIT may block.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long one answer may take, besides what a WAIT blocks.
@@ -32,41 +31,47 @@ pub(crate) async fn order(node: &Node, command: &[&str]) -> Result<Reply, Sessio
 /// Waits until `replicas` replicas have acknowledged a write to `key`, which is removed again. A replica that calls itself
 /// online may still lack what the master has; a WAIT that was acknowledged is the only proof.
 pub(crate) async fn acknowledged(master: &Node, replicas: usize, key: &str) -> Result<(), LabError> {
-    let fail = |error| failed(master.name, &error);
-    let mut session = connect(master).await.map_err(fail)?;
     let (count, limit) = (replicas.to_string(), WAIT_TIMEOUT.as_millis().to_string());
-    let end = Instant::now() + TIMEOUT;
-    loop {
+    until(master, async |session| {
         // min-replicas-to-write refuses it until enough replicas are there, and a cluster until every slot has a master.
-        let written = session.ask(&["INCR", key]).await.map_err(fail)?;
-        let followed = session.order(&["WAIT", &count, &limit]).await.map_err(fail)?;
+        let written = session.ask(&["INCR", key]).await?;
+        let followed = session.order(&["WAIT", &count, &limit]).await?;
         let followed: usize = followed.number().unwrap_or(0);
-        let why = match written {
-            Reply::Error(error) => error,
-            _ if followed >= replicas => return session.order(&["DEL", key]).await.map(drop).map_err(fail),
-            _ => format!("{followed} of {replicas} replicas have acknowledged a write"),
-        };
+        Ok(match written {
+            Reply::Error(error) => Some(error),
+            _ if followed >= replicas => session.order(&["DEL", key]).await.map(|_| None)?,
+            _ => Some(format!("{followed} of {replicas} replicas have acknowledged a write")),
+        })
+    })
+    .await
+}
+
+/// Asks a node again and again until `look` finds nothing that is missing.
+pub(crate) async fn until(
+    node: &Node,
+    look: impl AsyncFn(&mut Session) -> Result<Option<String>, SessionError>,
+) -> Result<(), LabError> {
+    let mut session = connect(node).await.map_err(failed(node))?;
+    let end = Instant::now() + TIMEOUT;
+    while let Some(why) = look(&mut session).await.map_err(failed(node))? {
         if Instant::now() >= end {
-            return Err(late(master.name, why));
+            return Err(LabError::NotReady {
+                node: node.name,
+                why,
+                waited: TIMEOUT,
+            });
         }
         sleep(PAUSE).await;
     }
+    Ok(())
 }
 
 /// A node that can't be asked, or answered with an error.
-pub(crate) fn failed(node: NodeName, error: &SessionError) -> LabError {
-    LabError::NotReady {
+pub(crate) fn failed(node: &Node) -> impl Fn(SessionError) -> LabError {
+    let node = node.name;
+    move |error| LabError::NotReady {
         node,
-        why: words(error),
+        why: words(&error),
         waited: Duration::ZERO,
-    }
-}
-
-/// A node that was waited for.
-pub(crate) fn late(node: NodeName, why: String) -> LabError {
-    LabError::NotReady {
-        node,
-        why,
-        waited: TIMEOUT,
     }
 }

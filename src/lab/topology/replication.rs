@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
-
 use crate::awaited::{Awaited, Of};
 use crate::error::LabError;
 use crate::server::node::Node;
 use crate::server::node_name::Role;
 use crate::server::nodes::Nodes;
-use crate::topology::readiness;
+use crate::topology::readiness::{self, failed};
 use lockstorm_data::model::{HostId, ReplicationRole};
 use lockstorm_data::scenario::ReplicatedSpec;
 use lockstorm_lock::{NodeAddress, Reply, SessionError};
@@ -60,9 +58,7 @@ pub(crate) async fn establish(
     let wait = |what| awaited.until(Of::Replicated, what);
     wait(Some("the replicas have acknowledged a write"));
     for replica in replicas {
-        follow(replica, &entrance(master))
-            .await
-            .map_err(|error| readiness::failed(replica.name, &error))?;
+        follow(replica, &entrance(master)).await.map_err(failed(replica))?;
     }
     readiness::acknowledged(master, replicas.len(), PROOF).await?;
     wait(Some("the Sentinels know each other"));
@@ -70,7 +66,7 @@ pub(crate) async fn establish(
     let quorum = sentinels.len() / 2 + 1;
     for sentinel in &sentinels {
         let watching = watch(sentinel, &entrance(master), quorum, spec).await;
-        watching.map_err(|error| readiness::failed(sentinel.name, &error))?;
+        watching.map_err(failed(sentinel))?;
         hurry(sentinel, spec).await?;
     }
     for sentinel in &sentinels {
@@ -129,35 +125,19 @@ pub(crate) async fn hurry(sentinel: &Node, spec: &ReplicatedSpec) -> Result<(), 
     let period = millis(period);
     let order = ["SENTINEL", "DEBUG", "info-period", &period, "publish-period", &period];
     let told = readiness::order(sentinel, &order).await;
-    told.map(drop).map_err(|error| readiness::failed(sentinel.name, &error))
+    told.map(drop).map_err(failed(sentinel))
 }
 
 /// Waits until a Sentinel knows so many replicas and other Sentinels.
 async fn knows(sentinel: &Node, replicas: usize, others: usize) -> Result<(), LabError> {
-    let end = Instant::now() + readiness::TIMEOUT;
-    loop {
-        let known = known(sentinel)
-            .await
-            .map_err(|error| readiness::failed(sentinel.name, &error))?;
-        if known == (replicas, others) {
-            return Ok(());
-        }
-        if Instant::now() >= end {
-            let why = format!(
-                "it knows {} of {replicas} replicas and {} of {others} other Sentinels",
-                known.0, known.1
-            );
-            return Err(readiness::late(sentinel.name, why));
-        }
-        sleep(readiness::PAUSE).await;
-    }
-}
-
-/// How many replicas and other Sentinels a Sentinel knows.
-async fn known(sentinel: &Node) -> Result<(usize, usize), SessionError> {
-    let master = readiness::order(sentinel, &["SENTINEL", "MASTER", MASTER_NAME]).await?;
-    let number = |name| Reply::field(master.parts(), name).map_or(0, |number| number.parse().unwrap_or(0));
-    Ok((number("num-slaves"), number("num-other-sentinels")))
+    readiness::until(sentinel, async |session| {
+        let master = session.order(&["SENTINEL", "MASTER", MASTER_NAME]).await?;
+        let number = |name| Reply::field(master.parts(), name).map_or(0, |number| number.parse().unwrap_or(0));
+        let (follow, watch) = (number("num-slaves"), number("num-other-sentinels"));
+        Ok(((follow, watch) != (replicas, others))
+            .then(|| format!("it knows {follow} of {replicas} replicas and {watch} of {others} other Sentinels")))
+    })
+    .await
 }
 
 #[cfg(test)]

@@ -43,5 +43,5 @@ async fn adopt_one(node: &Node) -> Result<(), LabError> {
         let _ = session.ask(&["SAVE"]).await;
         Ok(())
     };
-    told.await.map_err(|error| readiness::failed(node.name, &error))
+    told.await.map_err(readiness::failed(node))
 }

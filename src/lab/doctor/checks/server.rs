@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached};
-use crate::doctor::finding::{Check, Finding};
+use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
 use crate::doctor::settings::Settings;
 
 /// The oldest version that has what locks need.
@@ -17,38 +17,41 @@ const SHOW: &str = "allow the user to read it (`ACL SETUSER … +info +config|ge
 pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Finding> {
     let server = match &facts.server {
         Ok(server) => server,
-        Err(why) => return vec![unreached(why)],
+        Err(why) => return vec![Finding::new(Check::Reach, unreached(why))],
     };
     if let Err(why) = &server.info
         && why.starts_with("NOAUTH")
     {
-        return vec![unreached(&Unreached::Denied(why.clone()))];
+        return vec![Finding::new(Check::Reach, unreached(&Unreached::Denied(why.clone())))];
     }
-    let mut findings = vec![Finding::good(Check::Reach, "it answers")];
+    let mut found = vec![(Check::Reach, good("it answers"))];
     match &server.info {
-        Ok(_) if is_sentinel(server) => findings.extend([version(server), kind(server)]),
-        Ok(_) => findings.extend([
-            version(server),
-            kind(server),
-            replication(server),
-            eviction(server),
-            persistence(server, settings.ttl),
-        ]),
-        Err(why) => findings.push(Finding::unknown(
-            Check::Kind,
-            format!("it does not answer INFO: {why}"),
-            SHOW,
-        )),
+        Ok(_) => {
+            found.extend([(Check::Version, version(server)), (Check::Kind, kind(server))]);
+            if !is_sentinel(server) {
+                found.extend([
+                    (Check::Replication, replication(server)),
+                    (Check::Eviction, eviction(server)),
+                    (Check::Persistence, persistence(server, settings.ttl)),
+                ]);
+            }
+        }
+        Err(why) => found.push((Check::Kind, unknown(format!("it does not answer INFO: {why}"), SHOW))),
     }
     if let Some(tried) = &server.trial {
-        findings.push(permission(tried, settings));
-        findings.extend(keys(tried));
+        found.push((Check::Permission, permission(tried, settings)));
+        found.extend(keys(tried).map(|judgement| (Check::Keys, judgement)));
     }
-    findings.extend([round_trip(server, settings), clock(server), access(facts, server)]);
-    findings
+    found.extend([
+        (Check::RoundTrip, round_trip(server, settings)),
+        (Check::Clock, clock(server)),
+        (Check::Access, access(facts, server)),
+    ]);
+    let finding = |(check, judgement)| Finding::new(check, judgement);
+    found.into_iter().map(finding).collect()
 }
 
-fn unreached(why: &Unreached) -> Finding {
+fn unreached(why: &Unreached) -> Judgement {
     let (text, cure) = match why {
         Unreached::Silent(text) => (
             text.as_str(),
@@ -70,7 +73,7 @@ fn unreached(why: &Unreached) -> Finding {
              who signed it (SSL_CERT_FILE names another authority)",
         ),
     };
-    Finding::bad(Check::Reach, text, cure)
+    bad(text, cure)
 }
 
 fn is_sentinel(server: &Server) -> bool {
@@ -79,63 +82,52 @@ fn is_sentinel(server: &Server) -> bool {
         .any(|field| server.info(field) == Some("sentinel"))
 }
 
-fn version(server: &Server) -> Finding {
+fn version(server: &Server) -> Judgement {
     let (name, text) = match (server.info("valkey_version"), server.info("redis_version")) {
         (Some(text), _) => ("Valkey", text),
         (None, Some(text)) => ("Redis", text),
         (None, None) => {
-            return Finding::unknown(
-                Check::Version,
-                "INFO does not name one",
-                "name a Redis or Valkey server",
-            );
+            return unknown("INFO does not name one", "name a Redis or Valkey server");
         }
     };
     let mut numbers = text.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     match version >= OLDEST {
-        true => Finding::good(Check::Version, format!("{name} {text}")),
-        false => Finding::bad(Check::Version, format!("{name} {text}"), "install 6.2 or newer"),
+        true => good(format!("{name} {text}")),
+        false => bad(format!("{name} {text}"), "install 6.2 or newer"),
     }
 }
 
-fn kind(server: &Server) -> Finding {
+fn kind(server: &Server) -> Judgement {
     if is_sentinel(server) {
-        return Finding::bad(
-            Check::Kind,
+        return bad(
             "it is a Sentinel, which keeps no locks",
             "name the server that it watches (`SENTINEL GET-MASTER-ADDR-BY-NAME`), usually at port 6379",
         );
     }
     if server.info("cluster_enabled") == Some("1") {
-        return Finding::bad(
-            Check::Kind,
+        return bad(
             "it is a node of a cluster: a key is on one of its masters only, and a cluster is one vote",
             "use servers without cluster mode (`cluster-enabled no`)",
         );
     }
     match (server.info("run_id"), server.second_run_id.as_deref()) {
-        (Some(first), Some(second)) if first != second => Finding::bad(
-            Check::Kind,
+        (Some(first), Some(second)) if first != second => bad(
             "two connections reached two servers: a proxy or load balancer stands in between",
             "name the servers themselves",
         ),
-        (Some(_), Some(_)) => Finding::good(Check::Kind, "the same server on both connections, without cluster mode"),
-        _ => Finding::unknown(
-            Check::Kind,
-            "INFO has no run_id, as behind some proxies",
-            "name the server itself",
-        ),
+        (Some(_), Some(_)) => good("the same server on both connections, without cluster mode"),
+        _ => unknown("INFO has no run_id, as behind some proxies", "name the server itself"),
     }
 }
 
-fn replication(server: &Server) -> Finding {
+fn replication(server: &Server) -> Judgement {
     let replicas = server.number("connected_slaves");
     let least = server
         .config("min-replicas-to-write")
         .and_then(|text| text.parse::<u64>().ok());
     match server.info("role") {
-        Some("master") if replicas == Some(0) => Finding::good(Check::Replication, "a master without replicas"),
+        Some("master") if replicas == Some(0) => good("a master without replicas"),
         Some("master") if replicas.is_some() => {
             let replicas = replicas.unwrap_or_default();
             let kept = match least {
@@ -143,8 +135,7 @@ fn replication(server: &Server) -> Finding {
                 Some(least) => format!(", and takes writes only with {least} (min-replicas-to-write)"),
                 None => String::new(),
             };
-            Finding::warning(
-                Check::Replication,
+            warning(
                 format!(
                     "a master with {replicas} replica{}{kept}",
                     if replicas == 1 { "" } else { "s" }
@@ -153,22 +144,21 @@ fn replication(server: &Server) -> Finding {
                  min-replicas-max-lag keeps an old master from granting locks for ever, but a lock can still be lost",
             )
         }
-        Some("slave") => Finding::bad(
-            Check::Replication,
+        Some("slave") => bad(
             "it is a replica, which takes no writes",
             "name its master, or make it one (`REPLICAOF NO ONE`)",
         ),
-        _ => Finding::unknown(Check::Replication, "INFO does not say its role and its replicas", SHOW),
+        _ => unknown("INFO does not say its role and its replicas", SHOW),
     }
 }
 
-fn eviction(server: &Server) -> Finding {
+fn eviction(server: &Server) -> Judgement {
     let (Some(limit), Some(policy), Some(evicted)) = (
         server.number("maxmemory"),
         server.info("maxmemory_policy"),
         server.number("evicted_keys"),
     ) else {
-        return Finding::unknown(Check::Eviction, "INFO does not say the policy", SHOW);
+        return unknown("INFO does not say the policy", SHOW);
     };
     let cure = "CONFIG SET maxmemory-policy noeviction, also in redis.conf; keep caches on another server";
     let has_evicted = match evicted {
@@ -176,26 +166,17 @@ fn eviction(server: &Server) -> Finding {
         some => format!("; it has evicted {some} keys"),
     };
     match (limit, policy) {
-        (_, "noeviction") if evicted == 0 => Finding::good(Check::Eviction, "noeviction"),
-        (_, "noeviction") => Finding::warning(
-            Check::Eviction,
+        (_, "noeviction") if evicted == 0 => good("noeviction"),
+        (_, "noeviction") => warning(
             format!("noeviction now{has_evicted}"),
             "see that it stays so in redis.conf",
         ),
-        (0, policy) => Finding::warning(
-            Check::Eviction,
-            format!("{policy}, without a limit of memory{has_evicted}"),
-            cure,
-        ),
-        (_, policy) => Finding::bad(
-            Check::Eviction,
-            format!("{policy} beyond {limit} bytes{has_evicted}"),
-            cure,
-        ),
+        (0, policy) => warning(format!("{policy}, without a limit of memory{has_evicted}"), cure),
+        (_, policy) => bad(format!("{policy} beyond {limit} bytes{has_evicted}"), cure),
     }
 }
 
-fn persistence(server: &Server, ttl: Duration) -> Finding {
+fn persistence(server: &Server, ttl: Duration) -> Judgement {
     let longest = humantime::format_duration(Duration::from_millis(
         u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
     ));
@@ -210,30 +191,27 @@ fn persistence(server: &Server, ttl: Duration) -> Finding {
             .info("aof_last_write_status")
             .is_some_and(|status| status != "ok")
     {
-        return Finding::bad(
-            Check::Persistence,
+        return bad(
             "its last write to the append-only file failed",
             "see its log; the disk may be full",
         );
     }
     match (aof, server.config("appendfsync")) {
-        (true, Some("always")) if server.config("no-appendfsync-on-rewrite") == Some("yes") => Finding::warning(
-            Check::Persistence,
+        (true, Some("always")) if server.config("no-appendfsync-on-rewrite") == Some("yes") => warning(
             "each write is on disk before it is answered, but not while the file is rewritten",
             "CONFIG SET no-appendfsync-on-rewrite no, also in redis.conf",
         ),
-        (true, Some("always")) => Finding::good(Check::Persistence, "each write is on disk before it is answered"),
-        (true, None) => Finding::unknown(Check::Persistence, "it does not say how often its file is synced", SHOW),
-        (true, Some(often)) => Finding::warning(
-            Check::Persistence,
+        (true, Some("always")) => good("each write is on disk before it is answered"),
+        (true, None) => unknown("it does not say how often its file is synced", SHOW),
+        (true, Some(often)) => warning(
             format!("appendfsync {often}: the last second is lost with the machine"),
             cure,
         ),
-        (false, _) => Finding::warning(Check::Persistence, "no append-only file: a restart forgets locks", cure),
+        (false, _) => warning("no append-only file: a restart forgets locks", cure),
     }
 }
 
-fn permission(trial: &Trial, settings: &Settings) -> Finding {
+fn permission(trial: &Trial, settings: &Settings) -> Judgement {
     let keys = match settings.prefix.as_str() {
         "" => "~PREFIX*",
         prefix => &format!("~{prefix}*"),
@@ -247,30 +225,24 @@ fn permission(trial: &Trial, settings: &Settings) -> Finding {
          +unsubscribe +ping{prefix}"
     );
     match &trial.lock {
-        Ok(()) if trial.missing.is_empty() => {
-            Finding::good(Check::Permission, "a lock was acquired, extended and released")
-        }
-        Ok(()) => Finding::warning(
-            Check::Permission,
+        Ok(()) if trial.missing.is_empty() => good("a lock was acquired, extended and released"),
+        Ok(()) => warning(
             format!(
                 "the user may lock, but not {}: waiting for a lock takes longer",
                 trial.missing.join(", ")
             ),
             allow,
         ),
-        Err(Refused::NotPermitted(why)) => Finding::bad(Check::Permission, why, allow),
-        Err(Refused::Late) => Finding::unknown(
-            Check::Permission,
+        Err(Refused::NotPermitted(why)) => bad(why, allow),
+        Err(Refused::Late) => unknown(
             "a lock was tried, and the server did not answer in 3 s",
             "look again when it is not busy, or from a machine that is nearer",
         ),
-        Err(Refused::Failed(why)) if why.contains("NOREPLICAS") => Finding::bad(
-            Check::Permission,
+        Err(Refused::Failed(why)) if why.contains("NOREPLICAS") => bad(
             format!("no lock could be acquired: {why}"),
             "attach the replicas that it waits for, or CONFIG SET min-replicas-to-write 0",
         ),
-        Err(Refused::Failed(why)) => Finding::bad(
-            Check::Permission,
+        Err(Refused::Failed(why)) => bad(
             format!("no lock could be acquired: {why}"),
             "repair what the server complains of, and look again",
         ),
@@ -278,7 +250,7 @@ fn permission(trial: &Trial, settings: &Settings) -> Finding {
 }
 
 /// How it keeps keys; nothing if no lock could be acquired, which says why that was not seen.
-fn keys(trial: &Trial) -> Option<Finding> {
+fn keys(trial: &Trial) -> Option<Judgement> {
     let keys = &trial.keys;
     let mut wrong = Vec::new();
     if keys.second_refused == Some(false) {
@@ -296,33 +268,26 @@ fn keys(trial: &Trial) -> Option<Finding> {
         wrong.push(format!("of {all} keys {lost} were gone before their time"));
     }
     if !wrong.is_empty() {
-        return Some(Finding::bad(
-            Check::Keys,
+        return Some(bad(
             wrong.join("; "),
             "use a Redis or Valkey itself: this server, or what stands in front of it, does not do what it says",
         ));
     }
     match (keys.second_refused, keys.ttl, keys.lost) {
-        (Some(_), Some(_), Some((all, _))) => Some(Finding::good(
-            Check::Keys,
-            format!("a second SET NX was refused, PTTL is right, and {all} keys were kept"),
-        )),
+        (Some(_), Some(_), Some((all, _))) => Some(good(format!(
+            "a second SET NX was refused, PTTL is right, and {all} keys were kept"
+        ))),
         _ if trial.lock.is_err() => None,
-        _ => Some(Finding::unknown(
-            Check::Keys,
+        _ => Some(unknown(
             "it could not be seen whether keys are kept for their TTL",
             "allow the user SET, GET and PTTL (`ACL SETUSER … +set +get +pttl`), or look from a machine that is nearer",
         )),
     }
 }
 
-fn round_trip(server: &Server, settings: &Settings) -> Finding {
+fn round_trip(server: &Server, settings: &Settings) -> Judgement {
     let (Some(median), Some(p99)) = (server.round_trip(0.5), server.round_trip(0.99)) else {
-        return Finding::unknown(
-            Check::RoundTrip,
-            "it does not answer PING",
-            "allow the user PING (`ACL SETUSER … +ping`)",
-        );
+        return unknown("it does not answer PING", "allow the user PING (`ACL SETUSER … +ping`)");
     };
     let millis = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
     let limit = settings.node_timeout;
@@ -336,21 +301,20 @@ fn round_trip(server: &Server, settings: &Settings) -> Finding {
     if settings.ttl <= limit {
         let ttl = humantime::format_duration(settings.ttl);
         let seen = format!("{seen}, and the TTL of {ttl} is not longer: a lock may have expired when its votes are in");
-        return Finding::bad(Check::RoundTrip, seen, "choose a TTL of many node timeouts");
+        return bad(seen, "choose a TTL of many node timeouts");
     }
     if median >= limit {
-        Finding::bad(Check::RoundTrip, seen, cure)
+        bad(seen, cure)
     } else if p99 * 2 >= limit || p99 * 10 >= settings.ttl {
-        Finding::warning(Check::RoundTrip, seen, cure)
+        warning(seen, cure)
     } else {
-        Finding::good(Check::RoundTrip, seen)
+        good(seen)
     }
 }
 
-fn clock(server: &Server) -> Finding {
+fn clock(server: &Server) -> Judgement {
     let Some(clock) = server.clock else {
-        return Finding::unknown(
-            Check::Clock,
+        return unknown(
             "it does not tell its TIME",
             "allow the user TIME (`ACL SETUSER … +time`)",
         );
@@ -364,42 +328,35 @@ fn clock(server: &Server) -> Finding {
     if clock.ahead_us.abs() - clock.within_us > CLOCK_LIMIT_US {
         let cure = "let chrony or another NTP client keep the clocks, by slewing (chrony: `makestep 1 3`): a clock that is off will be \
                     set one day, and what it skips is taken off every TTL";
-        return Finding::warning(Check::Clock, seen, cure);
+        return warning(seen, cure);
     }
     if clock.within_us > CLOCK_LIMIT_US {
-        return Finding::unknown(Check::Clock, seen, "look at it from a machine that is nearer");
+        return unknown(seen, "look at it from a machine that is nearer");
     }
-    Finding::good(Check::Clock, seen)
+    good(seen)
 }
 
-fn access(facts: &Facts, server: &Server) -> Finding {
+fn access(facts: &Facts, server: &Server) -> Judgement {
     let cure = "give the server a password (requirepass, or ACL users with `ACL SETUSER default off`), and name it as \
                 redis://user:password@host";
     let Some(is_open) = server.is_open else {
-        return Finding::unknown(
-            Check::Access,
+        return unknown(
             "it could not be told whether it lets everybody in",
             "see what `ACL GETUSER default` says on the server; `ACL SETUSER default off` closes it",
         );
     };
     match (facts.is_loopback, is_open, facts.uses_tls) {
-        (false, true, _) => Finding::bad(
-            Check::Access,
+        (false, true, _) => bad(
             "everybody who reaches it over the network may take and delete locks",
             cure,
         ),
-        (false, false, false) => Finding::warning(
-            Check::Access,
+        (false, false, false) => warning(
             "the password goes over the network in plain text",
             "use TLS: rediss://, with tls-port on the server",
         ),
-        (true, true, _) => Finding::warning(
-            Check::Access,
-            "everybody on this machine may take and delete locks",
-            cure,
-        ),
-        (_, false, true) => Finding::good(Check::Access, "a password, over TLS"),
-        (true, false, false) => Finding::good(Check::Access, "a password, on this machine"),
+        (true, true, _) => warning("everybody on this machine may take and delete locks", cure),
+        (_, false, true) => good("a password, over TLS"),
+        (true, false, false) => good("a password, on this machine"),
     }
 }
 
@@ -657,7 +614,7 @@ mod tests {
             Unreached::Closed,
             Unreached::Tls("x".to_owned()),
         ] {
-            let finding = unreached(&why);
+            let finding = Finding::new(Check::Reach, unreached(&why));
             assert_eq!((finding.check, finding.verdict), (Check::Reach, Verdict::Bad));
             cures.insert(finding.cure.unwrap());
         }

@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::doctor::facts::Facts;
-use crate::doctor::finding::{Check, Finding};
+use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
 
 /// The findings of the set.
 pub(in crate::doctor) fn of_set(facts: &[Facts]) -> Vec<Finding> {
-    vec![twice(facts), number(facts), versions(facts)]
+    vec![
+        Finding::new(Check::Twice, twice(facts)),
+        Finding::new(Check::Number, number(facts)),
+        Finding::new(Check::Version, versions(facts)),
+    ]
 }
 
-fn twice(facts: &[Facts]) -> Finding {
+fn twice(facts: &[Facts]) -> Judgement {
     let mut servers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut silent = Vec::new();
     for server in facts {
@@ -25,23 +29,21 @@ fn twice(facts: &[Facts]) -> Finding {
         .map(|names| names.join(" = "))
         .collect();
     if !same.is_empty() {
-        return Finding::bad(
-            Check::Twice,
+        return bad(
             format!("the same server more than once: {}", same.join(", ")),
             "name each server once, by the address of its own machine",
         );
     }
     if facts.len() > 1 && !silent.is_empty() {
-        return Finding::unknown(
-            Check::Twice,
+        return unknown(
             format!("{} did not say which server it is", silent.join(", ")),
             "allow the user INFO (`ACL SETUSER … +info`), or repair what keeps it from answering, and look again",
         );
     }
-    Finding::good(Check::Twice, "all are different servers")
+    good("all are different servers")
 }
 
-fn number(facts: &[Facts]) -> Finding {
+fn number(facts: &[Facts]) -> Judgement {
     let count = facts.len();
     let spare = count.saturating_sub(1) / 2;
     let votes = count / 2 + 1;
@@ -52,33 +54,28 @@ fn number(facts: &[Facts]) -> Finding {
         let now = format!("{count} {servers}: {votes} {needed} needed, and {silent} can't be asked now, so ");
         let cure = "repair what keeps them from answering, and look again";
         return match spare.checked_sub(silent) {
-            None => Finding::bad(Check::Number, now + "no lock can be acquired", cure),
-            Some(0) => Finding::warning(Check::Number, now + "no other may fail", cure),
-            Some(more) => Finding::warning(Check::Number, now + &format!("only {more} more may fail"), cure),
+            None => bad(now + "no lock can be acquired", cure),
+            Some(0) => warning(now + "no other may fail", cure),
+            Some(more) => warning(now + &format!("only {more} more may fail"), cure),
         };
     }
     match count {
-        1 => Finding::warning(
-            Check::Number,
+        1 => warning(
             "1 server: a single lock, and no lock while it is away",
             "use 3 servers on machines of their own for Redlock",
         ),
-        even if even % 2 == 0 => Finding::warning(
-            Check::Number,
+        even if even % 2 == 0 => warning(
             format!(
                 "{even} servers: {votes} votes are needed, so {spare} may fail, no more than of {}",
                 even - 1
             ),
             format!("use {} or {} servers", even - 1, even + 1),
         ),
-        odd => Finding::good(
-            Check::Number,
-            format!("{odd} servers: {votes} votes are needed, {spare} may fail"),
-        ),
+        odd => good(format!("{odd} servers: {votes} votes are needed, {spare} may fail")),
     }
 }
 
-fn versions(facts: &[Facts]) -> Finding {
+fn versions(facts: &[Facts]) -> Judgement {
     let said = facts.iter().filter_map(|server| server.server.as_ref().ok());
     let versions: BTreeSet<&str> = said
         .filter_map(|said| said.info("valkey_version").or_else(|| said.info("redis_version")))
@@ -89,19 +86,16 @@ fn versions(facts: &[Facts]) -> Finding {
         .count();
     let all = versions.into_iter().collect::<Vec<_>>();
     match all.as_slice() {
-        [one] if said < facts.len() => Finding::unknown(
-            Check::Version,
+        [one] if said < facts.len() => unknown(
             format!("{one} on those that said it"),
             "repair what keeps the others from answering, and look again",
         ),
-        [] => Finding::unknown(
-            Check::Version,
+        [] => unknown(
             "no server said its version",
             "repair what keeps them from answering, and look again",
         ),
-        [one] => Finding::good(Check::Version, format!("{one} on all")),
-        several => Finding::warning(
-            Check::Version,
+        [one] => good(format!("{one} on all")),
+        several => warning(
             format!("different versions: {}", several.join(", ")),
             "update all servers to the same one",
         ),
@@ -124,8 +118,8 @@ mod tests {
                 server: Err(Unreached::Closed),
             };
             let all = vec![silent; count];
-            let finding = number(&all);
-            (finding.verdict, finding.seen)
+            let (verdict, seen, _) = number(&all);
+            (verdict, seen)
         };
         let (verdict, seen) = of(3);
         assert_eq!(verdict, Verdict::Bad);
