@@ -4,7 +4,7 @@ use std::sync::Arc;
 /// Items in the order of their time, in pages that clones share. A snapshot that keeps the pages of an hour costs only a
 /// copy of the page that is still written to.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Pages<T> {
+pub struct Pages<T> {
     pages: VecDeque<Arc<Page<T>>>,
 }
 
@@ -16,7 +16,7 @@ struct Page<T> {
 }
 
 /// An item that has a time, such as a second or a tenth of one.
-pub(super) trait Timed: Clone {
+pub trait Timed: Clone {
     /// How many times a page covers.
     const SPAN: i64;
     /// How many pages are kept.
@@ -59,10 +59,13 @@ impl<T: Timed> Pages<T> {
     }
 
     /// The items, oldest first.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.pages.iter().flat_map(|page| &page.items)
     }
 
+    /// The newest item.
+    #[must_use]
     pub fn newest(&self) -> Option<&T> {
         self.pages.back()?.items.last()
     }

@@ -174,10 +174,7 @@ pub struct TenthPoint {
 }
 
 /// The tenths of the last five minutes, oldest first. Tenths in which nothing happened may be left out.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RecentTenths {
-    pages: Pages<TenthPoint>,
-}
+pub type RecentTenths = Pages<TenthPoint>;
 
 impl Timed for TenthPoint {
     /// Fifteen seconds.
@@ -194,19 +191,6 @@ impl Timed for TenthPoint {
 
     fn time(&self) -> i64 {
         self.tenth
-    }
-}
-
-impl RecentTenths {
-    /// The point of this tenth, which is added if it is missing; `None` if it is older than those that are kept.
-    pub fn at(&mut self, tenth: i64) -> Option<&mut TenthPoint> {
-        self.pages.at(tenth)
-    }
-
-    /// The tenths, oldest first.
-    #[must_use]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &TenthPoint> {
-        self.pages.iter()
     }
 }
 
