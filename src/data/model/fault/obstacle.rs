@@ -67,9 +67,7 @@ impl Obstacle {
     pub const fn is_done(&self) -> bool {
         matches!(self, Self::Already(..) | Self::Not(_))
     }
-}
 
-impl Obstacle {
     /// The obstacle in the past tense: "was already down (killed)".
     #[must_use]
     pub fn was(&self) -> String {
