@@ -32,16 +32,10 @@ pub fn open(args: ConsoleArgs, color: Color, ascii: bool) -> Result<ExitCode, Fa
         return run::run(&headless(args)?, color, ascii);
     }
     check_temp_dir().map_err(Failure::usage)?;
-    if let Some(warning) = scenario.as_ref().and_then(|scenario| scenario.database.url.exposed()) {
-        tell(&format!("warning: {warning}"));
-    }
-    if let Some(warning) = scenario
-        .as_ref()
-        .and_then(|scenario| scenario.lab.nodes.as_ref()?.exposed.as_ref())
-    {
-        tell(&format!("warning: {warning}"));
-    }
     if let Some(scenario) = &scenario {
+        for warning in scenario.exposed() {
+            tell(&format!("warning: {warning}"));
+        }
         room(scenario).map_err(Failure::usage)?;
         for doubt in consent::admit(scenario, &args.nodes, &args.consent)? {
             tell(&format!("warning: {doubt}"));

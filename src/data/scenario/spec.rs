@@ -279,6 +279,9 @@ pub struct DatabaseSpec {
     /// The environment variable that the URL came from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url_env: Option<String>,
+    /// Who else can read the password in the place where it was written, and how to prevent that.
+    #[serde(skip)]
+    pub exposed: Option<String>,
     /// Time added to each read, during which its connection is held: a provider's call, or a read of the stock.
     pub read: ServiceTime,
     /// Connections of each app server and arm.
@@ -353,17 +356,12 @@ impl ArmSpec {
     /// The nodes of the arm's lock, in the order in which the lock numbers them.
     #[must_use]
     pub fn voters(&self, lab: &LabSpec) -> Vec<Voter> {
+        let first = |hosts| (0..hosts).map(HostId::from_index).map(Voter::Host).collect();
         match self.nodes() {
             LockNodes::Nowhere => Vec::new(),
             LockNodes::OneHost | LockNodes::FirstMaster => vec![Voter::Host(self.host)],
-            LockNodes::EveryHost => {
-                let hosts = 0..self.hosts.unwrap_or(lab.hosts);
-                hosts.map(HostId::from_index).map(Voter::Host).collect()
-            }
-            LockNodes::ClusterMasters => {
-                let hosts = 0..lab.cluster_hosts();
-                hosts.map(HostId::from_index).map(Voter::Host).collect()
-            }
+            LockNodes::EveryHost => first(self.hosts.unwrap_or(lab.hosts)),
+            LockNodes::ClusterMasters => first(lab.cluster_hosts()),
             LockNodes::Master => vec![Voter::Master],
             LockNodes::Cluster => vec![Voter::Cluster],
         }

@@ -9,6 +9,7 @@ mod faults;
 mod lab;
 mod nodes;
 mod parse;
+mod secret;
 mod swarm;
 mod whole;
 
