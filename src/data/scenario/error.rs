@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::database_url::without_secrets;
+use crate::metrics::units::count;
 use crate::model::printable;
 
 /// One mistake in one line: `file:line: key: what is wrong; what to do`, or `--flag: what is wrong; what to do`.
@@ -48,7 +49,7 @@ impl fmt::Display for ScenarioErrors {
         }
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
-            more => write!(f, "\n… and {} more", thousands(more)),
+            more => write!(f, "\n… and {} more", count(more as u64)),
         }
     }
 }
@@ -59,19 +60,6 @@ impl From<ScenarioError> for ScenarioErrors {
     fn from(error: ScenarioError) -> Self {
         Self(vec![error])
     }
-}
-
-/// `9,980`.
-pub(super) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -92,13 +80,5 @@ mod tests {
         assert_eq!(many.lines().count(), 21);
         assert_eq!(many.lines().nth(19), Some("line 19: is wrong"));
         assert_eq!(many.lines().last(), Some("… and 9,980 more"));
-    }
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        assert_eq!(
-            [7, 980, 9_980, 1_234_567].map(thousands),
-            ["7", "980", "9,980", "1,234,567"]
-        );
     }
 }

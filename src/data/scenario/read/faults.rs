@@ -5,7 +5,6 @@ use std::time::Duration;
 use strum::VariantArray;
 
 use super::super::condition::Trigger;
-use super::super::error::thousands;
 use super::super::reader::Reader;
 use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
@@ -29,36 +28,24 @@ pub(super) fn read(
 ) -> Vec<FaultSpec> {
     let mut tables = root.tables("fault");
     let count = tables.len();
-    if count > MOST_FAULTS {
-        let (many, most) = (thousands(count), thousands(MOST_FAULTS));
-        root.complain("fault", format!("{many} faults are too many; {most} at most"));
-        tables.truncate(MOST_FAULTS);
-    }
+    root.limit("fault", &mut tables, MOST_FAULTS);
+    let sizes = Sizes {
+        hosts: lab.hosts,
+        servers,
+        replicated: lab.replicated.is_some(),
+        ours: lab.are_ours(),
+    };
     let faults: Vec<FaultSpec> = tables
         .iter_mut()
-        .map(|table| {
-            fault(
-                table,
-                count,
-                &Sizes {
-                    hosts: lab.hosts,
-                    servers,
-                    replicated: lab.replicated.is_some(),
-                    ours: lab.are_ours(),
-                },
-                known,
-            )
-        })
+        .map(|table| fault(table, count, &sizes, known))
         .collect();
-    let earliest = earliest(&faults);
     for (n, table) in tables.iter().enumerate().filter(|(_, table)| table.sound(&STARTS)) {
-        match earliest[n] {
+        match earliest(&faults, n) {
             Earliest::Circle => table.complain("after", format!("waits for itself: {}", circle(&faults, n))),
             Earliest::At(start) if start >= duration && root.sound(&["duration"]) => {
-                let key = if matches!(faults[n].start, FaultStart::At(_)) {
-                    "at"
-                } else {
-                    "after"
+                let key = match faults[n].start {
+                    FaultStart::At(_) => "at",
+                    _ => "after",
                 };
                 let (start, end) = (value::show(start), value::show(duration));
                 table.complain(key, format!("{start} is not before the end of the run ({end})"));
@@ -106,10 +93,8 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
     }) = action
         && targets.kind() == Some(TargetKind::Host)
     {
-        table.complain(
-            "direction",
-            "a host is cut off both ways; only links can be cut one way",
-        );
+        let why = "a host is cut off both ways; only links can be cut one way";
+        table.complain("direction", why);
     }
     let lasts = table.get("for", value::positive);
     let caption = table.get("caption", value::caption);
@@ -269,7 +254,6 @@ fn after(text: &str, count: usize) -> Result<FaultStart, String> {
 }
 
 /// When a fault can start, as far as the scenario says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Earliest {
     /// Not before this time.
     At(Duration),
@@ -280,61 +264,25 @@ enum Earliest {
     Never,
 }
 
-/// The earliest start of each fault. Each fault is visited at most twice, no matter how they depend on each other.
-fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
-    let mut found: Vec<Option<Earliest>> = vec![None; faults.len()];
-    // The walk in which a fault was met.
-    let mut met = vec![usize::MAX; faults.len()];
-    for from in 0..faults.len() {
-        let mut way = Vec::new();
-        let mut at = from;
-        let mut end = loop {
-            let Some(spec) = faults.get(at) else {
-                break Earliest::Never;
-            };
-            if let Some(known) = found[at] {
-                break if known == Earliest::Circle {
-                    Earliest::Never
-                } else {
-                    known
-                };
+/// The earliest start of fault `n` (from 0).
+fn earliest(faults: &[FaultSpec], n: usize) -> Earliest {
+    let (mut at, mut delays) = (n, Duration::ZERO);
+    // Whoever has met more faults than there are goes round in a circle.
+    for _ in faults {
+        match faults.get(at).map(|fault| &fault.start) {
+            None => return Earliest::Never,
+            Some(FaultStart::At(start)) => return Earliest::At(start.saturating_add(delays)),
+            Some(FaultStart::When(_)) => return Earliest::At(delays),
+            Some(FaultStart::After(fault, delay)) => {
+                delays = delays.saturating_add(*delay);
+                at = fault - 1;
             }
-            if met[at] == from {
-                let circle = way.iter().position(|&other| other == at).unwrap_or(0);
-                for member in way.drain(circle..) {
-                    found[member] = Some(Earliest::Circle);
-                }
-                break Earliest::Never;
-            }
-            met[at] = from;
-            match &spec.start {
-                FaultStart::After(fault, _) => {
-                    way.push(at);
-                    at = fault - 1;
-                }
-                start => {
-                    let start = if let FaultStart::At(start) = start {
-                        *start
-                    } else {
-                        Duration::ZERO
-                    };
-                    found[at] = Some(Earliest::At(start));
-                    break Earliest::At(start);
-                }
-            }
-        };
-        for member in way.into_iter().rev() {
-            if let (Earliest::At(at), FaultStart::After(_, delay)) = (&mut end, &faults[member].start) {
-                *at = at.saturating_add(*delay);
-            }
-            found[member] = Some(end);
+        }
+        if at == n {
+            return Earliest::Circle;
         }
     }
-    // Every walk has determined all the faults that it met.
-    found
-        .into_iter()
-        .map(|found| found.unwrap_or(Earliest::Never))
-        .collect()
+    Earliest::Never
 }
 
 /// The circle that contains fault `n` (from 0): `fault:1 after fault:2 after fault:1`. The middle of a long one is left
