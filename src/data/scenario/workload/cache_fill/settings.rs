@@ -154,40 +154,19 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> CacheFillSpec {
 }
 
 fn cache(table: &mut Reader<'_>) -> CacheSpec {
-    let name = table.need("name", "cache".to_owned(), "\"catalogue\"", value::name);
-    let keys = table.need("keys", 1, "100", value::whole(table.range("keys")));
-    let popularity = popularity::read(table);
-    let state_ttl = table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis);
-    let data_ttl = table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis);
-    let pages = table.whole("pages");
-    let weight = table.or("weight", 1.0, value::number(0.001..=1_000_000.0));
-    if state_ttl >= data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
-        let (state, data) = (show(state_ttl), show(data_ttl));
+    let cache = CacheSpec {
+        name: table.need("name", "cache".to_owned(), "\"catalogue\"", value::name),
+        keys: table.need("keys", 1, "100", value::whole(table.range("keys"))),
+        popularity: popularity::read(table),
+        state_ttl: table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis),
+        data_ttl: table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis),
+        pages: table.whole("pages"),
+        weight: table.or("weight", 1.0, value::number(0.001..=1_000_000.0)),
+    };
+    if cache.state_ttl >= cache.data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
+        let (state, data) = (show(cache.state_ttl), show(cache.data_ttl));
         let why = format!("state_ttl ({state}) must be shorter than data_ttl ({data}), or no value is ever stale");
         table.complain("state_ttl", why);
     }
-    CacheSpec {
-        name,
-        keys,
-        popularity,
-        state_ttl,
-        data_ttl,
-        pages,
-        weight,
-    }
-}
-
-/// Examples for tests: objects, and lists of pages.
-pub(crate) fn examples() -> [CacheFillSpec; 2] {
-    [None, Some(3)].map(|pages| CacheFillSpec {
-        caches: vec![CacheSpec {
-            name: "catalogue".to_owned(),
-            keys: 1,
-            popularity: Popularity::Uniform,
-            state_ttl: Duration::from_secs(2),
-            data_ttl: Duration::from_secs(5),
-            pages,
-            weight: 1.0,
-        }],
-    })
+    cache
 }

@@ -151,14 +151,3 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
         stock_in,
     }
 }
-
-/// Examples for tests.
-pub(crate) fn examples() -> [InventorySpec; 1] {
-    [InventorySpec {
-        products: 200,
-        stock: 50,
-        popularity: Popularity::Uniform,
-        hold: ServiceTime::constant(Duration::from_millis(5)),
-        stock_in: StockIn::Database,
-    }]
-}
