@@ -66,7 +66,7 @@ impl Overrides {
             }
         }
         for (key, flag, value, _) in self.plain() {
-            put(root, key, flagged(value, &flag));
+            put(root, key, value, &flag);
         }
         errors
     }
@@ -109,14 +109,8 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
     let mut table = root;
     let mut parents = parents.iter();
     while let Some(key) = parents.next() {
-        if get_mut(table, key).is_none() {
-            // The reader decides whether such a table makes sense.
-            put(table, key, flagged(Value::Table(Table::new()), flag));
-        }
-        let Some(node) = get_mut(table, key) else {
-            return Err(format!("no {key}"));
-        };
-        table = match &mut node.value {
+        // The reader decides whether a table that was not there makes sense.
+        table = match &mut at(table, key, flag).value {
             Value::Table(inner) => inner,
             Value::Array(items) => {
                 let which = parents
@@ -127,7 +121,7 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
             other => return Err(format!("{key} is {} here, so it has no keys of its own", other.kind())),
         };
     }
-    put(table, last, flagged(Value::of_flag(value, flag), flag));
+    put(table, last, Value::of_flag(value, flag), flag);
     Ok(())
 }
 
@@ -160,20 +154,23 @@ fn split(path: &str) -> Vec<String> {
     keys.iter().map(|key| key.trim().to_owned()).collect()
 }
 
-fn flagged(value: Value, flag: &str) -> Node {
-    Node {
+/// What is at `key`: a table, if there is nothing yet.
+fn at<'a>(table: &'a mut Table, key: &str, flag: &str) -> &'a mut Node {
+    let place = table.iter().position(|(name, _)| name == key);
+    let place = place.unwrap_or_else(|| {
+        let node = Node {
+            at: Origin::Flag(flag.to_owned()),
+            value: Value::Table(Table::new()),
+        };
+        table.push((key.to_owned(), node));
+        table.len() - 1
+    });
+    &mut table[place].1
+}
+
+fn put(table: &mut Table, key: &str, value: Value, flag: &str) {
+    *at(table, key, flag) = Node {
         at: Origin::Flag(flag.to_owned()),
         value,
-    }
-}
-
-fn get_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Node> {
-    table.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
-}
-
-fn put(table: &mut Table, key: &str, node: Node) {
-    match get_mut(table, key) {
-        Some(old) => *old = node,
-        None => table.push((key.to_owned(), node)),
-    }
+    };
 }

@@ -1,5 +1,7 @@
 //! Suggests the nearest right spelling.
 
+use std::borrow::Borrow;
+
 /// `; did you mean "redlock"?`; or the list of what there is, if nothing is near; or nothing, if that list is empty.
 pub fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     let right: Vec<&str> = right.into_iter().collect();
@@ -32,10 +34,10 @@ fn nearest<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> Option<
 }
 
 /// `a, b or c`.
-pub(super) fn list(words: &[&str]) -> String {
+pub(super) fn list<S: Borrow<str>>(words: &[S]) -> String {
     match words {
         [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [one] => one.borrow().to_owned(),
+        [first @ .., last] => format!("{} or {}", first.join(", "), last.borrow()),
     }
 }

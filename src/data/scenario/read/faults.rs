@@ -29,15 +29,9 @@ pub(super) fn read(
     let mut tables = root.tables("fault");
     let count = tables.len();
     root.limit("fault", &mut tables, MOST_FAULTS);
-    let sizes = Sizes {
-        hosts: lab.hosts,
-        servers,
-        replicated: lab.replicated.is_some(),
-        ours: lab.are_ours(),
-    };
     let faults: Vec<FaultSpec> = tables
         .iter_mut()
-        .map(|table| fault(table, count, &sizes, known))
+        .map(|table| fault(table, count, lab, servers, known))
         .collect();
     for (n, table) in tables.iter().enumerate().filter(|(_, table)| table.sound(&STARTS)) {
         match earliest(&faults, n) {
@@ -57,27 +51,21 @@ pub(super) fn read(
     faults
 }
 
-struct Sizes {
-    hosts: usize,
-    servers: usize,
-    /// Whether the hosts have replicated nodes.
-    replicated: bool,
-    /// Whether the lock nodes are processes of our own.
-    ours: bool,
-}
-
-fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) -> FaultSpec {
+fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, known: Known<'_>) -> FaultSpec {
     let start = start(table, count, known);
     let actions: Vec<(&str, Action)> = Action::kinds().map(|action| (action.word(), action)).collect();
     let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
     let action = parameters(action, table);
-    let on = |value: &Value| targets(&value::text(value)?, sizes);
+    let on = |value: &Value| targets(&value::text(value)?, lab, servers);
     let targets = match action {
         // Somebody always has to choose.
         Action::Fault(Fault::Failover { .. }) => table.or("on", Targets::By(Seat::Replicas), on),
         _ => table.need("on", Targets::Named(Vec::new()), "\"host:1\"", on),
     };
-    if !sizes.ours && table.sound(&["do", "on"]) && targets.kind() != Some(TargetKind::Server) && action.needs_process()
+    if !lab.are_ours()
+        && table.sound(&["do", "on"])
+        && targets.kind() != Some(TargetKind::Server)
+        && action.needs_process()
     {
         let done = action.verbs()[2];
         let why = format!(
@@ -86,7 +74,7 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
         );
         table.complain("do", why);
     } else if let Action::Fault(Fault::Failover { by }) = action {
-        failover(table, by, &targets, sizes.replicated);
+        failover(table, by, &targets, lab);
     }
     if let Action::Fault(Fault::Cut {
         direction: Direction::There | Direction::Back,
@@ -115,8 +103,8 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
 }
 
 /// Checks whether a failover can be done to its target.
-fn failover(table: &mut Reader<'_>, by: Way, targets: &Targets, replicated: bool) {
-    if !replicated {
+fn failover(table: &mut Reader<'_>, by: Way, targets: &Targets, lab: &LabSpec) {
+    if lab.replicated.is_none() {
         let why = "there is nothing to fail over: no arm has topology = \"replicated\"";
         table.complain("do", why);
         return;
@@ -307,20 +295,20 @@ fn circle(faults: &[FaultSpec], n: usize) -> String {
 }
 
 /// `host:1,2`, `server:3`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.
-fn targets(text: &str, sizes: &Sizes) -> Result<Targets, String> {
+fn targets(text: &str, lab: &LabSpec, servers: usize) -> Result<Targets, String> {
     let text = text.trim();
     let seat = Seat::VARIANTS.iter().find(|seat| seat.word() == text);
     match seat {
-        Some(seat) if sizes.replicated => Ok(Targets::By(*seat)),
+        Some(seat) if lab.replicated.is_some() => Ok(Targets::By(*seat)),
         Some(Seat::Replicas) => Err(format!(
             "\"{text}\": there are no replicas: no arm has topology = \"replicated\""
         )),
         // Without a master the first host is the one that single locks are on.
         Some(Seat::Primary) => Ok(Targets::Named(vec![Target::Host(HostId(1))])),
         None => {
-            let targets = named(text, sizes.hosts, sizes.servers)?;
+            let targets = named(text, lab.hosts, servers)?;
             let is_link = |target: &Target| target.kind() == TargetKind::Link;
-            if targets.iter().any(is_link) && !sizes.replicated {
+            if targets.iter().any(is_link) && lab.replicated.is_none() {
                 return Err(format!(
                     "\"{text}\" needs an arm with topology = \"replicated\": independent nodes say nothing to each other"
                 ));
@@ -331,7 +319,9 @@ fn targets(text: &str, sizes: &Sizes) -> Result<Targets, String> {
 }
 
 fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String> {
-    let group = |word: &str| Link::GROUPS.into_iter().find(|link| link.word() == Some(word));
+    if let Some(group) = Link::GROUPS.into_iter().find(|link| link.word() == Some(text)) {
+        return Ok(vec![Target::Link(group)]);
+    }
     let first = |n: usize| (1..=n).map(|n| Target::Host(HostId(n))).collect();
     match text {
         "minority" if hosts < 3 => Err(format!(
@@ -340,7 +330,6 @@ fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String
         "minority" => Ok(first((hosts - 1) / 2)),
         "majority" => Ok(first(hosts / 2 + 1)),
         "all" => Ok(first(hosts)),
-        word if group(word).is_some() => Ok(group(word).map(Target::Link).into_iter().collect()),
         other => match other.split_once(':') {
             Some((word, list)) if word == TargetKind::Link.word() => links(list, hosts),
             Some((word, list)) if word == TargetKind::Host.word() => {
