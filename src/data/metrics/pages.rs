@@ -1,6 +1,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Items in the order of their time, in pages that clones share. A snapshot that keeps the pages of an hour costs only a
 /// copy of the page that is still written to.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +34,27 @@ pub trait Timed: Clone {
 impl<T> Default for Pages<T> {
     fn default() -> Self {
         Self { pages: VecDeque::new() }
+    }
+}
+
+impl<T: Timed + Serialize> Serialize for Pages<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de, T: Timed + Deserialize<'de>> Deserialize<'de> for Pages<T> {
+    /// Takes the items as they are: a series that we wrote has all its seconds, and for any other file we make none up.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut items = Vec::<T>::deserialize(deserializer)?;
+        items.sort_by_key(Timed::time);
+        let mut pages = Self::default();
+        for item in items {
+            if let Some(place) = pages.at(item.time()) {
+                *place = item;
+            }
+        }
+        Ok(pages)
     }
 }
 

@@ -87,10 +87,7 @@ impl FromStr for DatabaseUrl {
         if text == "sqlite" {
             return Ok(Self::sqlite());
         }
-        if !["postgres://", "postgresql://"]
-            .iter()
-            .any(|scheme| text.starts_with(scheme))
-        {
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             let named = without_secrets(text).filter(|named| named.ends_with('…'));
             let named = named.map_or_else(|| "that".to_owned(), |named| format!("\"{named}\""));
             return Err(format!(
