@@ -18,17 +18,14 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        let place = place.into();
         Self {
-            // A parser, the system or a name in the file may contain line breaks; this makes it one line.
-            place: printable(shown(&place.into()).trim_end()),
+            // A parser, the system or a name in the file may contain line breaks; this makes it one line. If the place is a URL by
+            // mistake, secrets are left out.
+            place: printable(without_secrets(&place).unwrap_or(place).trim_end()),
             message: printable(message.into().trim_end()),
         }
     }
-}
-
-/// A place for display. If it is a URL by mistake, secrets are left out.
-fn shown(place: &str) -> String {
-    without_secrets(place).unwrap_or_else(|| place.to_owned())
 }
 
 /// How many mistakes are shown. A file with more has usually made the same mistake many times.
@@ -41,12 +38,8 @@ pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, error) in self.0.iter().take(SHOWN).enumerate() {
-            if n > 0 {
-                f.write_str("\n")?;
-            }
-            error.fmt(f)?;
-        }
+        let lines: Vec<String> = self.0.iter().take(SHOWN).map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))?;
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
             more => write!(f, "\n… and {} more", count(more as u64)),

@@ -178,16 +178,6 @@ impl<'a> Reader<'a> {
         parse(&node.value).map_err(|message| self.complain(key, message)).ok()
     }
 
-    /// The value of `key`, or `default` if it is left out.
-    pub(super) fn or<T>(
-        &mut self,
-        key: &'static str,
-        default: T,
-        parse: impl FnOnce(&Value) -> Result<T, String>,
-    ) -> T {
-        self.get(key, parse).unwrap_or(default)
-    }
-
     /// The value of `key`, which is required; after a mistake `stand_in` keeps the reading going.
     pub(super) fn need<T>(
         &mut self,
@@ -200,7 +190,7 @@ impl<'a> Reader<'a> {
             self.complain(key, format!("is missing; for example {key} = {example}"));
             return stand_in;
         }
-        self.or(key, stand_in, parse)
+        self.get(key, parse).unwrap_or(stand_in)
     }
 
     /// Logs an error with this reason if one of `keys` is written: they are known, but make no sense here.

@@ -69,11 +69,7 @@ impl LabSpec {
             (true, None) => 1,
             (true, Some(_)) => 3,
         };
-        let in_cluster = if self.cluster.is_some() {
-            2 * self.cluster_hosts()
-        } else {
-            0
-        };
+        let in_cluster = self.cluster.as_ref().map_or(0, |_| 2 * self.cluster_hosts());
         self.hosts * on_each + in_cluster + 1
     }
 

@@ -5,14 +5,12 @@ use std::borrow::Borrow;
 /// `; did you mean "redlock"?`; or the list of what there is, if nothing is near; or nothing, if that list is empty.
 pub fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     let right: Vec<&str> = right.into_iter().collect();
-    match nearest(wrong, right.iter().copied()) {
-        Some(word) => format!("; did you mean \"{word}\"?"),
-        None if right.is_empty() => String::new(),
-        None => {
-            let right: Vec<String> = right.iter().map(|word| format!("\"{word}\"")).collect();
-            format!("; known: {}", right.join(", "))
-        }
+    let meant = meant(wrong, right.iter().copied());
+    if !meant.is_empty() || right.is_empty() {
+        return meant;
     }
+    let right: Vec<String> = right.iter().map(|word| format!("\"{word}\"")).collect();
+    format!("; known: {}", right.join(", "))
 }
 
 /// `; did you mean "redlock"?`, or nothing.

@@ -123,10 +123,10 @@ pub(super) fn duration(value: &Value) -> Result<Duration, String> {
             let n = describe(value);
             Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\""))
         }
-        other => Err(format!(
-            "is {}; write a duration like \"500ms\" or \"2s\"",
-            other.kind()
-        )),
+        other => {
+            let is = other.kind();
+            Err(format!("is {is}; write a duration like \"500ms\" or \"2s\""))
+        }
     }
 }
 

@@ -100,19 +100,14 @@ impl Seats {
     /// # Errors
     /// Why there are none.
     pub fn of(&self, seat: Seat) -> Result<Vec<Target>, &'static str> {
-        let (hosts, none) = match seat {
-            Seat::Primary => (
-                self.primary.as_slice(),
-                "no node was known to be the master when it was due",
-            ),
-            Seat::Replicas => (
-                self.replicas.as_slice(),
-                "no node was known to be a replica when it was due",
-            ),
+        let hosts: Vec<HostId> = match seat {
+            Seat::Primary => self.primary.into_iter().collect(),
+            Seat::Replicas => self.replicas.clone(),
         };
-        match hosts {
-            [] => Err(none),
-            hosts => Ok(hosts.iter().copied().map(Target::Host).collect()),
+        match seat {
+            Seat::Primary if hosts.is_empty() => Err("no node was known to be the master when it was due"),
+            Seat::Replicas if hosts.is_empty() => Err("no node was known to be a replica when it was due"),
+            Seat::Primary | Seat::Replicas => Ok(hosts.into_iter().map(Target::Host).collect()),
         }
     }
 }

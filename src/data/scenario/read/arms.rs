@@ -27,10 +27,8 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
     let written = root.has("arm");
     let mut tables = root.tables("arm");
     if !written || (tables.is_empty() && root.sound(&["arm"])) {
-        root.complain(
-            "arm",
-            "there are no arms; a run needs at least one [[arm]] with a name and a lock",
-        );
+        let why = "there are no arms; a run needs at least one [[arm]] with a name and a lock";
+        root.complain("arm", why);
     }
     root.limit("arm", &mut tables, MOST_ARMS);
     let mut arms: Vec<ArmSpec> = Vec::new();
@@ -58,7 +56,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     table.refuse(&["deadline"], "is now called \"timeout\"");
     let usual = lock.usual_topology();
     keep_to(table, lock, usual, workload.name());
-    let topology = table.or("topology", usual, |value| topology(value, lock));
+    let topology = table.get("topology", |value| topology(value, lock)).unwrap_or(usual);
     keep_to(table, lock, topology, workload.name());
     let ttl = table.listed("ttl", value::millis);
     let wait = match lock.uses_nodes() {
@@ -72,16 +70,20 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         renew: table.listed("renew", renew::read),
         wait,
         timeout: table.listed("timeout", value::positive),
-        node_timeout: table.or("node_timeout", NODE_TIMEOUT.min(ttl / 4), value::positive),
+        node_timeout: table
+            .get("node_timeout", value::positive)
+            .unwrap_or(NODE_TIMEOUT.min(ttl / 4)),
         topology,
         follow: table.listed("follow", value::one_of),
         wait_replicas: table.listed("wait_replicas", |value| wait_replicas(value, lab, topology)),
-        wait_timeout: table.or("wait_timeout", WAIT_TIMEOUT.min(ttl / 4), value::millis),
+        wait_timeout: table
+            .get("wait_timeout", value::millis)
+            .unwrap_or(WAIT_TIMEOUT.min(ttl / 4)),
         host: table.listed("host", value::host(lab.hosts)),
         hosts: table.get("hosts", |value| hosts(value, lab)),
         update: table.listed("update", value::one_of),
         fence: table.listed("fence", value::one_of),
-        serve_stale: table.or("serve_stale", wait == Wait::FailFast, value::yes),
+        serve_stale: table.get("serve_stale", value::yes).unwrap_or(wait == Wait::FailFast),
         second_look: table.listed("second_look", value::yes),
         on_loss: table.listed("on_loss", value::one_of),
     };
@@ -193,11 +195,9 @@ fn check_nodes(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
         "topology"
     };
     if arm.topology != Topology::Independent && table.sound(&["lock", "topology"]) {
-        table.complain(
-            key,
-            "the nodes are not ours (lab.nodes): each must be a server that knows no other, so only lock = \"single\" and \"redlock\" \
-             with topology = \"independent\" can use them",
-        );
+        let why = "the nodes are not ours (lab.nodes): each must be a server that knows no other, so only lock = \"single\" and \
+                   \"redlock\" with topology = \"independent\" can use them";
+        table.complain(key, why);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `[[fault]]`.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use strum::VariantArray;
@@ -59,7 +60,7 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
     let on = |value: &Value| targets(&value::text(value)?, lab, servers);
     let targets = match action {
         // Somebody always has to choose.
-        Action::Fault(Fault::Failover { .. }) => table.or("on", Targets::By(Seat::Replicas), on),
+        Action::Fault(Fault::Failover { .. }) => table.get("on", on).unwrap_or(Targets::By(Seat::Replicas)),
         _ => table.need("on", Targets::Named(Vec::new()), "\"host:1\"", on),
     };
     if !lab.are_ours()
@@ -87,11 +88,9 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
     let lasts = table.get("for", value::positive);
     let caption = table.get("caption", value::caption);
     if table.sound(&["do", "on"])
-        && let Some((key, why)) = targets
-            .kind()
-            .and_then(|kind| contradiction(action, kind, lasts.is_some()))
+        && let Some(kind) = targets.kind()
     {
-        table.complain(key, why);
+        check_target(table, action, kind, lasts.is_some());
     }
     FaultSpec {
         start,
@@ -125,10 +124,8 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
         Action::Fault(fault) => fault.keys(),
         Action::Undo(_) => Vec::new(),
     };
-    let mut others: Vec<&str> = Fault::kinds().flat_map(Fault::keys).collect();
-    others.sort_unstable();
-    others.dedup();
-    for key in others.into_iter().filter(|key| !keys.contains(key)) {
+    let all: BTreeSet<&str> = Fault::kinds().flat_map(Fault::keys).collect();
+    for key in all.into_iter().filter(|key| !keys.contains(key)) {
         let having = Fault::kinds().filter(|fault| fault.keys().contains(&key));
         let having: Vec<&str> = having.map(|fault| Action::from(fault).word()).collect();
         let have = if having.len() == 1 { "has" } else { "have" };
@@ -160,55 +157,45 @@ impl Parameters for Reader<'_> {
     }
 
     fn direction(&mut self, key: &'static str, _: Direction) -> Direction {
-        self.or(key, Direction::Both, value::one_of)
+        self.listed(key, value::one_of)
     }
 }
 
-/// The key that contradicts the target, and why: the action is impossible on it, or nothing undoes it there.
-fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&'static str, String)> {
+/// Checks whether the action is possible on such a target, and whether something undoes it there if it `is_undone`.
+fn check_target(table: &Reader<'_>, action: Action, kind: TargetKind, is_undone: bool) {
     let (it, done) = (kind.one(), action.verbs()[2]);
     if !action.is_for(kind) {
-        let possible: Vec<&str> = Action::kinds()
-            .filter(|action| action.is_for(kind))
-            .map(|action| action.verbs()[2])
-            .collect();
-        return Some((
-            "do",
-            format!("{it} can't be {done}; it can be {}", suggest::list(&possible)),
-        ));
+        let possible = Action::kinds().filter(|action| action.is_for(kind));
+        let possible: Vec<&str> = possible.map(|action| action.verbs()[2]).collect();
+        let possible = suggest::list(&possible);
+        table.complain("do", format!("{it} can't be {done}; it can be {possible}"));
+        return;
     }
     if !is_undone || action.undo(kind).is_some() {
-        return None;
+        return;
     }
-    Some((
-        "for",
-        match action {
-            Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
-            Action::Fault(fault) if fault.brings().is_none() => {
-                format!("makes no sense with {action}, which leaves nothing to undo")
-            }
-            Action::Fault(_) => {
-                let undone: Vec<&str> = Action::kinds()
-                    .filter(|action| action.undo(kind).is_some())
-                    .map(Action::word)
-                    .collect();
-                format!(
-                    "makes no sense here: {it} that was {done} does not come back; {} it instead",
-                    suggest::list(&undone)
-                )
-            }
-        },
-    ))
+    let why = match action {
+        Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
+        Action::Fault(fault) if fault.brings().is_none() => {
+            format!("makes no sense with {action}, which leaves nothing to undo")
+        }
+        Action::Fault(_) => {
+            let undone = Action::kinds().filter(|action| action.undo(kind).is_some());
+            let undone = suggest::list(&undone.map(Action::word).collect::<Vec<_>>());
+            format!("makes no sense here: {it} that was {done} does not come back; {undone} it instead")
+        }
+    };
+    table.complain("for", why);
 }
 
 /// Exactly one of `at`, `when` and `after`.
 fn start(table: &mut Reader<'_>, count: usize, known: Known<'_>) -> FaultStart {
     let written: Vec<_> = STARTS.into_iter().filter(|key| table.has(key)).collect();
     match written.as_slice() {
-        [] => table.complain(
-            "at",
-            "is missing; a fault starts at = \"10s\", when = \"…\" or after = \"fault:1 + 300ms\"",
-        ),
+        [] => {
+            let why = "is missing; a fault starts at = \"10s\", when = \"…\" or after = \"fault:1 + 300ms\"";
+            table.complain("at", why);
+        }
         [_] => {}
         [first, second, ..] => table.complain(second, format!("contradicts {first}; a fault starts by one of them")),
     }

@@ -17,10 +17,8 @@ const ELSEWHERE: &str = "put the URLs into an environment variable and name that
 /// The nodes of a lab that are not ours; `None` if all are ours, or after a mistake. What contradicts them is refused.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<GivenNodes> {
     if reader.has("nodes") || reader.has("nodes_env") {
-        reader.refuse(
-            &OWN,
-            "contradicts nodes: those servers are not ours, and are as their owner has made them; leave one of the two out",
-        );
+        let why = "contradicts nodes: those servers are not ours, and are as their owner has made them; leave one of the two out";
+        reader.refuse(&OWN, why);
     }
     let urls = reader.get("nodes", |value| urls(&texts(value)?));
     let from_env = match reader.has("nodes") {
@@ -52,10 +50,12 @@ fn texts(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Array(items) => items.iter().map(|item| value::text(&item.value)).collect(),
         Value::Text(text) => Ok(split(text)),
-        other => Err(format!(
-            "is {}; write a list of URLs: [\"redis://user@host:6379\", …]",
-            other.kind()
-        )),
+        other => {
+            let is = other.kind();
+            Err(format!(
+                "is {is}; write a list of URLs: [\"redis://user@host:6379\", …]"
+            ))
+        }
     }
 }
 

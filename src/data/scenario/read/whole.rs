@@ -24,7 +24,9 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
 
     // Names are printed wherever the scenario is mentioned.
     let name = printable(&source.stem());
-    let title = printable(&root.or("title", name.clone(), value::text));
+    let title = root
+        .get("title", value::text)
+        .map_or(name.clone(), |title| printable(&title));
     let caption = root.get("caption", value::caption);
     let duration = root.listed("duration", value::positive);
     let warmup = root.listed("warmup", value::duration);

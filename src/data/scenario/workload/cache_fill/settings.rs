@@ -161,7 +161,7 @@ fn cache(table: &mut Reader<'_>) -> CacheSpec {
         state_ttl: table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis),
         data_ttl: table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis),
         pages: table.whole("pages"),
-        weight: table.or("weight", 1.0, value::number(0.001..=1_000_000.0)),
+        weight: table.listed("weight", value::number(0.001..=1_000_000.0)),
     };
     if cache.state_ttl >= cache.data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
         let (state, data) = (show(cache.state_ttl), show(cache.data_ttl));

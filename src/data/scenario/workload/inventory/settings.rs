@@ -55,15 +55,12 @@ impl WorkloadKind for InventorySpec {
             table.complain("update", "an atomic update needs no lock; write lock = \"none\"");
         }
         if is_fenced && self.stock_in == StockIn::Redis {
-            table.complain(
-                "fence",
-                "is checked by the database, and the stock is in Redis; leave out workload.stock_in",
-            );
+            let why = "is checked by the database, and the stock is in Redis; leave out workload.stock_in";
+            table.complain("fence", why);
         } else if is_fenced && is_atomic {
-            table.complain(
-                "fence",
-                "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two",
-            );
+            let why =
+                "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two";
+            table.complain("fence", why);
         }
     }
 
@@ -135,10 +132,8 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
     let stock = reader.need("stock", 1, "100", value::whole(reader.range("stock")));
     let popularity = popularity::read(reader);
     if !reader.has("hold") {
-        reader.complain(
-            "hold",
-            "is missing; the time between reading a stock and writing it back, for example \"5ms\"",
-        );
+        let why = "is missing; the time between reading a stock and writing it back, for example \"5ms\"";
+        reader.complain("hold", why);
     }
     let hold = service_time::read(reader, "hold", value::positive);
     let hold = hold.unwrap_or(ServiceTime::constant(Duration::from_millis(5)));
