@@ -10,8 +10,8 @@ use super::super::writer::Writer;
 use super::display::Display;
 use crate::metrics::{Figures, Group};
 
-/// A kind of workload. Everything that only one of them has is behind this interface, or in the workers' code, which
-/// checks for it at each request.
+/// A kind of workload. Everything that only one of them has is behind this interface, in its `warnings`, or in the
+/// workers' code, which checks for it at each request.
 pub trait WorkloadKind {
     /// The groups of figures that only it has.
     fn groups(&self) -> &'static [Group];
