@@ -9,40 +9,30 @@ use std::task::Poll;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A request to end, by a signal.
+/// A request to end, by the signal with this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// SIGINT: Ctrl-C.
-    Interrupt,
+    Interrupt = 2,
     /// SIGTERM.
-    Terminate,
+    Terminate = 15,
     /// SIGHUP: the terminal is gone, because its window was closed or its connection was lost.
-    HangUp,
+    HangUp = 1,
     /// SIGQUIT: Ctrl-\.
-    Quit,
+    Quit = 3,
 }
 
 impl Stop {
     const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::HangUp, Self::Quit];
 
     const fn kind(self) -> SignalKind {
-        match self {
-            Self::Interrupt => SignalKind::interrupt(),
-            Self::Terminate => SignalKind::terminate(),
-            Self::HangUp => SignalKind::hangup(),
-            Self::Quit => SignalKind::quit(),
-        }
+        SignalKind::from_raw(self as i32)
     }
 
     /// The exit code of a process that ends by it: 128 plus the signal's number, as in a shell.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::HangUp => 129,
-            Self::Interrupt => 130,
-            Self::Quit => 131,
-            Self::Terminate => 143,
-        }
+        128 + self as u8
     }
 
     /// Whether whoever started us wants us to survive this signal, as `nohup` does.

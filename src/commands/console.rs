@@ -34,8 +34,7 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     check_temp_dir().map_err(Failure::usage)?;
     if let Some(scenario) = &scenario {
-        warn(scenario.database.url.exposed());
-        warn(scenario.lab.nodes.as_ref().and_then(|nodes| nodes.exposed.as_ref()));
+        warn(scenario.exposed());
         room(scenario).map_err(Failure::usage)?;
         warn(consent::admit(scenario, &args.play, consent::can_ask())?);
     }

@@ -76,7 +76,7 @@ fn of_tenth(tenth_point: &TenthPoint) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::scenario::WorkloadSpec;
+    use lockstorm_kit::scenario::workloads;
 
     fn at(tenth: i64) -> Sample {
         Sample {
@@ -100,7 +100,7 @@ mod tests {
             stale_reads: 1,
         };
         let point = of_tenth(&tenth_point);
-        for workload in WorkloadSpec::examples() {
+        for workload in workloads() {
             for lane in workload.about().display().lanes {
                 assert_eq!(point.of(*lane), Some(1), "a `TenthPoint` and `Point::of` lack {lane:?}");
             }

@@ -118,6 +118,7 @@ mod tests {
     use super::*;
     use lockstorm_data::metrics::{Alarm, Shown};
     use lockstorm_data::scenario::Words;
+    use lockstorm_kit::scenario::workloads;
 
     /// Figures that are part of another column or only exist during a run, and quantiles for expectations and the record
     /// only.
@@ -145,7 +146,7 @@ mod tests {
             .iter()
             .map(|shown| shown.column())
             .collect();
-        for workload in WorkloadSpec::examples() {
+        for workload in workloads() {
             columns.extend(workload.about().display().columns.iter().map(|shown| shown.column()));
         }
         for metric in Metric::VARIANTS {
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_workload_is_judged_by_figures_that_it_has_and_shows() {
-        for workload in WorkloadSpec::examples() {
+        for workload in workloads() {
             let (kind, name) = (workload.about(), workload.name().word());
             let display = kind.display();
             assert!(!display.verdicts.is_empty(), "{name} is about nothing");

@@ -87,6 +87,7 @@ pub fn inventory() -> Scenario {
         database: DatabaseSpec {
             url: DatabaseUrl::sqlite(),
             url_env: None,
+            exposed: None,
             read: service(ms(2)),
             pool: 5,
         },

@@ -1,6 +1,6 @@
 //! Scenarios for tests, as text.
 
-use lockstorm_data::scenario::{Overrides, Scenario, Source, parse};
+use lockstorm_data::scenario::{Overrides, Scenario, Source, WorkloadSpec, builtin, parse};
 
 /// A single lock and a redlock on the same 16 products, four workers for a minute, no fault.
 pub const TWO_ARMS: &str = r#"
@@ -31,6 +31,11 @@ pub fn scenario(text: &str, set: &[&str]) -> Scenario {
 /// Reads the built-in scenario of this name with these overrides.
 pub fn builtin(name: &str, set: &[&str]) -> Scenario {
     read(&Source::open(name).expect("it is built in"), set)
+}
+
+/// The workloads of all built-in scenarios: every kind, in each form in which something else is shown of it.
+pub fn workloads() -> impl Iterator<Item = WorkloadSpec> {
+    builtin::ALL.iter().map(|scenario| builtin(scenario.name, &[]).workload)
 }
 
 fn read(source: &Source, set: &[&str]) -> Scenario {

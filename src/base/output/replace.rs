@@ -1,6 +1,6 @@
 //! A file that is replaced whole or not at all.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -93,12 +93,9 @@ fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
 
 /// Gives the new file the mode of the file that it replaces, and its owner if we are allowed to.
 fn keep_mode_and_owner(path: &Path, file: &File) -> io::Result<()> {
-    let Ok(old) = fs::symlink_metadata(path) else {
+    let Some(old) = fs::symlink_metadata(path).ok().filter(Metadata::is_file) else {
         return Ok(());
     };
-    if !old.is_file() {
-        return Ok(());
-    }
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));

@@ -34,15 +34,9 @@ struct Sum {
     max: u64,
 }
 
-impl Version {
-    const fn counts(&self) -> bool {
-        matches!(self.begun_in, Part::Measured) && self.refilled
-    }
-}
-
 impl Sum {
     fn add(&mut self, version: &Version) {
-        if version.counts() {
+        if version.begun_in == Part::Measured && version.refilled {
             self.expiries += 1;
             self.calls += version.calls;
             self.max = self.max.max(version.calls);

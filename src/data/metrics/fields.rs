@@ -1,52 +1,84 @@
-//! A field of a record for each of several names, read from the struct that they are flattened into.
+//! A value for each variant of an enum, as one array: from the recorder to the record, where each is a field of the struct that
+//! they are flattened into.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+use serde_json::Value;
+use strum::VariantArray;
 
-/// Reads the fields with these names, in this order; others are left to the struct. If one of the first `needed` is missing, that
-/// is an error; a later one then has its default.
-pub(super) fn read<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    from: D,
-    names: &[&'static str],
-    needed: usize,
-) -> Result<Vec<T>, D::Error> {
-    from.deserialize_map(Fields {
-        names,
-        needed,
-        of: PhantomData,
-    })
+/// An enum whose variants are fields of a record, named as they are.
+pub trait FieldName: Copy + VariantArray + Into<&'static str> {
+    /// How many fields records had from the beginning; one written before a later field was there lacks it.
+    const FIRST: usize;
+
+    /// Its place among the variants.
+    fn place(self) -> usize;
 }
 
-struct Fields<'a, T> {
-    names: &'a [&'static str],
-    needed: usize,
-    of: PhantomData<T>,
+/// A value for each variant of `K`. In a record each is a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fields<K, V, const N: usize> {
+    pub(super) values: [V; N],
+    names: PhantomData<K>,
 }
 
-impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for Fields<'_, T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the fields {}", self.names.join(", "))
+impl<K, V: Copy + Default, const N: usize> Default for Fields<K, V, N> {
+    fn default() -> Self {
+        Self {
+            values: [V::default(); N],
+            names: PhantomData,
+        }
     }
+}
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Vec<T>, A::Error> {
-        let mut found: Vec<Option<T>> = self.names.iter().map(|_| None).collect();
-        while let Some(name) = fields.next_key::<String>()? {
-            match self.names.iter().position(|known| *known == name) {
-                Some(index) => found[index] = Some(fields.next_value()?),
-                None => {
-                    fields.next_value::<IgnoredAny>()?;
-                }
+impl<K: FieldName, V, const N: usize> Index<K> for Fields<K, V, N> {
+    type Output = V;
+
+    fn index(&self, name: K) -> &V {
+        &self.values[name.place()]
+    }
+}
+
+impl<K: FieldName, V, const N: usize> IndexMut<K> for Fields<K, V, N> {
+    fn index_mut(&mut self, name: K) -> &mut V {
+        &mut self.values[name.place()]
+    }
+}
+
+/// These values; all others have their default.
+impl<K: FieldName, V: Copy + Default, const N: usize, const SOME: usize> From<[(K, V); SOME]> for Fields<K, V, N> {
+    fn from(some: [(K, V); SOME]) -> Self {
+        let mut fields = Self::default();
+        for (name, value) in some {
+            fields[name] = value;
+        }
+        fields
+    }
+}
+
+impl<K: FieldName, V: Serialize, const N: usize> Serialize for Fields<K, V, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = K::VARIANTS.iter().map(|name| (*name).into());
+        serializer.collect_map(names.zip::<&[V; N]>(&self.values))
+    }
+}
+
+/// Other fields are left to the struct.
+impl<'de, K: FieldName, V: Copy + Default + DeserializeOwned, const N: usize> Deserialize<'de> for Fields<K, V, N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut written = BTreeMap::<String, Value>::deserialize(deserializer)?;
+        let mut fields = Self::default();
+        for name in K::VARIANTS.iter().copied() {
+            match written.remove(name.into()) {
+                Some(value) => fields[name] = V::deserialize(value).map_err(D::Error::custom)?,
+                None if name.place() < K::FIRST => return Err(D::Error::missing_field(name.into())),
+                None => {}
             }
         }
-        let or_missing = |(place, found): (usize, Option<T>)| match found {
-            Some(found) => Ok(found),
-            None if place < self.needed => Err(A::Error::missing_field(self.names[place])),
-            None => Ok(T::default()),
-        };
-        found.into_iter().enumerate().map(or_missing).collect()
+        Ok(fields)
     }
 }

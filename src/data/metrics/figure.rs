@@ -1,19 +1,14 @@
 use super::metric::{Metric, Unit, Value};
-use super::units::{count, mean, micros, rate};
+use super::units::{count, mean, micros, rate, whole};
 
 /// A figure, or a bound for it, with its unit: `1,400`, `4.00`, `0.42 ms`, `398/s`.
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "figures are not negative"
-)]
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {
-        Unit::Micros => micros(value.round() as u64),
+        Unit::Micros => micros(whole(value)),
         Unit::PerSecond => format!("{}/s", rate(value)),
         Unit::Count if matches!(metric.row().value, Value::Mean(..)) || value.fract() != 0.0 => mean(value),
-        Unit::Count => count(value as u64),
+        Unit::Count => count(whole(value)),
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::consequence::Consequence;
 use super::counts::Counts;
 use super::quantiles::Quantiles;
-use super::times::Times;
+use super::sums::Times;
 use crate::model::{CauseKind, Outcomes};
 
 /// Provider calls for each superseded version of a value: 1 is perfect.

@@ -2,7 +2,7 @@
 //! locks were available.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::btree_map::Range;
 use std::net::SocketAddr;
 
 /// The width of the slots in which grants are counted, in microseconds.
@@ -54,7 +54,7 @@ impl Grants {
             refused: (!had).then_some(asked),
             last: answered,
         };
-        self.put((asked.div_euclid(SLOT_US), by), one);
+        self.put((slot(asked), by), one);
     }
 
     /// Adds all of `other`.
@@ -67,7 +67,7 @@ impl Grants {
     /// Removes all grants that were asked for before this time, to within a slot, and returns them.
     #[must_use]
     pub fn split_before(&mut self, time: i64) -> Self {
-        let later = self.0.split_off(&(time.div_euclid(SLOT_US), None));
+        let later = self.0.split_off(&(slot(time), None));
         Self(std::mem::replace(&mut self.0, later))
     }
 
@@ -80,22 +80,20 @@ impl Grants {
     /// does not count, since it may have been before, so the result is at most 10 ms too late.
     #[must_use]
     pub fn first_had_after(&self, time: i64) -> Option<Had> {
-        let later = self.0.range((time.div_euclid(SLOT_US) + 1, None)..);
-        later.filter_map(|(_, answers)| answers.had).min()
+        self.after(time).filter_map(|(_, answers)| answers.had).min()
     }
 
     /// When the first attempt was asked after `from`, not in its slot, and no later than `to`, that was refused for lack of nodes.
     #[must_use]
     pub fn first_refused(&self, from: i64, to: i64) -> Option<i64> {
-        let later = self.0.range((from.div_euclid(SLOT_US) + 1, None)..);
-        let mut meant = later.take_while(|((slot, _), _)| *slot <= to.div_euclid(SLOT_US));
+        let mut meant = self.after(from).take_while(|((at, _), _)| *at <= slot(to));
         meant.find_map(|(_, answers)| answers.refused)
     }
 
     /// How long after this time the last answer came to what was asked before, or in its slot.
     #[must_use]
     pub fn late_at(&self, time: i64) -> i64 {
-        let earlier = self.0.range(..(time.div_euclid(SLOT_US) + 1, None));
+        let earlier = self.0.range(..(slot(time) + 1, None));
         let last = earlier.map(|(_, answers)| answers.last).max();
         last.map_or(0, |last| (last - time).max(0))
     }
@@ -103,37 +101,39 @@ impl Grants {
     /// How many locks were asked for after `time`, not in its slot, and granted by these servers.
     #[must_use]
     pub fn granted_after(&self, time: i64, servers: &[SocketAddr]) -> u64 {
-        let later = self.0.range((time.div_euclid(SLOT_US).saturating_add(1), None)..);
-        let by_them = later.filter(|((_, by), _)| by.is_some_and(|by| servers.contains(&by)));
-        by_them.map(|(_, answers)| answers.granted).sum()
+        self.granted_by(&servers.iter().map(|server| (*server, time)).collect())
     }
 
     /// How many locks each of these servers has granted that were asked for after its time, not in its slot; all together.
     #[must_use]
     pub fn granted_by(&self, servers: &BTreeMap<SocketAddr, i64>) -> u64 {
         let Some(first) = servers.values().min() else { return 0 };
-        let later = self.0.range((first.div_euclid(SLOT_US).saturating_add(1), None)..);
-        let by_them = later.filter(|((slot, by), _)| {
+        let by_them = self.after(*first).filter(|((at, by), _)| {
             let since = by.as_ref().and_then(|by| servers.get(by));
-            since.is_some_and(|since| *slot > since.div_euclid(SLOT_US))
+            since.is_some_and(|since| *at > slot(*since))
         });
         by_them.map(|(_, answers)| answers.granted).sum()
     }
 
-    fn put(&mut self, slot: (i64, Option<SocketAddr>), new: Answers) {
-        match self.0.entry(slot) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(new);
-            }
-            Entry::Occupied(mut known) => {
-                let known = known.get_mut();
-                known.granted += new.granted;
-                known.had = known.had.into_iter().chain(new.had).min();
-                known.refused = known.refused.into_iter().chain(new.refused).min();
-                known.last = known.last.max(new.last);
-            }
-        }
+    /// What was answered to what was asked after this time, not in its slot.
+    fn after(&self, time: i64) -> Range<'_, (i64, Option<SocketAddr>), Answers> {
+        self.0.range((slot(time).saturating_add(1), None)..)
     }
+
+    fn put(&mut self, slot: (i64, Option<SocketAddr>), new: Answers) {
+        let join = |known: &mut Answers| {
+            known.granted += new.granted;
+            known.had = known.had.into_iter().chain(new.had).min();
+            known.refused = known.refused.into_iter().chain(new.refused).min();
+            known.last = known.last.max(new.last);
+        };
+        self.0.entry(slot).and_modify(join).or_insert(new);
+    }
+}
+
+/// The slot that a time lies in.
+const fn slot(time: i64) -> i64 {
+    time.div_euclid(SLOT_US)
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ mod series;
 mod spread;
 mod sums;
 mod timeline;
-mod times;
 pub mod units;
 mod watched;
 
@@ -41,7 +40,6 @@ pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, 
 pub use round_trips::RoundTrips;
 pub use series::{Point, RecentTenths, Series, TenthPoint};
 pub use spread::Spread;
-pub use sums::{Sums, Time, Votes};
+pub use sums::{Sums, Time, Times, Votes};
 pub use timeline::{Part, Timeline, When};
-pub use times::Times;
 pub use watched::{Watched, WatchedGrant};

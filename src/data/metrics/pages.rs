@@ -1,10 +1,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Items in the order of their time, in pages that clones share. A snapshot that keeps the pages of an hour costs only a
 /// copy of the page that is still written to.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Pages<T> {
+pub struct Pages<T> {
     pages: VecDeque<Arc<Page<T>>>,
 }
 
@@ -16,7 +18,7 @@ struct Page<T> {
 }
 
 /// An item that has a time, such as a second or a tenth of one.
-pub(super) trait Timed: Clone {
+pub trait Timed: Clone {
     /// How many times a page covers.
     const SPAN: i64;
     /// How many pages are kept.
@@ -32,6 +34,27 @@ pub(super) trait Timed: Clone {
 impl<T> Default for Pages<T> {
     fn default() -> Self {
         Self { pages: VecDeque::new() }
+    }
+}
+
+impl<T: Timed + Serialize> Serialize for Pages<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de, T: Timed + Deserialize<'de>> Deserialize<'de> for Pages<T> {
+    /// Takes the items as they are: a series that we wrote has all its seconds, and for any other file we make none up.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut items = Vec::<T>::deserialize(deserializer)?;
+        items.sort_by_key(Timed::time);
+        let mut pages = Self::default();
+        for item in items {
+            if let Some(place) = pages.at(item.time()) {
+                *place = item;
+            }
+        }
+        Ok(pages)
     }
 }
 
@@ -59,10 +82,13 @@ impl<T: Timed> Pages<T> {
     }
 
     /// The items, oldest first.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.pages.iter().flat_map(|page| &page.items)
     }
 
+    /// The newest item.
+    #[must_use]
     pub fn newest(&self) -> Option<&T> {
         self.pages.back()?.items.last()
     }

@@ -55,7 +55,7 @@ pub struct Newest {
 }
 
 /// What was counted for one part of the run in one tenth of a second.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Batch {
     /// The part of the run.
     pub part: Part,
@@ -128,7 +128,7 @@ impl Tally {
             .iter()
             .rposition(|batch| batch.part == part && batch.when == when);
         let index = found.unwrap_or_else(|| {
-            let mut batch = self.spare.pop().unwrap_or_else(Batch::new);
+            let mut batch = self.spare.pop().unwrap_or_default();
             (batch.part, batch.when) = (part, when);
             self.batches.push(batch);
             self.batches.len() - 1
@@ -138,17 +138,6 @@ impl Tally {
 }
 
 impl Batch {
-    fn new() -> Self {
-        Self {
-            part: Part::WarmUp,
-            when: When::AfterEnd,
-            sums: Sums::default(),
-            provider_calls: Vec::new(),
-            refills: Vec::new(),
-            damaged_lists: Vec::new(),
-        }
-    }
-
     fn clear(&mut self) {
         self.sums.clear();
         self.provider_calls.clear();

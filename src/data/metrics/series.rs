@@ -59,37 +59,9 @@ impl Point {
 
 /// The points of the last hour, oldest first. In a record it is a list of all its points.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Plain", into = "Plain")]
 pub struct Series {
+    #[serde(rename = "points")]
     pages: Pages<Point>,
-}
-
-/// A series as it is written in a record.
-#[derive(Serialize, Deserialize)]
-struct Plain {
-    points: Vec<Point>,
-}
-
-impl From<Series> for Plain {
-    fn from(series: Series) -> Self {
-        let points = series.iter().copied().collect();
-        Self { points }
-    }
-}
-
-impl From<Plain> for Series {
-    /// Takes the points as they are: a series that we wrote has all its seconds, and for any other file we make none up.
-    fn from(plain: Plain) -> Self {
-        let mut points = plain.points;
-        points.sort_by_key(|point| point.second);
-        let mut series = Self::default();
-        for point in points {
-            if let Some(place) = series.pages.at(point.second) {
-                *place = point;
-            }
-        }
-        series
-    }
 }
 
 impl Timed for Point {
@@ -174,10 +146,7 @@ pub struct TenthPoint {
 }
 
 /// The tenths of the last five minutes, oldest first. Tenths in which nothing happened may be left out.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RecentTenths {
-    pages: Pages<TenthPoint>,
-}
+pub type RecentTenths = Pages<TenthPoint>;
 
 impl Timed for TenthPoint {
     /// Fifteen seconds.
@@ -194,19 +163,6 @@ impl Timed for TenthPoint {
 
     fn time(&self) -> i64 {
         self.tenth
-    }
-}
-
-impl RecentTenths {
-    /// The point of this tenth, which is added if it is missing; `None` if it is older than those that are kept.
-    pub fn at(&mut self, tenth: i64) -> Option<&mut TenthPoint> {
-        self.pages.at(tenth)
-    }
-
-    /// The tenths, oldest first.
-    #[must_use]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &TenthPoint> {
-        self.pages.iter()
     }
 }
 

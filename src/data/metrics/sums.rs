@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Counts;
+use super::fields::{FieldName, Fields};
 use super::histogram::{histogram, in_micros};
+use super::quantiles::Quantiles;
 use super::spread::Spread;
 use crate::model::{CauseKind, Outcome, Outcomes};
 
@@ -45,9 +47,6 @@ pub enum Time {
 }
 
 impl Time {
-    /// The times that records had from the beginning; one written before a time was there lacks its field.
-    pub(super) const FIRST: usize = Self::Overshoot as usize + 1;
-
     /// The times of acquires, one for each outcome.
     pub const ACQUIRES: [Self; 5] = [
         Self::Acquired,
@@ -57,6 +56,17 @@ impl Time {
         Self::Unknown,
     ];
 }
+
+impl FieldName for Time {
+    const FIRST: usize = Self::Overshoot as usize + 1;
+
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// The quantiles of each time that is measured, in microseconds.
+pub type Times = Fields<Time, Quantiles, { Time::VARIANTS.len() }>;
 
 impl From<Outcome> for Time {
     fn from(outcome: Outcome) -> Self {
@@ -95,7 +105,7 @@ impl Sums {
     /// A distribution in microseconds; `None` if there is no value.
     #[must_use]
     pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
-        self.times[time as usize].histogram()
+        self.spread(time).histogram()
     }
 
     /// A distribution in microseconds, as it is stored.
@@ -104,17 +114,12 @@ impl Sums {
         &self.times[time as usize]
     }
 
-    /// Adds a distribution to a histogram that resizes itself.
-    pub fn add_time_to(&self, time: Time, sum: &mut Histogram<u64>) {
-        self.times[time as usize].add_to(sum);
-    }
-
     /// The distribution of all acquires, with any outcome.
     #[must_use]
     pub fn acquires(&self) -> Histogram<u64> {
         let mut all = histogram();
         for time in Time::ACQUIRES {
-            self.add_time_to(time, &mut all);
+            self.spread(time).add_to(&mut all);
         }
         all
     }
@@ -152,5 +157,28 @@ impl Sums {
         self.causes.clear();
         self.counts = Counts::default();
         self.times.iter_mut().for_each(Spread::clear);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_a_field_for_each_time_and_misses_none() {
+        let quantiles = Quantiles {
+            count: 1,
+            max: 7,
+            ..Quantiles::default()
+        };
+        let times = Times::from([(Time::Response, quantiles)]);
+        let text = serde_json::to_string(&times).expect("numbers are JSON");
+        assert!(text.contains("\"response_us\":{\"count\":1,"), "{text}");
+        assert_eq!(serde_json::from_str::<Times>(&text).expect("its own text"), times);
+        let error = serde_json::from_str::<Times>(&text.replace("\"response_us\"", "\"other\"")).expect_err("one less");
+        assert!(error.to_string().contains("missing field `response_us`"), "{error}");
+        // A record that was written before takeovers were measured has none.
+        let older = text.replace("\"takeover_us\"", "\"other\"");
+        assert_eq!(serde_json::from_str::<Times>(&older).expect("an older record"), times);
     }
 }

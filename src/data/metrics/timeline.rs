@@ -7,21 +7,23 @@ use serde::{Deserialize, Serialize};
 
 /// The part of a run that a request belongs to, by its start (in an open loop the intended one). Everything that the
 /// request does and causes is counted there, no matter when it happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The request began before second 0; it does not count.
+    #[default]
     WarmUp,
     /// The request began at second 0 or later.
     Measured,
 }
 
 /// When something was counted, to a tenth of a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum When {
     /// This tenth of a second; 0 is the first of the measured part.
     Tenth(i64),
     /// After the load had ended, while the workers finished.
+    #[default]
     AfterEnd,
 }
 

@@ -36,34 +36,34 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 
 /// A rate without its unit: `4.2`, `398`, `12,000`.
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded and not negative"
-)]
 pub fn rate(per_second: f64) -> String {
     if per_second < 9.95 {
         format!("{per_second:.1}")
     } else {
-        count(per_second.round() as u64)
+        count(whole(per_second))
     }
 }
 
 /// A mean with three digits, whole from a hundred on: `1.00`, `86.2`, `1,302`.
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded and not negative"
-)]
 pub fn mean(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {
         format!("{value:.1}")
     } else {
-        count(value.round() as u64)
+        count(whole(value))
     }
+}
+
+/// A figure without its fraction.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures are not negative"
+)]
+pub(super) fn whole(figure: f64) -> u64 {
+    figure.round() as u64
 }
 
 /// A count in at most five columns: `9,999`, `12.3k`, `123k`, `4.5M`.
@@ -82,13 +82,8 @@ pub fn short_count(n: u64) -> String {
 
 /// A rate in at most five columns, whole: `4`, `398`, `12.0k`.
 #[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded and not negative"
-)]
 pub fn short_rate(per_second: f64) -> String {
-    short_count(per_second.round() as u64)
+    short_count(whole(per_second))
 }
 
 #[cfg(test)]

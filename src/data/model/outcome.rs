@@ -36,11 +36,14 @@ impl Outcomes {
     /// All acquires, with any outcome. In a record that another program wrote this may exceed the largest number, and
     /// saturates.
     #[must_use]
-    pub const fn total(&self) -> u64 {
-        self.acquired
-            .saturating_add(self.contended)
-            .saturating_add(self.no_quorum)
-            .saturating_add(self.expired)
-            .saturating_add(self.unknown)
+    pub fn total(&self) -> u64 {
+        let all = [
+            self.acquired,
+            self.contended,
+            self.no_quorum,
+            self.expired,
+            self.unknown,
+        ];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 }

@@ -14,7 +14,6 @@ pub(super) fn belongs<T: Words + PartialEq>(key: &str, here: T, takes: impl Fn(T
     if takers.is_empty() || takes(here) {
         return Ok(());
     }
-    let takers: Vec<&str> = takers.iter().map(String::as_str).collect();
     Err(format!(
         "makes no sense with {key} = \"{}\"; it belongs to {key} = {}",
         here.word(),

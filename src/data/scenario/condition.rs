@@ -2,6 +2,7 @@
 //! them.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use crate::metrics::figure;
 use crate::metrics::{Figures, Metric};
@@ -89,7 +90,7 @@ impl Expectation {
 }
 
 /// A comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[expect(missing_docs, reason = "the signs say it")]
 pub enum Op {
     #[serde(rename = "<")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use url::Url;
 
 /// Parameters of a PostgreSQL URL that the driver knows and anybody may see. Other parameters mean nothing to the driver
@@ -31,15 +31,16 @@ const PASSWORD: &str = "password";
 
 /// `sqlite`, or the URL of a PostgreSQL database. Its password is left out wherever this is printed, written or
 /// serialized.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct DatabaseUrl {
     shown: String,
     /// The complete URL, if it has a password.
+    #[serde(skip)]
     secret: Option<String>,
     /// Whether it had parameters that the driver does not know.
+    #[serde(skip)]
     unknown: bool,
-    /// Who else can read the password, and how to prevent that.
-    exposed: Option<String>,
 }
 
 impl DatabaseUrl {
@@ -50,7 +51,6 @@ impl DatabaseUrl {
             shown: "sqlite".to_owned(),
             secret: None,
             unknown: false,
-            exposed: None,
         }
     }
 
@@ -77,19 +77,6 @@ impl DatabaseUrl {
     pub const fn has_unknown(&self) -> bool {
         self.unknown
     }
-
-    /// Who else can read the password in the place where it was written, and how to prevent that.
-    #[must_use]
-    pub fn exposed(&self) -> Option<&str> {
-        self.exposed.as_deref()
-    }
-
-    /// Notes who else can read the password, if there is one.
-    pub(super) fn expose(&mut self, warning: impl Into<String>) {
-        if self.has_password() {
-            self.exposed = Some(warning.into());
-        }
-    }
 }
 
 impl FromStr for DatabaseUrl {
@@ -100,10 +87,7 @@ impl FromStr for DatabaseUrl {
         if text == "sqlite" {
             return Ok(Self::sqlite());
         }
-        if !["postgres://", "postgresql://"]
-            .iter()
-            .any(|scheme| text.starts_with(scheme))
-        {
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             let named = without_secrets(text).filter(|named| named.ends_with('…'));
             let named = named.map_or_else(|| "that".to_owned(), |named| format!("\"{named}\""));
             return Err(format!(
@@ -137,7 +121,6 @@ impl FromStr for DatabaseUrl {
             secret: (full != shown).then_some(full),
             shown,
             unknown: known.len() < pairs.len(),
-            exposed: None,
         })
     }
 }
@@ -168,12 +151,6 @@ impl fmt::Display for DatabaseUrl {
 impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.shown, f)
-    }
-}
-
-impl Serialize for DatabaseUrl {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.shown)
     }
 }
 

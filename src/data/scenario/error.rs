@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::database_url::without_secrets;
+use crate::metrics::units::count;
 use crate::model::printable;
 
 /// One mistake in one line: `file:line: key: what is wrong; what to do`, or `--flag: what is wrong; what to do`.
@@ -17,17 +18,14 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        let place = place.into();
         Self {
-            // A parser, the system or a name in the file may contain line breaks; this makes it one line.
-            place: printable(shown(&place.into()).trim_end()),
+            // A parser, the system or a name in the file may contain line breaks; this makes it one line. If the place is a URL by
+            // mistake, secrets are left out.
+            place: printable(without_secrets(&place).unwrap_or(place).trim_end()),
             message: printable(message.into().trim_end()),
         }
     }
-}
-
-/// A place for display. If it is a URL by mistake, secrets are left out.
-fn shown(place: &str) -> String {
-    without_secrets(place).unwrap_or_else(|| place.to_owned())
 }
 
 /// How many mistakes are shown. A file with more has usually made the same mistake many times.
@@ -40,15 +38,11 @@ pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, error) in self.0.iter().take(SHOWN).enumerate() {
-            if n > 0 {
-                f.write_str("\n")?;
-            }
-            error.fmt(f)?;
-        }
+        let lines: Vec<String> = self.0.iter().take(SHOWN).map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))?;
         match self.0.len().saturating_sub(SHOWN) {
             0 => Ok(()),
-            more => write!(f, "\n… and {} more", thousands(more)),
+            more => write!(f, "\n… and {} more", count(more as u64)),
         }
     }
 }
@@ -59,19 +53,6 @@ impl From<ScenarioError> for ScenarioErrors {
     fn from(error: ScenarioError) -> Self {
         Self(vec![error])
     }
-}
-
-/// `9,980`.
-pub(super) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -92,13 +73,5 @@ mod tests {
         assert_eq!(many.lines().count(), 21);
         assert_eq!(many.lines().nth(19), Some("line 19: is wrong"));
         assert_eq!(many.lines().last(), Some("… and 9,980 more"));
-    }
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        assert_eq!(
-            [7, 980, 9_980, 1_234_567].map(thousands),
-            ["7", "980", "9,980", "1,234,567"]
-        );
     }
 }

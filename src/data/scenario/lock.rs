@@ -127,14 +127,6 @@ struct Row {
 const WAITING: &[ArmKey] = &[ArmKey::Wait, ArmKey::Timeout, ArmKey::ServeStale, ArmKey::SecondLook];
 /// The keys of locks on lock nodes, where they expire.
 const LEASE: &[ArmKey] = &[ArmKey::Ttl, ArmKey::Renew, ArmKey::NodeTimeout, ArmKey::OnLoss];
-/// The keys of locks on a node that the user chooses.
-const HOST: &[ArmKey] = &[ArmKey::Host];
-/// The keys of locks that a majority of hosts decides on.
-const HOSTS: &[ArmKey] = &[ArmKey::Hosts];
-/// The keys of locks whose nodes can have several topologies.
-const TOPOLOGY: &[ArmKey] = &[ArmKey::Topology];
-/// The keys of locks that replicated nodes can keep.
-const REPLICATED: &[ArmKey] = &[ArmKey::Follow];
 /// The keys of locks on nodes with replicas.
 const REPLICAS: &[ArmKey] = &[ArmKey::WaitReplicas, ArmKey::WaitTimeout];
 
@@ -157,13 +149,18 @@ impl LockKind {
                 label: "single",
                 nodes: LockNodes::OneHost,
                 topologies: &[Topology::Independent, Topology::Replicated],
-                keys: &[WAITING, LEASE, TOPOLOGY, HOST, REPLICATED, REPLICAS],
+                keys: &[
+                    WAITING,
+                    LEASE,
+                    REPLICAS,
+                    &[ArmKey::Topology, ArmKey::Host, ArmKey::Follow],
+                ],
             },
             Self::Redlock => Row {
                 label: "redlock",
                 nodes: LockNodes::EveryHost,
                 topologies: &[Topology::Independent, Topology::Cluster],
-                keys: &[WAITING, LEASE, TOPOLOGY, HOSTS],
+                keys: &[WAITING, LEASE, &[ArmKey::Topology, ArmKey::Hosts]],
             },
             Self::Cluster => Row {
                 label: "cluster",

@@ -3,16 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use lockstorm_lock::NodeAddress;
 
 /// The URL of a server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Its password is left out wherever this is
-/// printed, written or serialized.
-#[derive(Clone, PartialEq, Eq)]
+/// printed, written or serialized. A record is only read: whether this machine could reach the server does not matter there.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct NodeUrl {
     shown: String,
     /// The complete URL, if it has a password, or what may be meant as one.
+    #[serde(skip)]
     secret: Option<String>,
 }
 
@@ -82,20 +84,6 @@ impl fmt::Display for NodeUrl {
 impl fmt::Debug for NodeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.shown, f)
-    }
-}
-
-impl Serialize for NodeUrl {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.shown)
-    }
-}
-
-impl<'de> Deserialize<'de> for NodeUrl {
-    /// A record is only read: whether this machine could reach the server does not matter.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let shown = String::deserialize(deserializer)?;
-        Ok(Self { shown, secret: None })
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::database_url::without_secrets;
 use super::error::ScenarioError;
 use super::suggest;
-use super::tree::{self, Node, Origin, Table, Value};
+use super::tree::{Node, Origin, Table, Value};
+use super::value::show;
 
 /// The changes that the command line makes to a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,28 +23,37 @@ pub struct Overrides {
 impl Overrides {
     /// Each flag as it was typed, with its change alone.
     pub(super) fn each(&self) -> Vec<(String, Self)> {
-        let set = self.set.iter().map(|assignment| {
-            let only = Self {
-                set: vec![assignment.clone()],
-                ..Self::default()
-            };
-            (flag(assignment), only)
+        let sets = self.set.iter().map(|one| {
+            let set = vec![one.clone()];
+            (flag(one), Self { set, ..Self::default() })
         });
-        let seed = self.seed.map(|seed| {
-            let only = Self {
-                seed: Some(seed),
-                ..Self::default()
+        let plain = self.plain().into_iter().map(|(_, flag, _, alone)| (flag, alone));
+        sets.chain(plain).collect()
+    }
+
+    /// The changes that have a flag of their own: their key, that flag, their value, and each alone.
+    fn plain(&self) -> Vec<(&'static str, String, Value, Self)> {
+        let (none, mut all) = (Self::default, Vec::new());
+        if let Some(seed) = self.seed {
+            let alone = Self {
+                seed: self.seed,
+                ..none()
             };
-            (format!("--seed {seed}"), only)
-        });
-        let duration = self.duration.map(|duration| {
-            let only = Self {
-                duration: Some(duration),
-                ..Self::default()
+            all.push(("seed", format!("--seed {seed}"), Value::Integer(seed.into()), alone));
+        }
+        if let Some(duration) = self.duration.map(show) {
+            let alone = Self {
+                duration: self.duration,
+                ..none()
             };
-            (format!("--duration {}", humantime::format_duration(duration)), only)
-        });
-        set.chain(seed).chain(duration).collect()
+            all.push((
+                "duration",
+                format!("--duration {duration}"),
+                Value::Text(duration),
+                alone,
+            ));
+        }
+        all
     }
 
     /// Changes the tree; the values remember their flags. Returns errors for the flags that don't apply.
@@ -55,17 +65,8 @@ impl Overrides {
                 errors.push(ScenarioError::new(flag, without_secrets(&message).unwrap_or(message)));
             }
         }
-        if let Some(seed) = self.seed {
-            put(
-                root,
-                "seed",
-                flagged(Value::Integer(seed.into()), &format!("--seed {seed}")),
-            );
-        }
-        if let Some(duration) = self.duration {
-            let text = humantime::format_duration(duration).to_string();
-            let flag = format!("--duration {text}");
-            put(root, "duration", flagged(Value::Text(text), &flag));
+        for (key, flag, value, _) in self.plain() {
+            put(root, key, value, &flag);
         }
         errors
     }
@@ -108,14 +109,8 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
     let mut table = root;
     let mut parents = parents.iter();
     while let Some(key) = parents.next() {
-        if get_mut(table, key).is_none() {
-            // The reader decides whether such a table makes sense.
-            put(table, key, flagged(Value::Table(Table::new()), flag));
-        }
-        let Some(node) = get_mut(table, key) else {
-            return Err(format!("no {key}"));
-        };
-        table = match &mut node.value {
+        // The reader decides whether a table that was not there makes sense.
+        table = match &mut at(table, key, flag).value {
             Value::Table(inner) => inner,
             Value::Array(items) => {
                 let which = parents
@@ -126,13 +121,13 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
             other => return Err(format!("{key} is {} here, so it has no keys of its own", other.kind())),
         };
     }
-    put(table, last, flagged(Value::of_flag(value, flag), flag));
+    put(table, last, Value::of_flag(value, flag), flag);
     Ok(())
 }
 
 /// The element of `[[kind]]` with the name or number `which`.
 fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut Table, String> {
-    let names: Vec<String> = items.iter().enumerate().map(|(n, item)| name(n, item)).collect();
+    let names: Vec<String> = items.iter().enumerate().map(|(n, item)| item.name(n)).collect();
     let Some(found) = names.iter().position(|name| name == which) else {
         return Err(format!(
             "no {kind} \"{which}\"{}",
@@ -142,17 +137,6 @@ fn member<'a>(kind: &str, items: &'a mut [Node], which: &str) -> Result<&'a mut 
     match &mut items[found].value {
         Value::Table(table) => Ok(table),
         other => Err(format!("{kind} {which} is {}, so it has no keys", other.kind())),
-    }
-}
-
-/// What an element of a list is called: its name or, without one, its number.
-fn name(index: usize, item: &Node) -> String {
-    match &item.value {
-        Value::Table(table) => match tree::get(table, "name").map(|node| &node.value) {
-            Some(Value::Text(name)) => name.clone(),
-            _ => (index + 1).to_string(),
-        },
-        _ => (index + 1).to_string(),
     }
 }
 
@@ -170,20 +154,23 @@ fn split(path: &str) -> Vec<String> {
     keys.iter().map(|key| key.trim().to_owned()).collect()
 }
 
-fn flagged(value: Value, flag: &str) -> Node {
-    Node {
+/// What is at `key`: a table, if there is nothing yet.
+fn at<'a>(table: &'a mut Table, key: &str, flag: &str) -> &'a mut Node {
+    let place = table.iter().position(|(name, _)| name == key);
+    let place = place.unwrap_or_else(|| {
+        let node = Node {
+            at: Origin::Flag(flag.to_owned()),
+            value: Value::Table(Table::new()),
+        };
+        table.push((key.to_owned(), node));
+        table.len() - 1
+    });
+    &mut table[place].1
+}
+
+fn put(table: &mut Table, key: &str, value: Value, flag: &str) {
+    *at(table, key, flag) = Node {
         at: Origin::Flag(flag.to_owned()),
         value,
-    }
-}
-
-fn get_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Node> {
-    table.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
-}
-
-fn put(table: &mut Table, key: &str, node: Node) {
-    match get_mut(table, key) {
-        Some(old) => *old = node,
-        None => table.push((key.to_owned(), node)),
-    }
+    };
 }

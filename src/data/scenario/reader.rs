@@ -11,6 +11,7 @@ use super::keys::{self, Form};
 use super::suggest;
 use super::tree::{self, Node, Origin, Table, Value};
 use super::value;
+use crate::metrics::units::count;
 
 /// The mistakes found so far. After a mistake the reading goes on with a substitute for the value, to find all of them.
 pub(super) struct Log {
@@ -73,6 +74,7 @@ pub struct Reader<'a> {
     table: &'a Table,
     known: Vec<&'static str>,
     refused: Vec<&'static str>,
+    unfit: Vec<(&'static str, String)>,
     wrong: RefCell<Vec<&'static str>>,
 }
 
@@ -94,8 +96,14 @@ impl<'a> Reader<'a> {
             table,
             known: Vec::new(),
             refused: Vec::new(),
+            unfit: Vec::new(),
             wrong: RefCell::new(Vec::new()),
         }
+    }
+
+    /// From now on, `refuse`s each of these keys for its reason when it is asked for, as if it were left out.
+    pub(super) fn without(&mut self, unfit: impl Iterator<Item = (&'static str, String)>) {
+        self.unfit = unfit.collect();
     }
 
     /// The value of `key`, if it is written.
@@ -105,6 +113,11 @@ impl<'a> Reader<'a> {
             "{} {key} is missing in the table of keys",
             self.section
         );
+        if let Some((_, why)) = self.unfit.iter().find(|(unfit, _)| *unfit == key) {
+            let why = why.clone();
+            self.refuse(&[key], &why);
+            return None;
+        }
         if !self.known.contains(&key) {
             self.known.push(key);
         }
@@ -165,16 +178,6 @@ impl<'a> Reader<'a> {
         parse(&node.value).map_err(|message| self.complain(key, message)).ok()
     }
 
-    /// The value of `key`, or `default` if it is left out.
-    pub(super) fn or<T>(
-        &mut self,
-        key: &'static str,
-        default: T,
-        parse: impl FnOnce(&Value) -> Result<T, String>,
-    ) -> T {
-        self.get(key, parse).unwrap_or(default)
-    }
-
     /// The value of `key`, which is required; after a mistake `stand_in` keeps the reading going.
     pub(super) fn need<T>(
         &mut self,
@@ -187,7 +190,7 @@ impl<'a> Reader<'a> {
             self.complain(key, format!("is missing; for example {key} = {example}"));
             return stand_in;
         }
-        self.or(key, stand_in, parse)
+        self.get(key, parse).unwrap_or(stand_in)
     }
 
     /// Logs an error with this reason if one of `keys` is written: they are known, but make no sense here.
@@ -234,10 +237,8 @@ impl<'a> Reader<'a> {
                 value: Value::Table(table),
             }) => (at.clone(), table),
             Some(node) => {
-                self.complain(
-                    key,
-                    format!("is {}; write a table: [{}]", node.value.kind(), self.key(key)),
-                );
+                let why = format!("is {}; write a table: [{}]", node.value.kind(), self.key(key));
+                self.complain(key, why);
                 (self.at.clone(), &NOTHING)
             }
             None => (self.at.clone(), &NOTHING),
@@ -250,37 +251,38 @@ impl<'a> Reader<'a> {
         let items = match self.node(key).map(|node| &node.value) {
             Some(Value::Array(items)) => items.as_slice(),
             Some(_) => {
-                self.complain(
-                    key,
-                    format!(
-                        "is a single table; there can be several, so write [[{}]]",
-                        self.key(key)
-                    ),
+                let why = format!(
+                    "is a single table; there can be several, so write [[{}]]",
+                    self.key(key)
                 );
+                self.complain(key, why);
                 &[]
             }
             None => &[],
         };
         let mut readers = Vec::with_capacity(items.len());
         for (n, item) in items.iter().enumerate() {
-            let path = |name: &str| format!("{}.{name}", self.key(key));
+            let path = format!("{}.{}", self.key(key), item.name(n));
             match &item.value {
                 Value::Table(table) => {
-                    let path = match tree::get(table, "name").map(|node| &node.value) {
-                        Some(Value::Text(name)) => path(name),
-                        _ => path(&(n + 1).to_string()),
-                    };
                     let place = (path, self.section(key, true));
                     readers.push(Self::new(self.log, place, item.at.clone(), table));
                 }
-                other => self.log.add(
-                    &item.at,
-                    &path(&(n + 1).to_string()),
-                    format!("is {}, not a table", other.kind()),
-                ),
+                other => self
+                    .log
+                    .add(&item.at, &path, format!("is {}, not a table", other.kind())),
             }
         }
         readers
+    }
+
+    /// Logs that there are too many tables of `[[key]]`, if so, and leaves the last ones out: errors in them would add nothing.
+    pub(super) fn limit(&self, key: &'static str, tables: &mut Vec<Self>, most: usize) {
+        if tables.len() > most {
+            let (many, most) = (count(tables.len() as u64), count(most as u64));
+            self.complain(key, format!("{many} {key}s are too many; {most} at most"));
+        }
+        tables.truncate(most);
     }
 
     /// All keys with their values, for a table whose keys are names.

@@ -69,11 +69,7 @@ impl LabSpec {
             (true, None) => 1,
             (true, Some(_)) => 3,
         };
-        let in_cluster = if self.cluster.is_some() {
-            2 * self.cluster_hosts()
-        } else {
-            0
-        };
+        let in_cluster = self.cluster.as_ref().map_or(0, |_| 2 * self.cluster_hosts());
         self.hosts * on_each + in_cluster + 1
     }
 
@@ -279,6 +275,9 @@ pub struct DatabaseSpec {
     /// The environment variable that the URL came from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url_env: Option<String>,
+    /// Who else can read the password in the place where it was written, and how to prevent that.
+    #[serde(skip)]
+    pub exposed: Option<String>,
     /// Time added to each read, during which its connection is held: a provider's call, or a read of the stock.
     pub read: ServiceTime,
     /// Connections of each app server and arm.
@@ -353,17 +352,12 @@ impl ArmSpec {
     /// The nodes of the arm's lock, in the order in which the lock numbers them.
     #[must_use]
     pub fn voters(&self, lab: &LabSpec) -> Vec<Voter> {
+        let first = |hosts| (0..hosts).map(HostId::from_index).map(Voter::Host).collect();
         match self.nodes() {
             LockNodes::Nowhere => Vec::new(),
             LockNodes::OneHost | LockNodes::FirstMaster => vec![Voter::Host(self.host)],
-            LockNodes::EveryHost => {
-                let hosts = 0..self.hosts.unwrap_or(lab.hosts);
-                hosts.map(HostId::from_index).map(Voter::Host).collect()
-            }
-            LockNodes::ClusterMasters => {
-                let hosts = 0..lab.cluster_hosts();
-                hosts.map(HostId::from_index).map(Voter::Host).collect()
-            }
+            LockNodes::EveryHost => first(self.hosts.unwrap_or(lab.hosts)),
+            LockNodes::ClusterMasters => first(lab.cluster_hosts()),
             LockNodes::Master => vec![Voter::Master],
             LockNodes::Cluster => vec![Voter::Cluster],
         }

@@ -1,16 +1,16 @@
 //! Suggests the nearest right spelling.
 
+use std::borrow::Borrow;
+
 /// `; did you mean "redlock"?`; or the list of what there is, if nothing is near; or nothing, if that list is empty.
 pub fn hint<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> String {
     let right: Vec<&str> = right.into_iter().collect();
-    match nearest(wrong, right.iter().copied()) {
-        Some(word) => format!("; did you mean \"{word}\"?"),
-        None if right.is_empty() => String::new(),
-        None => {
-            let right: Vec<String> = right.iter().map(|word| format!("\"{word}\"")).collect();
-            format!("; known: {}", right.join(", "))
-        }
+    let meant = meant(wrong, right.iter().copied());
+    if !meant.is_empty() || right.is_empty() {
+        return meant;
     }
+    let right: Vec<String> = right.iter().map(|word| format!("\"{word}\"")).collect();
+    format!("; known: {}", right.join(", "))
 }
 
 /// `; did you mean "redlock"?`, or nothing.
@@ -32,10 +32,10 @@ fn nearest<'a>(wrong: &str, right: impl IntoIterator<Item = &'a str>) -> Option<
 }
 
 /// `a, b or c`.
-pub(super) fn list(words: &[&str]) -> String {
+pub(super) fn list<S: Borrow<str>>(words: &[S]) -> String {
     match words {
         [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [one] => one.borrow().to_owned(),
+        [first @ .., last] => format!("{} or {}", first.join(", "), last.borrow()),
     }
 }

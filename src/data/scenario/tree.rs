@@ -24,6 +24,20 @@ pub(super) struct Node {
     pub value: Value,
 }
 
+impl Node {
+    /// What an element of a list is called: its name or, without one, its number. `index` is its place, from 0.
+    pub(super) fn name(&self, index: usize) -> String {
+        let name = match &self.value {
+            Value::Table(table) => get(table, "name").map(|node| &node.value),
+            _ => None,
+        };
+        match name {
+            Some(Value::Text(name)) => name.clone(),
+            _ => (index + 1).to_string(),
+        }
+    }
+}
+
 /// Keys and values in the order of the file.
 pub(super) type Table = Vec<(String, Node)>;
 
@@ -107,24 +121,18 @@ impl Lines {
 /// of `database.url` and of `lab.nodes` sees the whole URL. The title of a scenario may contain one.
 pub(super) fn hide_urls(root: &mut Table) {
     for (key, node) in root {
-        match (&mut node.value, key.as_str()) {
-            (Value::Table(database), "database") => {
-                for (key, node) in database {
-                    if key != "url" || !matches!(node.value, Value::Text(_)) {
-                        hide(key, &mut node.value);
-                    }
-                }
-            }
-            (Value::Table(lab), "lab") => {
-                for (key, node) in lab
-                    .iter_mut()
-                    .filter(|(key, node)| key != "nodes" || !is_text(&node.value))
-                {
-                    hide(key, &mut node.value);
-                }
-            }
-            (Value::Text(title), "title") if !title.contains('@') => {}
-            (value, _) => hide(key, value),
+        let whole = match key.as_str() {
+            "database" => "url",
+            "lab" => "nodes",
+            _ => "",
+        };
+        match &mut node.value {
+            Value::Table(table) if !whole.is_empty() => table
+                .iter_mut()
+                .filter(|(key, node)| key != whole || !is_text(&node.value))
+                .for_each(|(key, node)| hide(key, &mut node.value)),
+            Value::Text(title) if key == "title" && !title.contains('@') => {}
+            value => hide(key, value),
         }
     }
 }

@@ -102,34 +102,31 @@ pub(super) fn number(range: RangeInclusive<f64>) -> impl Fn(&Value) -> Result<f6
 
 /// Requests a second: a number or `"400/s"`.
 pub(super) fn rate(value: &Value) -> Result<f64, String> {
-    let wrong =
-        |shown: &str| format!("{shown} is not a rate; write a number above 0 and up to 1000000, like \"400/s\"");
-    let (shown, n) = match value {
+    let n: Option<f64> = match value {
         Value::Text(text) => {
-            let number = text.trim().strip_suffix("/s").map_or(text.as_str(), str::trim_end);
-            (
-                format!("\"{text}\""),
-                number.trim().parse().map_err(|_| wrong(&format!("\"{text}\"")))?,
-            )
+            let text = text.trim();
+            text.strip_suffix("/s").unwrap_or(text).trim().parse().ok()
         }
-        other => (
-            describe(other),
-            number(f64::MIN..=f64::MAX)(other).map_err(|_| wrong(&describe(other)))?,
-        ),
+        other => number(f64::MIN..=f64::MAX)(other).ok(),
     };
-    if n > 0.0 && n <= 1e6 { Ok(n) } else { Err(wrong(&shown)) }
+    n.filter(|n| *n > 0.0 && *n <= 1e6).ok_or_else(|| {
+        let shown = describe(value);
+        format!("{shown} is not a rate; write a number above 0 and up to 1000000, like \"400/s\"")
+    })
 }
 
 /// A duration, zero allowed.
 pub(super) fn duration(value: &Value) -> Result<Duration, String> {
     match value {
         Value::Text(text) => parse_duration(text),
-        Value::Integer(n) => Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\"")),
-        Value::Float(n) => Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\"")),
-        other => Err(format!(
-            "is {}; write a duration like \"500ms\" or \"2s\"",
-            other.kind()
-        )),
+        Value::Integer(_) | Value::Float(_) => {
+            let n = describe(value);
+            Err(format!("{n} has no unit; write \"{n}ms\" or \"{n}s\""))
+        }
+        other => {
+            let is = other.kind();
+            Err(format!("is {is}; write a duration like \"500ms\" or \"2s\""))
+        }
     }
 }
 
@@ -170,36 +167,21 @@ pub(super) fn millis(value: &Value) -> Result<Duration, String> {
 
 /// A word of an enum.
 pub(super) fn one_of<T: Words>(value: &Value) -> Result<T, String> {
-    let words = T::words();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let text = a_word(value, &words)?;
-    T::of_word(text).ok_or_else(|| no_word(text, &words))
+    let words: Vec<(String, T)> = T::VARIANTS.iter().map(|variant| (variant.word(), *variant)).collect();
+    word(&words)(value)
 }
 
 /// One of a few words, for values that are not only words.
-pub(super) fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&Value) -> Result<T, String> {
+pub(super) fn word<S: AsRef<str>, T: Copy>(words: &[(S, T)]) -> impl Fn(&Value) -> Result<T, String> {
     move |value| {
-        let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let text = a_word(value, &all)?;
-        let found = words.iter().find(|(word, _)| *word == text);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| no_word(text, &all))
+        let all: Vec<&str> = words.iter().map(|(word, _)| word.as_ref()).collect();
+        let list = suggest::list(&all);
+        let Value::Text(text) = value else {
+            return Err(format!("is {}; it is {list}, in quotes", describe(value)));
+        };
+        let found = all.iter().position(|word| word == text).map(|at| words[at].1);
+        found.ok_or_else(|| format!("\"{text}\" is not {list}{}", suggest::meant(text, all)))
     }
-}
-
-fn a_word<'a>(value: &'a Value, words: &[&str]) -> Result<&'a str, String> {
-    match value {
-        Value::Text(text) => Ok(text),
-        other => Err(format!(
-            "is {}; it is {}, in quotes",
-            describe(other),
-            suggest::list(words)
-        )),
-    }
-}
-
-fn no_word(text: &str, words: &[&str]) -> String {
-    let meant = suggest::meant(text, words.iter().copied());
-    format!("\"{text}\" is not {}{meant}", suggest::list(words))
 }
 
 /// A duration as users write it.

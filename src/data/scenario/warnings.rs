@@ -6,21 +6,23 @@ use super::lock::LockNodes;
 use super::spec::{ArmSpec, FaultSpec, Renew};
 use super::value::show;
 use super::whole::Scenario;
-use super::workload::StockIn;
+use super::workload::{StockIn, WorkloadSpec, cache_fill, inventory};
 use crate::model::{Action, Fault, TargetKind, Way};
 
 /// The lines that `check` prints besides "OK".
 #[must_use]
 pub fn warnings(scenario: &Scenario) -> Vec<String> {
-    let mut lines = scenario.workload.about().warnings(&scenario.surroundings());
+    let mut lines = match &scenario.workload {
+        WorkloadSpec::Inventory(spec) => inventory::warnings(spec, scenario),
+        WorkloadSpec::CacheFill(spec) => cache_fill::warnings(spec, scenario),
+    };
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
     lines.extend(even_hosts(scenario));
     lines.extend(scenario.arms.iter().filter_map(even_hosts_of));
     lines.extend(connections(scenario));
     lines.extend(too_late(scenario));
     lines.extend(undone_failovers(scenario));
-    lines.extend(scenario.database.url.exposed().map(str::to_owned));
-    lines.extend(scenario.lab.nodes.as_ref().and_then(|nodes| nodes.exposed.clone()));
+    lines.extend(scenario.exposed().map(str::to_owned));
     lines.extend(left_out(scenario));
     lines.extend(unused_database(scenario));
     lines
@@ -32,23 +34,21 @@ fn too_late(scenario: &Scenario) -> Vec<String> {
     let Some(waited) = arms.map(|arm| arm.node_timeout).max() else {
         return Vec::new();
     };
-    let mut lines = Vec::new();
-    for (n, fault) in scenario.faults.iter().enumerate() {
-        let later = match fault.action {
-            Action::Fault(Fault::Lag { delay, direction }) => delay * direction.times(),
-            _ => continue,
+    let too_late = |(n, fault): (usize, &FaultSpec)| {
+        let Action::Fault(Fault::Lag { delay, direction }) = fault.action else {
+            return None;
         };
-        if fault.targets.kind() == Some(TargetKind::Host) && later >= waited {
-            lines.push(format!(
-                "fault.{}.delay: a round trip takes {} longer, and no arm waits longer than {} (node_timeout) for an answer: \
+        let later = delay * direction.times();
+        (fault.targets.kind() == Some(TargetKind::Host) && later >= waited).then(|| {
+            format!(
+                "fault.{n}.delay: a round trip takes {} longer, and no arm waits longer than {} (node_timeout) for an answer: \
                  these hosts give no vote meanwhile",
-                n + 1,
                 show(later),
                 show(waited)
-            ));
-        }
-    }
-    lines
+            )
+        })
+    };
+    (1..).zip(&scenario.faults).filter_map(too_late).collect()
 }
 
 /// Sentinels that compare roles so often take a replica that another one has just promoted for an old master, and make it a

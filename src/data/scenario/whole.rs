@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::condition::Expectation;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
-use super::workload::{Surroundings, WorkloadSpec};
+use super::workload::WorkloadSpec;
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,14 +62,9 @@ impl Scenario {
         self.faults.iter().any(FaultSpec::needs_proxy)
     }
 
-    /// What the warnings of a workload depend on besides the workload itself.
-    pub(super) fn surroundings(&self) -> Surroundings<'_> {
-        Surroundings {
-            duration: self.duration,
-            swarm: &self.swarm,
-            database: &self.database,
-            arms: &self.arms,
-            expect: &self.expect,
-        }
+    /// Who else can read the passwords of its database and its nodes, and how to prevent that.
+    pub fn exposed(&self) -> impl Iterator<Item = &str> {
+        let nodes = self.lab.nodes.as_ref().and_then(|nodes| nodes.exposed.as_deref());
+        self.database.exposed.as_deref().into_iter().chain(nodes)
     }
 }

@@ -37,7 +37,7 @@ impl Action {
     pub fn word(self) -> &'static str {
         match self {
             Self::Fault(fault) => fault.row().word,
-            Self::Undo(condition) => condition.row().undo,
+            Self::Undo(condition) => condition.row().undo[0],
         }
     }
 
@@ -46,7 +46,7 @@ impl Action {
     pub fn verbs(self) -> [&'static str; 3] {
         match self {
             Self::Fault(fault) => fault.row().verbs,
-            Self::Undo(condition) => condition.row().undo_verbs,
+            Self::Undo(condition) => condition.row().undo,
         }
     }
 
@@ -140,14 +140,14 @@ mod undo_word {
     use crate::model::fault::condition::Condition;
 
     pub(super) fn serialize<S: Serializer>(condition: &Condition, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(condition.row().undo)
+        to.serialize_str(condition.row().undo[0])
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Condition, D::Error> {
         let word = String::deserialize(from)?;
         let undone = Condition::VARIANTS
             .iter()
-            .find(|condition| condition.row().undo == word);
+            .find(|condition| condition.row().undo[0] == word);
         undone
             .copied()
             .ok_or_else(|| D::Error::custom(format!("\"{word}\" undoes nothing")))

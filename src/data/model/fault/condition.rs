@@ -21,17 +21,14 @@ pub(super) struct Row {
     pub word: &'static str,
     /// A symbol of one character.
     pub symbol: &'static str,
-    /// The word for its undoing in scenarios and records.
-    pub undo: &'static str,
-    /// The verb of its undoing in three forms.
-    pub undo_verbs: [&'static str; 3],
+    /// The verb of its undoing in three forms; the first is its word in scenarios and records.
+    pub undo: [&'static str; 3],
     /// The kinds of target on which it can be undone.
     pub undone_on: &'static [TargetKind],
     /// The conditions that it ends.
     pub ends: &'static [Condition],
-    /// Whether the kernel reports it for a host's processes; otherwise the lab keeps track of it.
-    pub reported: bool,
-    /// Whether it is brought about on the way to its target, by the lab's proxy. (A host is cut by the engine of its containers.)
+    /// Whether it is brought about on the way to its target, by the lab's proxy, and the lab keeps track of it. (A host is cut by
+    /// the engine of its containers.) The others the kernel reports for a host's processes.
     pub by_proxy: bool,
     /// Whether its target still answers.
     pub answers: bool,
@@ -45,12 +42,10 @@ impl Condition {
             Self::Down => Row {
                 word: "down",
                 symbol: "✖",
-                undo: "restart",
-                undo_verbs: ["restart", "restarting", "restarted"],
+                undo: ["restart", "restarting", "restarted"],
                 // The workers of an app server that was killed are gone for good.
                 undone_on: &[TargetKind::Host],
                 ends: &[Self::Paused],
-                reported: true,
                 by_proxy: false,
                 answers: false,
                 forgets: true,
@@ -58,11 +53,9 @@ impl Condition {
             Self::Paused => Row {
                 word: "paused",
                 symbol: "‖",
-                undo: "resume",
-                undo_verbs: ["resume", "resuming", "resumed"],
+                undo: ["resume", "resuming", "resumed"],
                 undone_on: &[TargetKind::Host, TargetKind::Server],
                 ends: &[],
-                reported: true,
                 by_proxy: false,
                 answers: false,
                 forgets: false,
@@ -70,11 +63,9 @@ impl Condition {
             Self::Cut => Row {
                 word: "cut",
                 symbol: "╳",
-                undo: "uncut",
-                undo_verbs: ["uncut", "uncutting", "uncut"],
+                undo: ["uncut", "uncutting", "uncut"],
                 undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
-                reported: false,
                 by_proxy: true,
                 answers: false,
                 forgets: false,
@@ -82,11 +73,9 @@ impl Condition {
             Self::Lagging => Row {
                 word: "lagging",
                 symbol: "≈",
-                undo: "unlag",
-                undo_verbs: ["unlag", "unlagging", "unlagged"],
+                undo: ["unlag", "unlagging", "unlagged"],
                 undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
-                reported: false,
                 by_proxy: true,
                 answers: true,
                 forgets: false,
@@ -109,7 +98,7 @@ impl Condition {
     /// Whether the kernel reports it for a host's processes, no matter who caused it.
     #[must_use]
     pub const fn is_reported(self) -> bool {
-        self.row().reported
+        !self.row().by_proxy
     }
 
     /// Whether the lab's proxy brings it about, so that a lab without one can't have it.

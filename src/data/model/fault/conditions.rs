@@ -74,9 +74,7 @@ impl<T> Conditions<T> {
 
     /// Adds a condition, and removes those that it ends.
     pub fn enter(&mut self, condition: Condition, how: Option<How>, since: T) {
-        let ends = condition.row().ends;
-        self.0
-            .retain(|ongoing| ongoing.condition != condition && !ends.contains(&ongoing.condition));
+        self.leave(condition);
         self.0.push(Ongoing { condition, how, since });
         self.0.sort_by_key(|ongoing| ongoing.condition);
     }

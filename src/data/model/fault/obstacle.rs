@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::action::Action;
 use super::condition::Condition;
-use super::conditions::Conditions;
+use super::conditions::{Conditions, Ongoing};
 use super::how::How;
 use super::target::TargetKind;
 
@@ -25,15 +25,18 @@ impl Action {
     /// Why this action makes no sense for a target of this kind in these conditions; `None` if it does.
     #[must_use]
     pub fn obstacle<T>(self, kind: TargetKind, now: &Conditions<T>) -> Option<Obstacle> {
+        let told = |obstacle: fn(Condition, Option<How>) -> Obstacle, ongoing: &Ongoing<T>| {
+            Some(obstacle(ongoing.condition, ongoing.how.clone()))
+        };
         let standing = match self {
             Self::Fault(_) if !self.is_for(kind) => return Some(Obstacle::NotFor(self, kind)),
             Self::Fault(fault) => {
                 if let Some(already) = fault.brings().and_then(|condition| now.get(condition)) {
                     // With other parameters it is another state, and not there yet.
                     if !fault.keys().is_empty() && already.how != fault.how() {
-                        return Some(Obstacle::First(already.condition, already.how.clone()));
+                        return told(Obstacle::First, already);
                     }
-                    return Some(Obstacle::Already(already.condition, already.how.clone()));
+                    return told(Obstacle::Already, already);
                 }
                 let mut not_while = fault.row().not_while.iter();
                 not_while.find_map(|condition| now.get(*condition))
@@ -51,10 +54,8 @@ impl Action {
             },
         };
         match standing {
-            Some(ongoing) if ongoing.condition.is_undone_on(kind) => {
-                Some(Obstacle::First(ongoing.condition, ongoing.how.clone()))
-            }
-            Some(ongoing) => Some(Obstacle::ForGood(ongoing.condition, ongoing.how.clone())),
+            Some(ongoing) if ongoing.condition.is_undone_on(kind) => told(Obstacle::First, ongoing),
+            Some(ongoing) => told(Obstacle::ForGood, ongoing),
             None if self.is_for(kind) => None,
             None => Some(Obstacle::NotFor(self, kind)),
         }
@@ -67,9 +68,7 @@ impl Obstacle {
     pub const fn is_done(&self) -> bool {
         matches!(self, Self::Already(..) | Self::Not(_))
     }
-}
 
-impl Obstacle {
     /// The obstacle in the past tense: "was already down (killed)".
     #[must_use]
     pub fn was(&self) -> String {

@@ -11,11 +11,8 @@ const ZIPF: &str = "zipf";
 
 pub(in super::super) fn read(reader: &mut Reader<'_>) -> Popularity {
     if !reader.is_table(KEY) {
-        return reader.or(
-            KEY,
-            Popularity::Uniform,
-            value::word(&[(UNIFORM, Popularity::Uniform), (ZIPF, Popularity::Zipf(1.0))]),
-        );
+        let words = [(UNIFORM, Popularity::Uniform), (ZIPF, Popularity::Zipf(1.0))];
+        return reader.listed(KEY, value::word(&words));
     }
     let mut table = reader.table(KEY);
     let exponent = table.need(ZIPF, 1.0, "1.1", value::number(0.01..=10.0));

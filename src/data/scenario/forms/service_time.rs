@@ -19,7 +19,7 @@ pub(in super::super) fn read(
     }
     let mut table = reader.table(key);
     let median = table.need("median", Duration::ZERO, "\"5ms\"", parse);
-    let sigma = table.or("sigma", 0.0, value::number(0.0..=5.0));
+    let sigma = table.get("sigma", value::number(0.0..=5.0)).unwrap_or(0.0);
     table.finish();
     Some(ServiceTime { median, sigma })
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use strum::VariantArray;
+
 use super::super::applicable::applicable;
 use super::super::arm_key::ArmKey;
 use super::super::forms::{renew, wait};
@@ -25,16 +27,12 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
     let written = root.has("arm");
     let mut tables = root.tables("arm");
     if !written || (tables.is_empty() && root.sound(&["arm"])) {
-        root.complain(
-            "arm",
-            "there are no arms; a run needs at least one [[arm]] with a name and a lock",
-        );
+        let why = "there are no arms; a run needs at least one [[arm]] with a name and a lock";
+        root.complain("arm", why);
     }
     if tables.len() > MOST_ARMS {
-        root.complain(
-            "arm",
-            format!("{} arms are too many; {MOST_ARMS} at most", tables.len()),
-        );
+        let many = tables.len();
+        root.complain("arm", format!("{many} arms are too many; {MOST_ARMS} at most"));
         // Errors in the others would add nothing.
         tables.truncate(MOST_ARMS);
     }
@@ -42,10 +40,8 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
     for mut table in tables {
         let arm = arm(&mut table, lab, workload);
         if table.sound(&["name"]) && arms.iter().any(|other| other.name == arm.name) {
-            table.complain(
-                "name",
-                format!("two arms are called \"{}\"; each needs a name of its own", arm.name),
-            );
+            let why = format!("two arms are called \"{}\"; each needs a name of its own", arm.name);
+            table.complain("name", why);
         }
         table.finish();
         arms.push(arm);
@@ -53,80 +49,48 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
     arms
 }
 
-/// One `[[arm]]`, of which only the keys are read that apply to its lock and workload.
-struct ArmReader<'a, 'b> {
-    table: &'a mut Reader<'b>,
-    lock: LockKind,
-    topology: Topology,
-    workload: WorkloadName,
-}
-
-impl ArmReader<'_, '_> {
-    /// The value of `key`, or `default` if it is left out or does not apply. If it is written but does not apply, that is
-    /// an error.
-    fn or<T>(&mut self, key: ArmKey, default: T, parse: impl FnOnce(&Value) -> Result<T, String>) -> T {
-        if self.applies(key) {
-            self.table.or(key.name(), default, parse)
-        } else {
-            default
-        }
-    }
-
-    /// The value of `key`, or what the table of keys says stands for it if it is left out or does not apply.
-    fn listed<T>(&mut self, key: ArmKey, parse: impl Fn(&Value) -> Result<T, String>) -> T {
-        if self.applies(key) {
-            self.table.listed(key.name(), parse)
-        } else {
-            self.table.left_out(key.name(), parse)
-        }
-    }
-
-    fn applies(&mut self, key: ArmKey) -> bool {
-        let applies = applicable(key, self.lock, self.topology, self.workload);
-        if let Err(why) = &applies {
-            self.table.refuse(&[key.name()], why);
-        }
-        applies.is_ok()
-    }
+/// Refuses from now on the keys that don't apply to such an arm.
+fn keep_to(table: &mut Reader<'_>, lock: LockKind, topology: Topology, workload: WorkloadName) {
+    let why = |key: &ArmKey| Some((key.name(), applicable(*key, lock, topology, workload).err()?));
+    table.without(ArmKey::VARIANTS.iter().filter_map(why));
 }
 
 fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpec {
     let name = table.need("name", "arm".to_owned(), "\"redlock\"", value::name);
     let lock = table.need("lock", LockKind::Single, "\"redlock\"", value::one_of);
     table.refuse(&["deadline"], "is now called \"timeout\"");
-    let mut keys = ArmReader {
-        table,
-        lock,
-        topology: lock.usual_topology(),
-        workload: workload.name(),
-    };
-    keys.topology = keys.or(ArmKey::Topology, lock.usual_topology(), |value| topology(value, lock));
-    let topology = keys.topology;
-    let ttl = keys.listed(ArmKey::Ttl, value::millis);
-    let wait = match (keys.applies(ArmKey::Wait), lock.uses_nodes()) {
-        (false, _) => wait::RETRIES,
-        (true, false) => wait::read_in_line(keys.table),
-        (true, true) => wait::read(keys.table),
+    let usual = lock.usual_topology();
+    keep_to(table, lock, usual, workload.name());
+    let topology = table.get("topology", |value| topology(value, lock)).unwrap_or(usual);
+    keep_to(table, lock, topology, workload.name());
+    let ttl = table.listed("ttl", value::millis);
+    let wait = match lock.uses_nodes() {
+        true => wait::read(table),
+        false => wait::read_in_line(table),
     };
     let arm = ArmSpec {
         name,
         lock,
         ttl,
-        renew: keys.listed(ArmKey::Renew, renew::read),
+        renew: table.listed("renew", renew::read),
         wait,
-        timeout: keys.listed(ArmKey::Timeout, value::positive),
-        node_timeout: keys.or(ArmKey::NodeTimeout, NODE_TIMEOUT.min(ttl / 4), value::positive),
-        topology: keys.topology,
-        follow: keys.listed(ArmKey::Follow, value::one_of),
-        wait_replicas: keys.listed(ArmKey::WaitReplicas, |value| wait_replicas(value, lab, topology)),
-        wait_timeout: keys.or(ArmKey::WaitTimeout, WAIT_TIMEOUT.min(ttl / 4), value::millis),
-        host: keys.listed(ArmKey::Host, value::host(lab.hosts)),
-        hosts: keys.or(ArmKey::Hosts, None, |value| hosts(value, lab).map(Some)),
-        update: keys.listed(ArmKey::Update, value::one_of),
-        fence: keys.listed(ArmKey::Fence, value::one_of),
-        serve_stale: keys.or(ArmKey::ServeStale, wait == Wait::FailFast, value::yes),
-        second_look: keys.listed(ArmKey::SecondLook, value::yes),
-        on_loss: keys.listed(ArmKey::OnLoss, value::one_of),
+        timeout: table.listed("timeout", value::positive),
+        node_timeout: table
+            .get("node_timeout", value::positive)
+            .unwrap_or(NODE_TIMEOUT.min(ttl / 4)),
+        topology,
+        follow: table.listed("follow", value::one_of),
+        wait_replicas: table.listed("wait_replicas", |value| wait_replicas(value, lab, topology)),
+        wait_timeout: table
+            .get("wait_timeout", value::millis)
+            .unwrap_or(WAIT_TIMEOUT.min(ttl / 4)),
+        host: table.listed("host", value::host(lab.hosts)),
+        hosts: table.get("hosts", |value| hosts(value, lab)),
+        update: table.listed("update", value::one_of),
+        fence: table.listed("fence", value::one_of),
+        serve_stale: table.get("serve_stale", value::yes).unwrap_or(wait == Wait::FailFast),
+        second_look: table.listed("second_look", value::yes),
+        on_loss: table.listed("on_loss", value::one_of),
     };
     check_lease(table, &arm);
     check_nodes(table, &arm, lab);
@@ -202,10 +166,8 @@ fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
     let renewal = arm.renew.interval(arm.ttl).filter(|every| *every >= arm.ttl);
     if let Some(every) = renewal.filter(|_| table.sound(&["ttl", "renew"])) {
         let every = value::show(every);
-        table.complain(
-            "renew",
-            format!("renewing every {every} is too late for a TTL of {ttl}; \"ttl/3\" is usual"),
-        );
+        let why = format!("renewing every {every} is too late for a TTL of {ttl}; \"ttl/3\" is usual");
+        table.complain("renew", why);
     }
     if arm.wait_replicas > 0 && arm.wait_timeout >= arm.ttl && table.sound(&["ttl", "wait_timeout"]) {
         let timeout = value::show(arm.wait_timeout);
@@ -238,11 +200,9 @@ fn check_nodes(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
         "topology"
     };
     if arm.topology != Topology::Independent && table.sound(&["lock", "topology"]) {
-        table.complain(
-            key,
-            "the nodes are not ours (lab.nodes): each must be a server that knows no other, so only lock = \"single\" and \"redlock\" \
-             with topology = \"independent\" can use them",
-        );
+        let why = "the nodes are not ours (lab.nodes): each must be a server that knows no other, so only lock = \"single\" and \
+                   \"redlock\" with topology = \"independent\" can use them";
+        table.complain(key, why);
     }
 }
 

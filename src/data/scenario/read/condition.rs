@@ -3,23 +3,13 @@
 use strum::VariantArray;
 
 use super::super::condition::{Expectation, Op};
-use super::super::error::thousands;
 use super::super::spec::ArmSpec;
 use super::super::suggest;
 use super::super::value;
 use super::super::words::Words;
 use super::super::workload::WorkloadSpec;
+use crate::metrics::units::count;
 use crate::metrics::{Group, Metric, Unit};
-
-/// Longer signs first, so that `<=` is not read as `<`.
-const OPS: &[(&str, Op)] = &[
-    ("<=", Op::AtMost),
-    (">=", Op::AtLeast),
-    ("==", Op::Equal),
-    ("!=", Op::NotEqual),
-    ("<", Op::Less),
-    (">", Op::Greater),
-];
 
 /// The most comparisons in one condition: the run evaluates them a hundred times a second.
 const MOST: usize = 32;
@@ -36,21 +26,17 @@ pub(super) struct Known<'a> {
 impl Known<'_> {
     /// Checks whether the arm has this figure: otherwise it would be 0 for ever.
     fn check(&self, metric: Metric, arm: &ArmSpec) -> Result<(), String> {
-        let (name, group) = (metric.name(), metric.row().group);
+        let (name, group, of) = (metric.name(), metric.row().group, &arm.name);
         let own = self.workload.about().groups();
         match group {
             Group::Load | Group::Now => Ok(()),
             Group::Locks if arm.lock.is_some() => Ok(()),
-            Group::Locks => Err(format!("\"{}\" takes no lock, so it has no {name}", arm.name)),
+            Group::Locks => Err(format!("\"{of}\" takes no lock, so it has no {name}")),
             Group::LockNodes if arm.lock.uses_nodes() => Ok(()),
-            Group::LockNodes => Err(format!(
-                "the lock of \"{}\" has no nodes, so it has no {name}",
-                arm.name
-            )),
+            Group::LockNodes => Err(format!("the lock of \"{of}\" has no nodes, so it has no {name}")),
             Group::Masters if arm.has_master() => Ok(()),
             Group::Masters => Err(format!(
-                "the lock of \"{}\" is neither on replicated nodes nor on a cluster, so it has no {name}",
-                arm.name
+                "the lock of \"{of}\" is neither on replicated nodes nor on a cluster, so it has no {name}"
             )),
             Group::OpenLoop if self.has_rate => Ok(()),
             Group::OpenLoop => Err(format!("without swarm.rate there is no {name}")),
@@ -79,7 +65,7 @@ fn with_article(noun: &str) -> String {
 pub(super) fn parse(text: &str, known: Known<'_>) -> Result<Vec<Expectation>, String> {
     let comparisons = text.split(" and ").count();
     if comparisons > MOST {
-        return Err(format!("has {} comparisons; {MOST} at most", thousands(comparisons)));
+        return Err(format!("has {} comparisons; {MOST} at most", count(comparisons as u64)));
     }
     text.split(" and ").map(|part| comparison(part.trim(), known)).collect()
 }
@@ -120,9 +106,10 @@ pub(super) fn bounds(text: &str, arm: &str, metric: Metric) -> Result<Vec<Expect
     text.split(" and ")
         .map(str::trim)
         .map(|text| {
-            let found = OPS
-                .iter()
-                .find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?.trim())));
+            let ops = Op::VARIANTS.iter();
+            let begun = ops.filter_map(|op| Some((*op, text.strip_prefix(&op.word())?.trim())));
+            // The longest sign counts: `<=` is not `<`.
+            let found = begun.min_by_key(|(_, bound)| bound.len());
             let Some((op, bound)) = found.filter(|(_, bound)| !bound.is_empty()) else {
                 return Err(format!(
                     "\"{text}\" is not a comparison; write it like \"== 0\" or \">= 10\" (<, <=, ==, !=, >=, >)"

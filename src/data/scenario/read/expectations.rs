@@ -17,10 +17,10 @@ pub(super) fn read(reader: &Reader<'_>, known: Known<'_>) -> Vec<Expectation> {
             Value::Table(_) => Err(format!(
                 "is a table; put the whole name in quotes: \"{key}.oversold\" = \"== 0\""
             )),
-            other => Err(format!(
-                "is {}; write a comparison in quotes, like \"== 0\"",
-                other.kind()
-            )),
+            other => {
+                let is = other.kind();
+                Err(format!("is {is}; write a comparison in quotes, like \"== 0\""))
+            }
         };
         match found {
             Ok(found) => expectations.extend(found),

@@ -1,11 +1,11 @@
 //! `[[fault]]`.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use strum::VariantArray;
 
 use super::super::condition::Trigger;
-use super::super::error::thousands;
 use super::super::reader::Reader;
 use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
@@ -29,36 +29,18 @@ pub(super) fn read(
 ) -> Vec<FaultSpec> {
     let mut tables = root.tables("fault");
     let count = tables.len();
-    if count > MOST_FAULTS {
-        let (many, most) = (thousands(count), thousands(MOST_FAULTS));
-        root.complain("fault", format!("{many} faults are too many; {most} at most"));
-        tables.truncate(MOST_FAULTS);
-    }
+    root.limit("fault", &mut tables, MOST_FAULTS);
     let faults: Vec<FaultSpec> = tables
         .iter_mut()
-        .map(|table| {
-            fault(
-                table,
-                count,
-                &Sizes {
-                    hosts: lab.hosts,
-                    servers,
-                    replicated: lab.replicated.is_some(),
-                    ours: lab.are_ours(),
-                },
-                known,
-            )
-        })
+        .map(|table| fault(table, count, lab, servers, known))
         .collect();
-    let earliest = earliest(&faults);
     for (n, table) in tables.iter().enumerate().filter(|(_, table)| table.sound(&STARTS)) {
-        match earliest[n] {
+        match earliest(&faults, n) {
             Earliest::Circle => table.complain("after", format!("waits for itself: {}", circle(&faults, n))),
             Earliest::At(start) if start >= duration && root.sound(&["duration"]) => {
-                let key = if matches!(faults[n].start, FaultStart::At(_)) {
-                    "at"
-                } else {
-                    "after"
+                let key = match faults[n].start {
+                    FaultStart::At(_) => "at",
+                    _ => "after",
                 };
                 let (start, end) = (value::show(start), value::show(duration));
                 table.complain(key, format!("{start} is not before the end of the run ({end})"));
@@ -70,27 +52,21 @@ pub(super) fn read(
     faults
 }
 
-struct Sizes {
-    hosts: usize,
-    servers: usize,
-    /// Whether the hosts have replicated nodes.
-    replicated: bool,
-    /// Whether the lock nodes are processes of our own.
-    ours: bool,
-}
-
-fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) -> FaultSpec {
+fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, known: Known<'_>) -> FaultSpec {
     let start = start(table, count, known);
     let actions: Vec<(&str, Action)> = Action::kinds().map(|action| (action.word(), action)).collect();
     let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
     let action = parameters(action, table);
-    let on = |value: &Value| targets(&value::text(value)?, sizes);
+    let on = |value: &Value| targets(&value::text(value)?, lab, servers);
     let targets = match action {
         // Somebody always has to choose.
-        Action::Fault(Fault::Failover { .. }) => table.or("on", Targets::By(Seat::Replicas), on),
+        Action::Fault(Fault::Failover { .. }) => table.get("on", on).unwrap_or(Targets::By(Seat::Replicas)),
         _ => table.need("on", Targets::Named(Vec::new()), "\"host:1\"", on),
     };
-    if !sizes.ours && table.sound(&["do", "on"]) && targets.kind() != Some(TargetKind::Server) && action.needs_process()
+    if !lab.are_ours()
+        && table.sound(&["do", "on"])
+        && targets.kind() != Some(TargetKind::Server)
+        && action.needs_process()
     {
         let done = action.verbs()[2];
         let why = format!(
@@ -99,26 +75,22 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
         );
         table.complain("do", why);
     } else if let Action::Fault(Fault::Failover { by }) = action {
-        failover(table, by, &targets, sizes.replicated);
+        failover(table, by, &targets, lab);
     }
     if let Action::Fault(Fault::Cut {
         direction: Direction::There | Direction::Back,
     }) = action
         && targets.kind() == Some(TargetKind::Host)
     {
-        table.complain(
-            "direction",
-            "a host is cut off both ways; only links can be cut one way",
-        );
+        let why = "a host is cut off both ways; only links can be cut one way";
+        table.complain("direction", why);
     }
     let lasts = table.get("for", value::positive);
     let caption = table.get("caption", value::caption);
     if table.sound(&["do", "on"])
-        && let Some((key, why)) = targets
-            .kind()
-            .and_then(|kind| contradiction(action, kind, lasts.is_some()))
+        && let Some(kind) = targets.kind()
     {
-        table.complain(key, why);
+        check_target(table, action, kind, lasts.is_some());
     }
     FaultSpec {
         start,
@@ -130,8 +102,8 @@ fn fault(table: &mut Reader<'_>, count: usize, sizes: &Sizes, known: Known<'_>) 
 }
 
 /// Checks whether a failover can be done to its target.
-fn failover(table: &mut Reader<'_>, by: Way, targets: &Targets, replicated: bool) {
-    if !replicated {
+fn failover(table: &mut Reader<'_>, by: Way, targets: &Targets, lab: &LabSpec) {
+    if lab.replicated.is_none() {
         let why = "there is nothing to fail over: no arm has topology = \"replicated\"";
         table.complain("do", why);
         return;
@@ -152,10 +124,8 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
         Action::Fault(fault) => fault.keys(),
         Action::Undo(_) => Vec::new(),
     };
-    let mut others: Vec<&str> = Fault::kinds().flat_map(Fault::keys).collect();
-    others.sort_unstable();
-    others.dedup();
-    for key in others.into_iter().filter(|key| !keys.contains(key)) {
+    let all: BTreeSet<&str> = Fault::kinds().flat_map(Fault::keys).collect();
+    for key in all.into_iter().filter(|key| !keys.contains(key)) {
         let having = Fault::kinds().filter(|fault| fault.keys().contains(&key));
         let having: Vec<&str> = having.map(|fault| Action::from(fault).word()).collect();
         let have = if having.len() == 1 { "has" } else { "have" };
@@ -187,55 +157,45 @@ impl Parameters for Reader<'_> {
     }
 
     fn direction(&mut self, key: &'static str, _: Direction) -> Direction {
-        self.or(key, Direction::Both, value::one_of)
+        self.listed(key, value::one_of)
     }
 }
 
-/// The key that contradicts the target, and why: the action is impossible on it, or nothing undoes it there.
-fn contradiction(action: Action, kind: TargetKind, is_undone: bool) -> Option<(&'static str, String)> {
+/// Checks whether the action is possible on such a target, and whether something undoes it there if it `is_undone`.
+fn check_target(table: &Reader<'_>, action: Action, kind: TargetKind, is_undone: bool) {
     let (it, done) = (kind.one(), action.verbs()[2]);
     if !action.is_for(kind) {
-        let possible: Vec<&str> = Action::kinds()
-            .filter(|action| action.is_for(kind))
-            .map(|action| action.verbs()[2])
-            .collect();
-        return Some((
-            "do",
-            format!("{it} can't be {done}; it can be {}", suggest::list(&possible)),
-        ));
+        let possible = Action::kinds().filter(|action| action.is_for(kind));
+        let possible: Vec<&str> = possible.map(|action| action.verbs()[2]).collect();
+        let possible = suggest::list(&possible);
+        table.complain("do", format!("{it} can't be {done}; it can be {possible}"));
+        return;
     }
     if !is_undone || action.undo(kind).is_some() {
-        return None;
+        return;
     }
-    Some((
-        "for",
-        match action {
-            Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
-            Action::Fault(fault) if fault.brings().is_none() => {
-                format!("makes no sense with {action}, which leaves nothing to undo")
-            }
-            Action::Fault(_) => {
-                let undone: Vec<&str> = Action::kinds()
-                    .filter(|action| action.undo(kind).is_some())
-                    .map(Action::word)
-                    .collect();
-                format!(
-                    "makes no sense here: {it} that was {done} does not come back; {} it instead",
-                    suggest::list(&undone)
-                )
-            }
-        },
-    ))
+    let why = match action {
+        Action::Undo(_) => format!("makes no sense with {action}, which is itself the end of a fault"),
+        Action::Fault(fault) if fault.brings().is_none() => {
+            format!("makes no sense with {action}, which leaves nothing to undo")
+        }
+        Action::Fault(_) => {
+            let undone = Action::kinds().filter(|action| action.undo(kind).is_some());
+            let undone = suggest::list(&undone.map(Action::word).collect::<Vec<_>>());
+            format!("makes no sense here: {it} that was {done} does not come back; {undone} it instead")
+        }
+    };
+    table.complain("for", why);
 }
 
 /// Exactly one of `at`, `when` and `after`.
 fn start(table: &mut Reader<'_>, count: usize, known: Known<'_>) -> FaultStart {
     let written: Vec<_> = STARTS.into_iter().filter(|key| table.has(key)).collect();
     match written.as_slice() {
-        [] => table.complain(
-            "at",
-            "is missing; a fault starts at = \"10s\", when = \"…\" or after = \"fault:1 + 300ms\"",
-        ),
+        [] => {
+            let why = "is missing; a fault starts at = \"10s\", when = \"…\" or after = \"fault:1 + 300ms\"";
+            table.complain("at", why);
+        }
         [_] => {}
         [first, second, ..] => table.complain(second, format!("contradicts {first}; a fault starts by one of them")),
     }
@@ -269,7 +229,6 @@ fn after(text: &str, count: usize) -> Result<FaultStart, String> {
 }
 
 /// When a fault can start, as far as the scenario says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Earliest {
     /// Not before this time.
     At(Duration),
@@ -280,61 +239,25 @@ enum Earliest {
     Never,
 }
 
-/// The earliest start of each fault. Each fault is visited at most twice, no matter how they depend on each other.
-fn earliest(faults: &[FaultSpec]) -> Vec<Earliest> {
-    let mut found: Vec<Option<Earliest>> = vec![None; faults.len()];
-    // The walk in which a fault was met.
-    let mut met = vec![usize::MAX; faults.len()];
-    for from in 0..faults.len() {
-        let mut way = Vec::new();
-        let mut at = from;
-        let mut end = loop {
-            let Some(spec) = faults.get(at) else {
-                break Earliest::Never;
-            };
-            if let Some(known) = found[at] {
-                break if known == Earliest::Circle {
-                    Earliest::Never
-                } else {
-                    known
-                };
+/// The earliest start of fault `n` (from 0).
+fn earliest(faults: &[FaultSpec], n: usize) -> Earliest {
+    let (mut at, mut delays) = (n, Duration::ZERO);
+    // Whoever has met more faults than there are goes round in a circle.
+    for _ in faults {
+        match faults.get(at).map(|fault| &fault.start) {
+            None => return Earliest::Never,
+            Some(FaultStart::At(start)) => return Earliest::At(start.saturating_add(delays)),
+            Some(FaultStart::When(_)) => return Earliest::At(delays),
+            Some(FaultStart::After(fault, delay)) => {
+                delays = delays.saturating_add(*delay);
+                at = fault - 1;
             }
-            if met[at] == from {
-                let circle = way.iter().position(|&other| other == at).unwrap_or(0);
-                for member in way.drain(circle..) {
-                    found[member] = Some(Earliest::Circle);
-                }
-                break Earliest::Never;
-            }
-            met[at] = from;
-            match &spec.start {
-                FaultStart::After(fault, _) => {
-                    way.push(at);
-                    at = fault - 1;
-                }
-                start => {
-                    let start = if let FaultStart::At(start) = start {
-                        *start
-                    } else {
-                        Duration::ZERO
-                    };
-                    found[at] = Some(Earliest::At(start));
-                    break Earliest::At(start);
-                }
-            }
-        };
-        for member in way.into_iter().rev() {
-            if let (Earliest::At(at), FaultStart::After(_, delay)) = (&mut end, &faults[member].start) {
-                *at = at.saturating_add(*delay);
-            }
-            found[member] = Some(end);
+        }
+        if at == n {
+            return Earliest::Circle;
         }
     }
-    // Every walk has determined all the faults that it met.
-    found
-        .into_iter()
-        .map(|found| found.unwrap_or(Earliest::Never))
-        .collect()
+    Earliest::Never
 }
 
 /// The circle that contains fault `n` (from 0): `fault:1 after fault:2 after fault:1`. The middle of a long one is left
@@ -359,20 +282,20 @@ fn circle(faults: &[FaultSpec], n: usize) -> String {
 }
 
 /// `host:1,2`, `server:3`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.
-fn targets(text: &str, sizes: &Sizes) -> Result<Targets, String> {
+fn targets(text: &str, lab: &LabSpec, servers: usize) -> Result<Targets, String> {
     let text = text.trim();
     let seat = Seat::VARIANTS.iter().find(|seat| seat.word() == text);
     match seat {
-        Some(seat) if sizes.replicated => Ok(Targets::By(*seat)),
+        Some(seat) if lab.replicated.is_some() => Ok(Targets::By(*seat)),
         Some(Seat::Replicas) => Err(format!(
             "\"{text}\": there are no replicas: no arm has topology = \"replicated\""
         )),
         // Without a master the first host is the one that single locks are on.
         Some(Seat::Primary) => Ok(Targets::Named(vec![Target::Host(HostId(1))])),
         None => {
-            let targets = named(text, sizes.hosts, sizes.servers)?;
+            let targets = named(text, lab.hosts, servers)?;
             let is_link = |target: &Target| target.kind() == TargetKind::Link;
-            if targets.iter().any(is_link) && !sizes.replicated {
+            if targets.iter().any(is_link) && lab.replicated.is_none() {
                 return Err(format!(
                     "\"{text}\" needs an arm with topology = \"replicated\": independent nodes say nothing to each other"
                 ));
@@ -383,7 +306,9 @@ fn targets(text: &str, sizes: &Sizes) -> Result<Targets, String> {
 }
 
 fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String> {
-    let group = |word: &str| Link::GROUPS.into_iter().find(|link| link.word() == Some(word));
+    if let Some(group) = Link::GROUPS.into_iter().find(|link| link.word() == Some(text)) {
+        return Ok(vec![Target::Link(group)]);
+    }
     let first = |n: usize| (1..=n).map(|n| Target::Host(HostId(n))).collect();
     match text {
         "minority" if hosts < 3 => Err(format!(
@@ -392,7 +317,6 @@ fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String
         "minority" => Ok(first((hosts - 1) / 2)),
         "majority" => Ok(first(hosts / 2 + 1)),
         "all" => Ok(first(hosts)),
-        word if group(word).is_some() => Ok(group(word).map(Target::Link).into_iter().collect()),
         other => match other.split_once(':') {
             Some((word, list)) if word == TargetKind::Link.word() => links(list, hosts),
             Some((word, list)) if word == TargetKind::Host.word() => {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::reader::Reader;
-use super::super::spec::{ClusterSpec, LabSpec, Password, Persistence, ReplicatedSpec};
+use super::super::spec::{ClusterSpec, LabSpec, ReplicatedSpec};
 use super::super::tree::Value;
 use super::super::value;
 use super::nodes;
@@ -25,13 +25,8 @@ pub(super) fn read(mut reader: Reader<'_>) -> LabSpec {
         }
         reader.finish();
         return LabSpec {
-            hosts: count,
-            persistence: Persistence::None,
-            port: None,
-            password: Password::Random,
-            replicated: None,
-            cluster: None,
             nodes: Some(nodes),
+            ..LabSpec::of(count)
         };
     }
     let hosts = hosts.unwrap_or_else(|| reader.left_out("hosts", value::whole(1..=9)));
@@ -58,26 +53,28 @@ pub(super) fn read(mut reader: Reader<'_>) -> LabSpec {
 
 /// `[lab.replicated]`.
 fn replicated(mut reader: Reader<'_>, hosts: usize) -> ReplicatedSpec {
-    let down_after = reader.listed("down_after", value::millis);
-    let failover_timeout = reader.listed("failover_timeout", value::millis);
-    let least = reader.listed_whole("min_replicas_to_write");
-    if least >= hosts && least > 0 && reader.sound(&["min_replicas_to_write"]) {
-        let replicas = hosts - 1;
-        let why =
-            format!("{least} is more than the {replicas} replicas that {hosts} hosts have: nothing could be written");
-        reader.complain("min_replicas_to_write", why);
-    }
-    let lag = reader.listed("min_replicas_max_lag", whole_seconds);
-    let preferred_host = reader.get("preferred_host", value::host(hosts));
-    let sentinel_period = reader.get("sentinel_period", sentinel_period);
+    let spec = ReplicatedSpec {
+        down_after: reader.listed("down_after", value::millis),
+        failover_timeout: reader.listed("failover_timeout", value::millis),
+        min_replicas_to_write: reader.listed("min_replicas_to_write", |value| least_replicas(value, hosts)),
+        min_replicas_max_lag: reader.listed("min_replicas_max_lag", whole_seconds),
+        preferred_host: reader.get("preferred_host", value::host(hosts)),
+        sentinel_period: reader.get("sentinel_period", sentinel_period),
+    };
     reader.finish();
-    ReplicatedSpec {
-        down_after,
-        failover_timeout,
-        min_replicas_to_write: least,
-        min_replicas_max_lag: lag,
-        preferred_host,
-        sentinel_period,
+    spec
+}
+
+fn least_replicas(value: &Value, hosts: usize) -> Result<usize, String> {
+    match value::whole(0..=8)(value)? {
+        least if least >= hosts && least > 0 => {
+            let replicas = hosts - 1;
+            let why = "nothing could be written";
+            Err(format!(
+                "{least} is more than the {replicas} replicas that {hosts} hosts have: {why}"
+            ))
+        }
+        least => Ok(least),
     }
 }
 
@@ -96,13 +93,12 @@ fn sentinel_period(value: &Value) -> Result<Duration, String> {
 
 /// `[lab.cluster]`.
 fn cluster(mut reader: Reader<'_>) -> ClusterSpec {
-    let node_timeout = reader.listed("node_timeout", value::millis);
-    let full = reader.listed("require_full_coverage", value::yes);
+    let spec = ClusterSpec {
+        node_timeout: reader.listed("node_timeout", value::millis),
+        require_full_coverage: reader.listed("require_full_coverage", value::yes),
+    };
     reader.finish();
-    ClusterSpec {
-        node_timeout,
-        require_full_coverage: full,
-    }
+    spec
 }
 
 /// A duration that Redis counts in whole seconds.

@@ -1,7 +1,6 @@
 //! Turns the tree into validated types, with a file for each part of a scenario.
 
 mod arms;
-mod blame;
 mod condition;
 mod database;
 mod expectations;
@@ -9,6 +8,7 @@ mod faults;
 mod lab;
 mod nodes;
 mod parse;
+mod secret;
 mod swarm;
 mod whole;
 

@@ -1,12 +1,11 @@
 //! `lab.nodes` and `lab.nodes_env`: lock nodes that are not ours.
 
-use std::env;
-
 use super::super::node_url::NodeUrl;
 use super::super::reader::Reader;
 use super::super::spec::GivenNodes;
-use super::super::tree::{Origin, Value};
+use super::super::tree::Value;
 use super::super::value;
+use super::secret;
 
 /// The most nodes: one on each host.
 const MOST: usize = 9;
@@ -18,10 +17,8 @@ const ELSEWHERE: &str = "put the URLs into an environment variable and name that
 /// The nodes of a lab that are not ours; `None` if all are ours, or after a mistake. What contradicts them is refused.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<GivenNodes> {
     if reader.has("nodes") || reader.has("nodes_env") {
-        reader.refuse(
-            &OWN,
-            "contradicts nodes: those servers are not ours, and are as their owner has made them; leave one of the two out",
-        );
+        let why = "contradicts nodes: those servers are not ours, and are as their owner has made them; leave one of the two out";
+        reader.refuse(&OWN, why);
     }
     let urls = reader.get("nodes", |value| urls(&texts(value)?));
     let from_env = match reader.has("nodes") {
@@ -41,20 +38,10 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<GivenNodes> {
     }
     let urls = urls?;
     let has_password = urls.iter().any(NodeUrl::has_password);
-    let exposed = match reader.origin("nodes") {
-        _ if !has_password => None,
-        Origin::Flag(_) => Some(format!(
-            "lab.nodes: everybody on this machine can see a command line, and there is a password in this one; {ELSEWHERE}"
-        )),
-        Origin::Line(_) | Origin::File if reader.log.can_others_read() => Some(format!(
-            "lab.nodes: others on this machine can read this file, and there is a password in it: chmod 600 it, or {ELSEWHERE}"
-        )),
-        Origin::Line(_) | Origin::File => None,
-    };
     Some(GivenNodes {
         urls,
         urls_env: None,
-        exposed,
+        exposed: secret::exposed(reader, "nodes", ELSEWHERE).filter(|_| has_password),
     })
 }
 
@@ -63,10 +50,12 @@ fn texts(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::Array(items) => items.iter().map(|item| value::text(&item.value)).collect(),
         Value::Text(text) => Ok(split(text)),
-        other => Err(format!(
-            "is {}; write a list of URLs: [\"redis://user@host:6379\", …]",
-            other.kind()
-        )),
+        other => {
+            let is = other.kind();
+            Err(format!(
+                "is {is}; write a list of URLs: [\"redis://user@host:6379\", …]"
+            ))
+        }
     }
 }
 
@@ -96,12 +85,7 @@ fn urls(texts: &[String]) -> Result<Vec<NodeUrl>, String> {
 }
 
 fn of_variable(value: &Value) -> Result<(Vec<NodeUrl>, String), String> {
-    let name = value::text(value)?;
-    // If somebody wrote a URL itself here by mistake, the message must not repeat it.
-    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err("is not the name of an environment variable; the URLs themselves belong to lab.nodes".to_owned());
-    }
-    let text = env::var(&name).unwrap_or_default();
+    let (name, text) = secret::variable(value, "the URLs themselves belong to lab.nodes")?;
     match split(&text).as_slice() {
         [] => Err(format!(
             "the environment variable {name} is missing or empty; it must hold the servers' URLs, with spaces or commas between \

@@ -23,10 +23,8 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
     if rate.is_none() && reader.sound(&["rate"]) {
         for (key, given) in [("balance", balance.is_some()), ("arrivals", arrivals.is_some())] {
             if given {
-                reader.complain(
-                    key,
-                    "needs rate: in a closed loop each worker takes its own requests; set rate, or leave it out",
-                );
+                let why = "needs rate: in a closed loop each worker takes its own requests; set rate, or leave it out";
+                reader.complain(key, why);
             }
         }
     }
@@ -38,10 +36,8 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
         reader.complain("ramp", format!("a ramp of {ramp} is longer than the run of {duration}"));
     }
     if rate.is_some() && !think.is_zero() {
-        reader.complain(
-            "think",
-            "contradicts rate: requests at a rate start when they are due; leave one of them out",
-        );
+        let why = "contradicts rate: requests at a rate start when they are due; leave one of them out";
+        reader.complain("think", why);
     }
     reader.finish();
     SwarmSpec {

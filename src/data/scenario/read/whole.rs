@@ -24,7 +24,9 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
 
     // Names are printed wherever the scenario is mentioned.
     let name = printable(&source.stem());
-    let title = printable(&root.or("title", name.clone(), value::text));
+    let title = root
+        .get("title", value::text)
+        .map_or(name.clone(), |title| printable(&title));
     let caption = root.get("caption", value::caption);
     let duration = root.listed("duration", value::positive);
     let warmup = root.listed("warmup", value::duration);
@@ -36,18 +38,14 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
     if arms.iter().any(|arm| arm.topology == Topology::Replicated) {
         lab.replicated.get_or_insert_default();
     } else if lab.replicated.is_some() && root.sound(&["arm"]) {
-        root.complain(
-            "lab",
-            "its table \"replicated\" is never used: no arm has topology = \"replicated\"",
-        );
+        let why = "its table \"replicated\" is never used: no arm has topology = \"replicated\"";
+        root.complain("lab", why);
     }
     if arms.iter().any(|arm| arm.topology == Topology::Cluster) {
         lab.cluster.get_or_insert_default();
     } else if lab.cluster.is_some() && root.sound(&["arm"]) {
-        root.complain(
-            "lab",
-            "its table \"cluster\" is never used: no arm has lock = \"cluster\" or topology = \"cluster\"",
-        );
+        let why = "its table \"cluster\" is never used: no arm has lock = \"cluster\" or topology = \"cluster\"";
+        root.complain("lab", why);
     }
     let swarm = swarm::read(root.table("swarm"), duration, arms.len());
     let known = Known {
@@ -57,10 +55,8 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
     };
     let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
     if lab.cluster.is_some() && faults.iter().any(FaultSpec::needs_proxy) {
-        root.complain(
-            "fault",
-            "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy",
-        );
+        let why = "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy";
+        root.complain("fault", why);
     }
     let expect = expectations::read(&root.table("expect"), known);
     root.finish();

@@ -1,20 +1,17 @@
 //! The interface of a workload to the rest of the program.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::super::arm_key::ArmKey;
-use super::super::condition::Expectation;
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, DatabaseSpec, ServiceTime, SwarmSpec};
+use super::super::spec::{ArmSpec, DatabaseSpec, ServiceTime};
 use super::super::writer::Writer;
 use super::display::Display;
 use crate::metrics::{Figures, Group};
 
-/// A kind of workload. Everything that only one of them has is behind this interface, or in the workers' code, which
-/// checks for it at each request.
+/// A kind of workload. Everything that only one of them has is behind this interface, in its `warnings`, or in the
+/// workers' code, which checks for it at each request.
 pub trait WorkloadKind {
     /// The groups of figures that only it has.
     fn groups(&self) -> &'static [Group];
@@ -24,9 +21,6 @@ pub trait WorkloadKind {
 
     /// Logs values of an arm that contradict each other or the workload.
     fn check_arm(&self, _arm: &ArmSpec, _table: &Reader<'_>) {}
-
-    /// Warnings, a line each: what is valid but will probably not show what its author wants.
-    fn warnings(&self, scenario: &Surroundings<'_>) -> Vec<String>;
 
     /// The parts of the simulated time inside the lock.
     fn section(&self) -> Section;
@@ -62,16 +56,6 @@ pub(super) struct Row {
     pub keys: &'static [&'static str],
     /// Its keys in `[[arm]]`.
     pub arm_keys: &'static [ArmKey],
-}
-
-/// The rest of the scenario, as far as the warnings of a workload depend on it.
-#[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
-    pub duration: Duration,
-    pub swarm: &'a SwarmSpec,
-    pub database: &'a DatabaseSpec,
-    pub arms: &'a [ArmSpec],
-    pub expect: &'a [Expectation],
 }
 
 /// The simulated time inside the lock: some reads of the database, and the time between them and the write.

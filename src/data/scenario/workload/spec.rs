@@ -9,8 +9,7 @@ use super::super::words::Words;
 use super::super::writer::Writer;
 use super::cache_fill::CacheFillSpec;
 use super::inventory::InventorySpec;
-use super::kind::{Initial, Ledger};
-use super::kind::{Row, WorkloadKind};
+use super::kind::{Initial, Ledger, Row, WorkloadKind};
 use super::{cache_fill, inventory};
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
@@ -66,20 +65,6 @@ impl WorkloadSpec {
     }
 }
 
-impl WorkloadSpec {
-    /// An example of every workload, in each form in which something else is shown of it.
-    #[must_use]
-    pub fn examples() -> Vec<Self> {
-        let of = |name: &WorkloadName| -> Vec<Self> {
-            match name {
-                WorkloadName::Inventory => inventory::examples().map(Self::Inventory).into(),
-                WorkloadName::CacheFill => cache_fill::examples().map(Self::CacheFill).into(),
-            }
-        };
-        WorkloadName::VARIANTS.iter().flat_map(of).collect()
-    }
-}
-
 impl WorkloadName {
     const fn row(self) -> Row {
         match self {
@@ -101,7 +86,6 @@ pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
     let meant = WorkloadName::VARIANTS.iter().find(has_own_key);
     let meant = meant.copied().unwrap_or(WorkloadName::Inventory);
     let words: Vec<String> = WorkloadName::words().iter().map(|word| format!("\"{word}\"")).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let name = reader.need("kind", meant, &suggest::list(&words), value::one_of);
     for key in WorkloadName::VARIANTS.iter().flat_map(|name| name.row().keys) {
         if let Err(why) = belongs("kind", name, |name| name.row().keys.contains(key)) {
@@ -121,4 +105,19 @@ pub fn write(workload: &WorkloadSpec, out: &mut Writer) {
     out.header("[workload]");
     out.word("kind", workload.name());
     workload.about().write(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::builtin;
+
+    /// Tests of what is shown of a workload take them from there.
+    #[test]
+    fn a_built_in_scenario_has_each() {
+        for name in WorkloadName::words() {
+            let kind = format!("= \"{name}\"");
+            assert!(builtin::ALL.iter().any(|one| one.text.contains(&kind)), "{kind}");
+        }
+    }
 }

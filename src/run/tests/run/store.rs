@@ -21,6 +21,7 @@ fn database(url: &str) -> DatabaseSpec {
     DatabaseSpec {
         url: url.parse().expect("a URL"),
         url_env: None,
+        exposed: None,
         read: ServiceTime {
             median: NO_TIME,
             sigma: 0.0,

@@ -168,6 +168,7 @@ impl Bench {
         let database = DatabaseSpec {
             url: DatabaseUrl::sqlite(),
             url_env: None,
+            exposed: None,
             read: constant(read),
             pool: 8,
         };

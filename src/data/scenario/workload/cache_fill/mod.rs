@@ -2,6 +2,8 @@
 
 mod settings;
 mod shown;
+mod warnings;
 
 pub use settings::{CacheFillSpec, CacheSpec};
-pub(super) use settings::{ROW, examples, read};
+pub(super) use settings::{ROW, read};
+pub(in super::super) use warnings::warnings;

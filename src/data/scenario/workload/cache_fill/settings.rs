@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::super::super::arm_key::ArmKey;
-use super::super::super::error::thousands;
 use super::super::super::forms::popularity;
 use super::super::super::reader::Reader;
 use super::super::super::spec::{DatabaseSpec, Popularity, ServiceTime};
 use super::super::super::value::{self, show};
 use super::super::super::writer::{Writer, float, quote, time};
 use super::super::display::Display;
-use super::super::kind::{CacheKeys, Catalogue, Initial, Row, Section, Surroundings, WorkloadKind};
+use super::super::kind::{CacheKeys, Catalogue, Initial, Row, Section, WorkloadKind};
 use super::shown;
 use crate::metrics::{Figures, Group};
 use serde::{Deserialize, Serialize};
@@ -80,10 +79,6 @@ impl WorkloadKind for CacheFillSpec {
         }
     }
 
-    fn warnings(&self, scenario: &Surroundings<'_>) -> Vec<String> {
-        self.slow_refills(scenario)
-    }
-
     fn section(&self) -> Section {
         Section {
             reads: self.caches.iter().filter_map(|cache| cache.pages).max().unwrap_or(1),
@@ -135,103 +130,43 @@ impl CacheFillSpec {
     fn has_pages(&self) -> bool {
         self.caches.iter().any(|cache| cache.pages.is_some())
     }
-
-    /// In a stampede all workers of an app server queue at its pool. Values that expire before the queue is through are
-    /// never seen.
-    fn slow_refills(&self, scenario: &Surroundings<'_>) -> Vec<String> {
-        if scenario.arms.iter().all(|arm| arm.lock.is_some()) {
-            return Vec::new();
-        }
-        let (workers, pool) = (scenario.swarm.workers as f64, f64::from(scenario.database.pool));
-        let mut lines = Vec::new();
-        for cache in &self.caches {
-            let reads = f64::from(cache.pages.unwrap_or(1)) * workers;
-            let queue = Duration::from_secs_f64(reads * scenario.database.read.mean() / pool);
-            if cache.data_ttl <= queue {
-                lines.push(format!(
-                    "workload.cache.{}.data_ttl: {} is not longer than a stampede's queue at the pool (workers × read / pool = {})",
-                    cache.name,
-                    show(cache.data_ttl),
-                    show(queue)
-                ));
-            }
-        }
-        lines
-    }
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>) -> CacheFillSpec {
-    CacheFillSpec { caches: caches(reader) }
-}
-
-pub(super) fn caches(reader: &mut Reader<'_>) -> Vec<CacheSpec> {
-    let written = reader.has("cache");
+    if !reader.has("cache") {
+        let why = "is missing; a cache-fill workload needs at least one [[workload.cache]]";
+        reader.complain("cache", why);
+    }
     let mut tables = reader.tables("cache");
-    if !written {
-        reader.complain(
-            "cache",
-            "is missing; a cache-fill workload needs at least one [[workload.cache]]",
-        );
-    }
-    if tables.len() > MOST_CACHES {
-        let many = thousands(tables.len());
-        reader.complain(
-            "cache",
-            format!("{many} caches are too many; {} at most", thousands(MOST_CACHES)),
-        );
-        tables.truncate(MOST_CACHES);
-    }
+    reader.limit("cache", &mut tables, MOST_CACHES);
     let mut caches: Vec<CacheSpec> = Vec::new();
     let mut names = HashSet::new();
     for mut table in tables {
         let cache = cache(&mut table);
         if !names.insert(cache.name.clone()) && table.sound(&["name"]) {
-            table.complain(
-                "name",
-                format!("two caches are called \"{}\"; their keys would be the same", cache.name),
-            );
+            let why = format!("two caches are called \"{}\"; their keys would be the same", cache.name);
+            table.complain("name", why);
         }
         table.finish();
         caches.push(cache);
     }
-    caches
+    CacheFillSpec { caches }
 }
 
-pub(super) fn cache(table: &mut Reader<'_>) -> CacheSpec {
-    let name = table.need("name", "cache".to_owned(), "\"catalogue\"", value::name);
-    let keys = table.need("keys", 1, "100", value::whole(table.range("keys")));
-    let popularity = popularity::read(table);
-    let state_ttl = table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis);
-    let data_ttl = table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis);
-    let pages = table.whole("pages");
-    let weight = table.or("weight", 1.0, value::number(0.001..=1_000_000.0));
-    if state_ttl >= data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
-        let (state, data) = (show(state_ttl), show(data_ttl));
+fn cache(table: &mut Reader<'_>) -> CacheSpec {
+    let cache = CacheSpec {
+        name: table.need("name", "cache".to_owned(), "\"catalogue\"", value::name),
+        keys: table.need("keys", 1, "100", value::whole(table.range("keys"))),
+        popularity: popularity::read(table),
+        state_ttl: table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis),
+        data_ttl: table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis),
+        pages: table.whole("pages"),
+        weight: table.listed("weight", value::number(0.001..=1_000_000.0)),
+    };
+    if cache.state_ttl >= cache.data_ttl && table.sound(&["state_ttl", "data_ttl"]) {
+        let (state, data) = (show(cache.state_ttl), show(cache.data_ttl));
         let why = format!("state_ttl ({state}) must be shorter than data_ttl ({data}), or no value is ever stale");
         table.complain("state_ttl", why);
     }
-    CacheSpec {
-        name,
-        keys,
-        popularity,
-        state_ttl,
-        data_ttl,
-        pages,
-        weight,
-    }
-}
-
-/// Examples for tests: objects, and lists of pages.
-pub(crate) fn examples() -> [CacheFillSpec; 2] {
-    [None, Some(3)].map(|pages| CacheFillSpec {
-        caches: vec![CacheSpec {
-            name: "catalogue".to_owned(),
-            keys: 1,
-            popularity: Popularity::Uniform,
-            state_ttl: Duration::from_secs(2),
-            data_ttl: Duration::from_secs(5),
-            pages,
-            weight: 1.0,
-        }],
-    })
+    cache
 }

@@ -56,35 +56,28 @@ pub(super) fn clauses(figures: &Figures) -> Vec<String> {
     let per_expiry = figures.db_hits_per_expiry;
     let expiries = counted(per_expiry.expiries, "expiry", "expiries");
     let mut parts = vec![match (per_expiry.expiries, per_expiry.max) {
-        (0, _) => format!(
-            "asked the database {} while nothing expired",
-            counted(figures.counts[Count::DbHits], "time", "times")
-        ),
+        (0, _) => {
+            let times = counted(figures.counts[Count::DbHits], "time", "times");
+            format!("asked the database {times} while nothing expired")
+        }
         (_, 1) => format!("asked the database exactly once at each of {expiries}"),
-        (_, max) => format!(
-            "asked the database {} times per expiry, {} at worst, over {expiries}",
-            mean(per_expiry.mean),
-            count(max)
-        ),
+        (_, max) => {
+            let (times, max) = (mean(per_expiry.mean), count(max));
+            format!("asked the database {times} times per expiry, {max} at worst, over {expiries}")
+        }
     }];
-    if figures.times[Time::Response].count > 0 {
-        parts.push(format!(
-            "99 % of the reads took at most {}",
-            micros(figures.times[Time::Response].p99)
-        ));
+    let response = figures.times[Time::Response];
+    if response.count > 0 {
+        parts.push(format!("99 % of the reads took at most {}", micros(response.p99)));
     }
     if figures.duplicate_pages + figures.missing_pages > 0 {
-        parts.push(format!(
-            "lists said to be complete held {} and lacked {}",
-            counted(figures.duplicate_pages, "page twice", "pages twice"),
-            count(figures.missing_pages),
-        ));
+        let twice = counted(figures.duplicate_pages, "page twice", "pages twice");
+        let missing = count(figures.missing_pages);
+        parts.push(format!("lists said to be complete held {twice} and lacked {missing}"));
     }
     if figures.counts[Count::StaleReads] > 0 {
-        parts.push(format!(
-            "{} stale",
-            counted(figures.counts[Count::StaleReads], "read was", "reads were")
-        ));
+        let reads = counted(figures.counts[Count::StaleReads], "read was", "reads were");
+        parts.push(format!("{reads} stale"));
     }
     parts
 }

@@ -9,9 +9,9 @@ use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, Servic
 use super::super::super::value;
 use super::super::super::writer::Writer;
 use super::super::display::Display;
-use super::super::kind::{CacheKeys, Initial, Ledger, Row, Section, StockIn, Surroundings, WorkloadKind};
+use super::super::kind::{CacheKeys, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
 use super::shown;
-use crate::metrics::{Figures, Group, Metric};
+use crate::metrics::{Figures, Group};
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
@@ -55,23 +55,13 @@ impl WorkloadKind for InventorySpec {
             table.complain("update", "an atomic update needs no lock; write lock = \"none\"");
         }
         if is_fenced && self.stock_in == StockIn::Redis {
-            table.complain(
-                "fence",
-                "is checked by the database, and the stock is in Redis; leave out workload.stock_in",
-            );
+            let why = "is checked by the database, and the stock is in Redis; leave out workload.stock_in";
+            table.complain("fence", why);
         } else if is_fenced && is_atomic {
-            table.complain(
-                "fence",
-                "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two",
-            );
+            let why =
+                "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two";
+            table.complain("fence", why);
         }
-    }
-
-    fn warnings(&self, scenario: &Surroundings<'_>) -> Vec<String> {
-        let mut lines = Vec::new();
-        lines.extend(self.overload(scenario));
-        lines.extend(self.cannot_sell_out(scenario));
-        lines
     }
 
     fn section(&self) -> Section {
@@ -135,65 +125,6 @@ impl InventorySpec {
     const fn units(&self) -> u64 {
         self.products.saturating_mul(self.stock)
     }
-
-    /// A product is one lock: a lock arm can do at most `products / (read + hold)` requests a second.
-    fn overload(&self, scenario: &Surroundings<'_>) -> Option<String> {
-        let rate = scenario.swarm.rate?;
-        scenario.arms.iter().find(|arm| arm.lock.is_some())?;
-        let most = self.under_locks(scenario);
-        (rate > most).then(|| {
-            let products = self.products;
-            format!("swarm.rate: {rate}/s is more than {products} locks can do (products / (read + hold) = {most:.0}/s): requests queue up")
-        })
-    }
-
-    fn under_locks(&self, scenario: &Surroundings<'_>) -> f64 {
-        self.products as f64 / (scenario.database.read.mean() + self.hold.mean())
-    }
-
-    /// Overselling shows only beyond the stock. If the popularity is not uniform, some products sell out long before the
-    /// others.
-    fn cannot_sell_out(&self, scenario: &Surroundings<'_>) -> Vec<String> {
-        if self.popularity != Popularity::Uniform {
-            return Vec::new();
-        }
-        let units = self.products as f64 * self.stock as f64;
-        let swarm = &scenario.swarm;
-        let cycle = swarm.think.as_secs_f64() + scenario.database.read.mean() + self.hold.mean();
-        let pace = swarm.rate.unwrap_or((swarm.servers * swarm.workers) as f64 / cycle);
-        let expected = scenario
-            .expect
-            .iter()
-            .filter(|expectation| expectation.metric == Metric::Oversold);
-        let mut lines = Vec::new();
-        for expectation in expected {
-            let Some(arm) = scenario.arms.iter().find(|arm| arm.name == expectation.arm) else {
-                continue;
-            };
-            let pace = if arm.lock.is_some() {
-                pace.min(self.under_locks(scenario))
-            } else {
-                pace
-            };
-            let most = swarm
-                .requests
-                .map_or(f64::INFINITY, |n| n as f64)
-                .min(pace * scenario.duration.as_secs_f64());
-            if most < units {
-                let met = expectation.op.holds(0.0, expectation.bound);
-                let but = if met {
-                    "expect lost_updates too, which shows before that"
-                } else {
-                    "it will hardly be met"
-                };
-                lines.push(format!(
-                    "expect \"{}.oversold\": about {most:.0} of {units:.0} units can be sold, and hardly any beyond its product's stock: {but}",
-                    arm.name
-                ));
-            }
-        }
-        lines
-    }
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
@@ -201,10 +132,8 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
     let stock = reader.need("stock", 1, "100", value::whole(reader.range("stock")));
     let popularity = popularity::read(reader);
     if !reader.has("hold") {
-        reader.complain(
-            "hold",
-            "is missing; the time between reading a stock and writing it back, for example \"5ms\"",
-        );
+        let why = "is missing; the time between reading a stock and writing it back, for example \"5ms\"";
+        reader.complain("hold", why);
     }
     let hold = service_time::read(reader, "hold", value::positive);
     let hold = hold.unwrap_or(ServiceTime::constant(Duration::from_millis(5)));
@@ -216,15 +145,4 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
         hold,
         stock_in,
     }
-}
-
-/// Examples for tests.
-pub(crate) fn examples() -> [InventorySpec; 1] {
-    [InventorySpec {
-        products: 200,
-        stock: 50,
-        popularity: Popularity::Uniform,
-        hold: ServiceTime::constant(Duration::from_millis(5)),
-        stock_in: StockIn::Database,
-    }]
 }

@@ -32,13 +32,13 @@ pub(super) fn display(stock: u64) -> Display {
 
 /// What an arm did with a stock of `stock` units, in clauses.
 pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<String> {
-    let (orders, sold_out) = (figures.orders, figures.sold_out_all);
+    let (sold_out, lost) = (figures.sold_out_all, figures.lost_updates_peak);
+    let (orders, stock) = (counted(figures.orders, "order", "orders"), count(stock));
     let at_least = if figures.incomplete { "at least " } else { "" };
-    let mut parts = Vec::new();
-    if orders == 0 && figures.incomplete {
-        parts.push("how many orders it took is not known".to_owned());
-    } else if orders == 0 {
-        parts.push("took no order".to_owned());
+    let mut parts = vec![if figures.orders == 0 && figures.incomplete {
+        "how many orders it took is not known".to_owned()
+    } else if figures.orders == 0 {
+        "took no order".to_owned()
     } else if figures.oversold > 0 {
         let units = counted(figures.oversold, "unit was", "units were");
         let left = if sold_out || figures.incomplete {
@@ -46,58 +46,36 @@ pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<St
         } else {
             ", while other products are not sold out"
         };
-        parts.push(format!(
-            "took {at_least}{} for a stock of {}; {at_least}{units} oversold{left}",
-            counted(orders, "order", "orders"),
-            count(stock),
-        ));
-    } else if figures.incomplete || (is_doubted && figures.lost_updates_peak == 0) {
-        let seen = if figures.lost_updates_peak == 0 {
+        format!("took {at_least}{orders} for a stock of {stock}; {at_least}{units} oversold{left}")
+    } else if figures.incomplete || (is_doubted && lost == 0) {
+        let seen = if lost == 0 {
             "; no damage was seen, which proves nothing"
         } else {
             ""
         };
-        parts.push(format!(
-            "took {at_least}{} from its stock of {}{seen}",
-            counted(orders, "order", "orders"),
-            count(stock),
-        ));
+        format!("took {at_least}{orders} from its stock of {stock}{seen}")
     } else if sold_out && is_doubted {
-        parts.push(format!(
-            "took {} for a stock of {}",
-            counted(orders, "order", "orders"),
-            count(stock),
-        ));
+        format!("took {orders} for a stock of {stock}")
     } else if sold_out {
-        parts.push(format!(
-            "sold its stock of {} and not one unit more{}",
-            count(stock),
-            bound(orders)
-        ));
-    } else if figures.lost_updates_peak == 0 {
-        let orders_taken = counted(orders, "order", "orders");
-        parts.push(format!(
-            "took {orders_taken} and lost no update of its stock{}",
-            bound(orders)
-        ));
+        let bound = bound(figures.orders);
+        format!("sold its stock of {stock} and not one unit more{bound}")
+    } else if lost == 0 {
+        let bound = bound(figures.orders);
+        format!("took {orders} and lost no update of its stock{bound}")
     } else {
-        parts.push(format!(
-            "took {} from its stock of {}; oversold is not measurable until that is sold out",
-            counted(orders, "order", "orders"),
-            count(stock),
-        ));
-    }
-    if figures.lost_updates_peak > 0 {
-        let lost = counted(figures.lost_updates_peak, "update of the stock", "updates of the stock");
-        let made_up = figures.lost_updates_peak.saturating_sub(figures.lost_updates);
+        format!("took {orders} from its stock of {stock}; oversold is not measurable until that is sold out")
+    }];
+    if lost > 0 {
+        let made_up = lost.saturating_sub(figures.lost_updates);
+        let lost = counted(lost, "update of the stock", "updates of the stock");
         parts.push(match made_up {
             // How many were made up for by the end is not known either.
             _ if figures.incomplete => format!("lost at least {lost}"),
             0 => format!("lost {lost}"),
-            _ => format!(
-                "lost {lost} at the peak, {} made up for by later stale writes",
-                count(made_up)
-            ),
+            _ => {
+                let made_up = count(made_up);
+                format!("lost {lost} at the peak, {made_up} made up for by later stale writes")
+            }
         });
     }
     parts
