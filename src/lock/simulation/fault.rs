@@ -1,32 +1,30 @@
 //! Faults: how they begin and end.
 
-use super::drawn_faults::DrawnFaults;
 use super::event::{EventKind, Mend};
+use super::settings::Faults;
 use super::units::short;
 use super::world::World;
 
 impl World {
     /// Plans the next of these faults, counted from 0 in the settings.
     pub(super) fn plan_fault(&mut self, which: usize) {
-        let at = self.now + self.faults[which].every.draw(&mut self.random);
+        let at = self.now + self.settings.faults[which].every.draw(&mut self.random);
         self.events.plan(at, EventKind::Fault(short(which)));
     }
 
-    /// Plans the next pause that the app server makes by itself, if any.
-    pub(super) fn plan_freeze(&mut self, app: usize) {
-        if let Some(after) = self.draw_freeze(0) {
-            self.events.plan(self.now + after, EventKind::Freeze(short(app)));
+    /// Plans the next pause that the app server makes by itself, if any, after this time.
+    pub(super) fn plan_freeze(&mut self, app: usize, after: u64) {
+        if let Some(freezes) = &self.settings.freezes {
+            let at = after + freezes.every.draw(&mut self.random);
+            self.events.plan(at, EventKind::Freeze(short(app)));
         }
     }
 
     pub(super) fn on_freeze(&mut self, app: usize) {
-        if let Some(lasts) = self.draw_freeze(1) {
-            self.freeze_until(app, self.now + lasts);
-            // The next one comes after the end of this one.
-            if let Some(after) = self.draw_freeze(0) {
-                self.events
-                    .plan(self.now + lasts + after, EventKind::Freeze(short(app)));
-            }
+        if let Some(freezes) = self.settings.freezes.as_ref().filter(|_| !self.calm) {
+            let over = self.now + freezes.lasts.draw(&mut self.random);
+            self.freeze_until(app, over);
+            self.plan_freeze(app, over);
         }
     }
 
@@ -39,9 +37,8 @@ impl World {
     }
 
     fn break_something(&mut self, which: usize) {
-        let DrawnFaults { lasts, weights, .. } = &self.faults[which];
-        let weights = *weights;
-        let lasts = lasts.draw(&mut self.random);
+        let Faults { lasts, weights, .. } = &self.settings.faults[which];
+        let (weights, lasts) = (*weights, lasts.draw(&mut self.random));
         let over = self.now + lasts;
         let node = self.random.index(self.nodes.len());
         let app = self.random.index(self.apps.len());

@@ -10,7 +10,7 @@ use crate::protocol::{Renewal, Time};
 impl World {
     /// A worker got its lock.
     pub(super) fn hold(&mut self, w: usize, id: u32, now: Time) {
-        let hold = Duration::from_nanos(self.hold.draw(&mut self.random));
+        let hold = Duration::from_nanos(self.settings.hold.draw(&mut self.random));
         let wants = self.settings.wants_of(w);
         let (renew, reply_timeout) = (wants.renew, wants.rules.reply_timeout);
         let claim = &mut self.claims[id];

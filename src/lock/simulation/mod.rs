@@ -25,7 +25,6 @@ mod client;
 mod clock;
 mod connection;
 mod draw;
-mod drawn_faults;
 mod event;
 mod fault;
 mod feed;

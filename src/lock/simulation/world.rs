@@ -5,13 +5,11 @@ use super::belief::{Belief, Forgotten};
 use super::claims::Claims;
 use super::clock::Clock;
 use super::connection::{Connection, Stray};
-use super::draw::Drawn;
-use super::drawn_faults::DrawnFaults;
 use super::event::{Event, EventKind, Events};
 use super::feed::Feed;
 use super::node::Node;
 use super::order::Orders;
-use super::random::{Random, Range};
+use super::random::Random;
 use super::report::Report;
 use super::samples::Samples;
 use super::settings::{InvalidSettings, Settings};
@@ -46,16 +44,10 @@ pub struct World {
     pub(super) orders: Orders,
     /// Everything is healed and stays so.
     pub(super) calm: bool,
-    // Settings converted to the form that is drawn from.
-    pub(super) think: Range,
-    pub(super) hold: Drawn,
+    /// The most by which timers are late, in nanoseconds.
     pub(super) lag: u64,
-    usual: Drawn,
     /// What was drawn last for a command: by which app server it was sent, when, and how long it takes.
     drawn: Option<(usize, u64, u64)>,
-    freezes: Option<[Drawn; 2]>,
-    pub(super) faults: Vec<DrawnFaults>,
-    long: Range,
     pub(super) report: Report,
     trace: Option<Vec<(Duration, String)>>,
     pub(super) samples: Samples,
@@ -87,17 +79,8 @@ impl World {
             forgotten: Vec::new(),
             orders: Orders::default(),
             calm: false,
-            think: settings.think.into(),
-            hold: (&settings.hold).into(),
             lag: nanos(settings.lag),
-            usual: (&settings.delay.usual).into(),
             drawn: None,
-            freezes: settings
-                .freezes
-                .as_ref()
-                .map(|freezes| [(&freezes.every).into(), (&freezes.lasts).into()]),
-            faults: settings.faults.iter().map(Into::into).collect(),
-            long: settings.delay.long.into(),
             report: Report::default(),
             trace: None,
             samples: Samples::default(),
@@ -130,9 +113,9 @@ impl World {
         }
         for app in 0..app_servers {
             self.begin(app);
-            self.plan_freeze(app);
+            self.plan_freeze(app, 0);
         }
-        for which in 0..self.faults.len() {
+        for which in 0..self.settings.faults.len() {
             self.plan_fault(which);
         }
     }
@@ -272,12 +255,6 @@ impl World {
         self.draw_delay()
     }
 
-    /// How long until an app server pauses by itself, and for how long it does so.
-    pub(super) fn draw_freeze(&mut self, which: usize) -> Option<u64> {
-        let freezes = self.freezes.as_ref().filter(|_| !self.calm)?;
-        Some(freezes[which].draw(&mut self.random))
-    }
-
     /// How long a command takes that this app server sends now.
     pub(super) fn draw_command_delay(&mut self, app: usize) -> u64 {
         if !self.settings.delay.together {
@@ -298,9 +275,9 @@ impl World {
     pub(super) fn draw_delay(&mut self) -> u64 {
         let per_mille = self.settings.delay.long_per_mille;
         if per_mille > 0 && !self.calm && self.random.chance(per_mille) {
-            self.random.within(self.long)
+            self.random.within(self.settings.delay.long)
         } else {
-            self.usual.draw(&mut self.random)
+            self.settings.delay.usual.draw(&mut self.random)
         }
     }
 }
