@@ -102,9 +102,9 @@ impl World {
             self.report.faults.crashes += 1;
         }
         for app in 0..self.apps.len() {
-            let c = self.connection(app, node);
-            self.break_connection(c, true);
-            self.break_feed(c);
+            for s in self.sockets_between(app, node) {
+                self.break_socket(s, true);
+            }
         }
         self.lose_strays(node);
         true
@@ -120,12 +120,10 @@ impl World {
     pub(super) fn cut(&mut self, app: usize, node: usize, for_locks: bool, feed: bool) {
         self.report.faults.cuts += 1;
         self.note(|_| format!("the connections of app server {app} to node {node} break"));
-        let c = self.connection(app, node);
-        if for_locks {
-            self.break_connection(c, false);
-        }
-        if feed {
-            self.break_feed(c);
+        for (s, breaks) in self.sockets_between(app, node).into_iter().zip([for_locks, feed]) {
+            if breaks {
+                self.break_socket(s, false);
+            }
         }
     }
 
@@ -174,9 +172,9 @@ impl World {
         }
         self.run_strays(node);
         for app in 0..self.apps.len() {
-            let c = self.connection(app, node);
-            self.run_requests(c);
-            self.run_feed_requests(c);
+            for s in self.sockets_between(app, node) {
+                self.run_requests(s);
+            }
         }
     }
 
@@ -191,8 +189,8 @@ impl World {
             self.thaw(app);
             self.revive(app);
         }
-        for connection in &mut self.connections {
-            connection.late = [0; 2];
+        for socket in &mut self.sockets {
+            socket.late = [0; 2];
         }
     }
 }

@@ -4,15 +4,15 @@ use super::app_server::AppServer;
 use super::belief::{Belief, Forgotten};
 use super::claims::Claims;
 use super::clock::Clock;
-use super::connection::{Connection, Stray};
+use super::connection::Connection;
 use super::event::{Event, EventKind, Events};
-use super::feed::Feed;
 use super::node::Node;
 use super::order::Orders;
 use super::random::Random;
 use super::report::Report;
 use super::samples::Samples;
 use super::settings::{InvalidSettings, Settings};
+use super::socket::{Socket, Stray};
 use super::units::nanos;
 use super::worker::Worker;
 use crate::protocol::Time;
@@ -27,10 +27,10 @@ pub struct World {
     pub(super) events: Events,
     pub(super) nodes: Vec<Node>,
     pub(super) apps: Vec<AppServer>,
-    /// The connections of the first app server to each node, then those of the second, and so on; feeds are in the same
-    /// order.
+    /// The connections of the first app server to each node, then those of the second, and so on.
     pub(super) connections: Vec<Connection>,
-    pub(super) feeds: Vec<Feed>,
+    /// The sockets of these connections, in the same order; then the feeds, in that order too.
+    pub(super) sockets: Vec<Socket>,
     /// The workers of the first app server, then those of the second, and so on.
     pub(super) workers: Vec<Worker>,
     /// Workers that run next, at the present time.
@@ -69,7 +69,7 @@ impl World {
             nodes: Vec::new(),
             apps: Vec::new(),
             connections: Vec::new(),
-            feeds: Vec::new(),
+            sockets: Vec::new(),
             workers: Vec::new(),
             woken: Vec::new(),
             claims: Claims::default(),
@@ -106,11 +106,11 @@ impl World {
         for app in 0..app_servers {
             let (clock, id) = (self.draw_clock(), self.random.next());
             self.apps.push(AppServer::new(clock, id, keys));
-            self.connections
-                .extend((0..nodes).map(|node| Connection::new(app, node)));
-            self.feeds.extend((0..nodes).map(|_| Feed::new()));
+            self.connections.extend((0..nodes).map(|_| Connection::new()));
             self.workers.extend((0..workers).map(|_| Worker::new(app)));
         }
+        let sockets = (0..app_servers).flat_map(|app| (0..nodes).map(move |node| Socket::new(app, node)));
+        self.sockets = sockets.clone().chain(sockets).collect();
         for app in 0..app_servers {
             self.begin(app);
             self.plan_freeze(app, 0);
@@ -195,15 +195,12 @@ impl World {
         self.report.events += 1;
         self.report.fingerprint = (self.report.fingerprint ^ event.at).wrapping_mul(0x0100_0000_01b3);
         match event.kind {
-            EventKind::Requests(c) => self.on_requests(c as usize),
-            EventKind::Replies(c) => self.on_replies(c as usize),
+            EventKind::Requests(s) => self.on_requests(s as usize),
+            EventKind::Replies(s) => self.on_replies(s as usize),
             EventKind::Worker(w) => self.on_timer(w as usize),
             EventKind::Write(c) => self.on_write(c as usize),
             EventKind::Alarm(c) => self.on_alarm(c as usize),
-            EventKind::Connect(c) => self.on_connect(c as usize),
-            EventKind::FeedRequests(f) => self.on_feed_requests(f as usize),
-            EventKind::FeedMessages(f) => self.on_feed_messages(f as usize),
-            EventKind::ConnectFeed(f) => self.on_connect_feed(f as usize),
+            EventKind::Connect(s) => self.on_connect(s as usize),
             EventKind::Sweep(app) => self.on_sweep(app as usize),
             EventKind::Stray(number) => self.on_stray(number as usize),
             EventKind::Freeze(app) => self.on_freeze(app as usize),
@@ -222,6 +219,21 @@ impl World {
     /// The connection of an app server to a node.
     pub(super) const fn connection(&self, app: usize, node: usize) -> usize {
         app * self.settings.nodes + node
+    }
+
+    /// The feed beside a connection.
+    pub(super) const fn feed(&self, c: usize) -> usize {
+        self.connections.len() + c
+    }
+
+    pub(super) const fn is_feed(&self, s: usize) -> bool {
+        s >= self.connections.len()
+    }
+
+    /// The socket for locks and the feed of an app server to a node.
+    pub(super) const fn sockets_between(&self, app: usize, node: usize) -> [usize; 2] {
+        let c = self.connection(app, node);
+        [c, self.feed(c)]
     }
 
     pub(super) fn draw_clock(&mut self) -> Clock {
