@@ -101,10 +101,8 @@
 //!   decides whom to follow (pure), `heard` passes it on
 //! - `waiting/`: `lines` within an app server; `channel`, `channels`, `feed`, `subscriptions`: messages among app
 //!   servers
-//! - `held`, `renewals`, `acquire`: what every kind of lock shares: loss, one timer for all renewals, the one loop of
-//!   attempts
-//! - `quorum/`: the kind of lock that a quorum of nodes keeps: an attempt, its extension, its release. Another kind
-//!   would bring these three
+//! - `quorum/`: the lock that a quorum of nodes keeps: an attempt, its extension, its loss, its release
+//! - `renewals`, `acquire`: one timer for all renewals, the one loop of attempts
 //! - `local`, `guard`, `lock`, `redlock`, `sentinels`, `cluster`, `fence`: the public interface
 //! - `simulation/`: the virtual world in which the protocol is tested, and which planning and recipes use; a feature.
 //!   What breaks comes at random (`fault`) or on `order`, by the same functions
@@ -149,7 +147,6 @@ pub mod fence;
 pub mod fuzzing;
 mod gauges;
 mod guard;
-mod held;
 mod local;
 mod lock;
 mod node;
