@@ -214,11 +214,6 @@ pub(crate) fn pack(words: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Makes the node keep a script under its hash.
-pub(crate) fn load(script: &Lua) -> Vec<u8> {
-    pack(&["SCRIPT", "LOAD", script.body])
-}
-
 /// Asks for a key's remaining time. The reply is in milliseconds: −2 if there is no such key, −1 if it never expires.
 pub(crate) fn pttl(key: &str) -> Packed {
     Packed::keyed(&["PTTL", key], 1)
