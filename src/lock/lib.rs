@@ -138,7 +138,6 @@
 
 mod acquire;
 mod cause;
-mod cause_kind;
 mod clock;
 mod cluster;
 pub mod fence;
@@ -169,8 +168,7 @@ mod sentinels;
 pub mod simulation;
 mod waiting;
 
-pub use cause::Cause;
-pub use cause_kind::CauseKind;
+pub use cause::{Cause, CauseKind};
 pub use cluster::Cluster;
 pub use gauges::{Gauges, Sent};
 pub use guard::{Guard, HeldLock, LateVotes};
