@@ -327,10 +327,10 @@ impl Nodes {
         let all = self.0.iter().enumerate();
         all.fold(true, |set, (node, handle)| {
             let hook = Arc::clone(&hook);
-            let hook = move |time| hook(node, time);
+            let hook = Arc::new(move |time| hook(node, time));
             set & match &**handle {
-                Handle::Node { queue, .. } => queue.sample_round_trips(Box::new(hook)),
-                Handle::Cluster(router) => router.sample_round_trips(Arc::new(hook)),
+                Handle::Node { queue, .. } => queue.sample_round_trips(hook),
+                Handle::Cluster(router) => router.sample_round_trips(hook),
             }
         })
     }

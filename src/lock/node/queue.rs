@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl State {
 }
 
 /// A callback that gets the time of each command from its writing to its reply.
-pub(crate) type RoundTripHook = Box<dyn Fn(Duration) + Send + Sync>;
+pub(crate) type RoundTripHook = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// One node as callers and the task that owns its connection see it.
 pub(crate) struct Queue {
