@@ -300,20 +300,17 @@ impl Caller<'_> {
         }
     }
 
-    fn granted(self, lock: Owned, waited: bool) -> Guard {
-        let attempts = self.acquire.attempts();
+    fn granted(mut self, lock: Owned, waited: bool) -> Guard {
         let Callers {
             lines, subscriptions, ..
         } = self.callers;
-        if self.permit.is_some()
-            && let Some(channel) = self
-                .channel
-                .as_ref()
-                .map(Arc::clone)
-                .or_else(|| subscriptions.get(self.key))
-        {
-            subscriptions.announce(self.key, &channel, lines.front(self.key), false);
+        if self.permit.is_some() && self.channel.is_none() {
+            self.channel = subscriptions.get(self.key);
         }
+        if self.channel.is_some() {
+            self.announce(lines.front(self.key), false);
+        }
+        let attempts = self.acquire.attempts();
         self.callers.granted(lock, self.permit, self.options, attempts, waited)
     }
 
