@@ -1,4 +1,5 @@
-//! Acquires a lock of any kind: attempts, retries, and waiting in line.
+//! Acquires a lock on a quorum of nodes: attempts, retries, and waiting in line. On a single node this is `SET NX PX` with
+//! compare-and-delete.
 //!
 //! Callers of one app server that want the same key stand in line, and only the first of them asks the nodes. Between
 //! attempts it waits for the announcement that the lock was released. Announcements can be lost and holders can die, so it
@@ -12,65 +13,22 @@ use rand::{RngExt, SeedableRng};
 
 use crate::clock;
 use crate::gauges::Gauges;
-use crate::held::{Held, Owned};
+use crate::guard::Guard;
+use crate::node::wire;
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
-use crate::protocol::Wait;
-use crate::protocol::{Acquire, Decision, Next, NodeSet, Time};
+use crate::protocol::{Acquire, Decision, Next, Time, Wait, free_after, quorum};
+use crate::quorum::lock::{FailedAttempt, Owned, QuorumLock};
 use crate::refusal::Refusal;
-use crate::renewals::{Renewals, Renewing};
+use crate::renewals::Renewals;
 use crate::waiting::channel::Channel;
 use crate::waiting::lines::{Entered, Lines, Permit};
 use crate::waiting::subscriptions::Subscriptions;
 
-/// One kind of lock: how an attempt at it is made. Waiting, retries, renewal and loss are the same for all kinds.
-pub(crate) trait Kind {
-    type Held: Held + 'static;
-
-    /// Tries once, from `now` until `limit` at the latest.
-    async fn attempt(
-        &self,
-        key: &str,
-        options: &AcquireOptions,
-        subscriptions: &Arc<Subscriptions>,
-        gauges: &Arc<Gauges>,
-        now: Time,
-        limit: Time,
-    ) -> Result<Owned<Self::Held>, FailedAttempt>;
-
-    /// How long it takes until the lock that the attempt did not get is free, by the answers that come before `until`.
-    async fn remaining(&self, key: &str, failed: &FailedAttempt, until: Time) -> Option<Duration>;
-}
-
-/// An attempt that failed, with what the next attempt may need to know.
-#[derive(Debug)]
-pub(crate) struct FailedAttempt {
-    pub(crate) decision: Decision,
-    pub(crate) refusal: Refusal,
-    pub(crate) votes: usize,
-    /// The nodes where somebody else has the key.
-    pub(crate) held: NodeSet,
-    /// The caller's limit ended the attempt before it was decided and before the nodes' time to reply was over.
-    pub(crate) cut_short: bool,
-    /// How long it took.
-    pub(crate) elapsed: Duration,
-}
-
-/// The result of a successful acquire.
-#[derive(Debug)]
-pub(crate) struct Acquired<H: Held> {
-    pub(crate) lock: Owned<H>,
-    /// The renewal ends when this is dropped.
-    pub(crate) renewing: Option<Renewing>,
-    /// When this is dropped, the permit passes to the next waiter of this app server.
-    pub(crate) permit: Option<Permit>,
-    pub(crate) attempts: u32,
-    pub(crate) waited: bool,
-}
-
 /// What all acquires of a lock share.
 #[derive(Debug)]
 pub(crate) struct Callers {
+    nodes: Nodes,
     renewals: Arc<Renewals>,
     /// The waiters of this app server.
     lines: Lines,
@@ -81,24 +39,25 @@ pub(crate) struct Callers {
 }
 
 impl Callers {
-    /// For a lock whose releases these nodes announce.
+    /// For a lock that more than half of these nodes must vote for.
     pub(crate) fn new(nodes: Nodes, seed: u64) -> Self {
         Self {
+            subscriptions: Arc::new(Subscriptions::new(nodes.clone())),
+            nodes,
             renewals: Arc::new(Renewals::new()),
             lines: Lines::default(),
-            subscriptions: Arc::new(Subscriptions::new(nodes)),
             rng: Mutex::new(StdRng::seed_from_u64(seed)),
         }
     }
 
     /// Tries as often as the options say, and returns the last refusal.
-    pub(crate) async fn acquire<K: Kind>(
+    pub(crate) async fn acquire(
         &self,
-        kind: &K,
         key: &str,
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
-    ) -> Result<Acquired<K::Held>, Refusal> {
+    ) -> Result<Guard, Refusal> {
+        self.check(key)?;
         let since = clock::lately();
         let mut caller = Caller {
             callers: self,
@@ -116,17 +75,17 @@ impl Callers {
             waited = caller.stand_in_line().await?;
         }
         let now = if waited { clock::now() } else { since };
-        caller.acquire(kind, waited, now).await
+        caller.acquire(waited, now).await
     }
 
     /// Tries once. If the options say to wait in line, the release is announced to those who wait.
-    pub(crate) async fn try_acquire<K: Kind>(
+    pub(crate) async fn try_acquire(
         &self,
-        kind: &K,
         key: &str,
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
-    ) -> Result<Acquired<K::Held>, Refusal> {
+    ) -> Result<Guard, Refusal> {
+        self.check(key)?;
         // If nobody has the permit, this caller takes it, so that later callers wait in line behind it while the lock is
         // held.
         let permit = (options.wait == Wait::Queue)
@@ -134,34 +93,64 @@ impl Callers {
             .flatten();
         let now = clock::lately();
         let limit = now + options.timeout.min(options.ttl);
-        let attempt = kind.attempt(key, options, &self.subscriptions, gauges, now, limit);
-        let lock = attempt.await.map_err(|failed| failed.refusal)?;
+        let attempt = self.attempt(key, options, gauges, now, limit).await;
+        let lock = attempt.map_err(|failed| failed.refusal)?;
         Ok(self.granted(lock, permit, options, 1, false))
     }
 
-    fn granted<H: Held + 'static>(
+    /// Refuses a key that is too long to be sent.
+    fn check(&self, key: &str) -> Result<(), Refusal> {
+        let (length, most) = (key.len(), self.nodes.longest_key());
+        if length > most {
+            return Err(Refusal::KeyTooLong { length, most });
+        }
+        Ok(())
+    }
+
+    /// Tries once, from `now` until `limit` at the latest.
+    async fn attempt(
         &self,
-        lock: Owned<H>,
+        key: &str,
+        options: &AcquireOptions,
+        gauges: &Arc<Gauges>,
+        now: Time,
+        limit: Time,
+    ) -> Result<Owned, FailedAttempt> {
+        gauges.attempt();
+        // Only waiters in line subscribe to releases, so only they announce theirs.
+        let subscriptions = (options.wait == Wait::Queue).then(|| Arc::clone(&self.subscriptions));
+        let lock = QuorumLock::ask(&self.nodes, key, options, subscriptions, gauges, now);
+        match lock.decided(now, limit).await {
+            None => Ok(lock),
+            Some(failed) => Err(failed),
+        }
+    }
+
+    /// How long it takes until the lock that the attempt did not get is free, by the answers that come before `until`.
+    async fn remaining(&self, key: &str, failed: &FailedAttempt, until: Time) -> Option<Duration> {
+        let until = until.min(clock::now() + self.nodes.node_timeout());
+        let answers = self.nodes.ask(failed.held, &wire::pttl(key), until, |_| false).await;
+        let remaining = answers
+            .into_iter()
+            .filter_map(|answer| time_left(answer?.ok()?))
+            .collect();
+        free_after(remaining, quorum(self.nodes.len()).saturating_sub(failed.votes))
+    }
+
+    fn granted(
+        &self,
+        lock: Owned,
         permit: Option<Permit>,
         options: &AcquireOptions,
         attempts: u32,
         waited: bool,
-    ) -> Acquired<H> {
+    ) -> Guard {
         if let Some(permit) = &permit {
             permit.hold(&lock);
         }
-        let renew = |interval| {
-            self.renewals
-                .start(Arc::clone(&lock) as Arc<dyn Held>, lock.renewal(interval))
-        };
+        let renew = |interval| self.renewals.start(Arc::clone(&lock), lock.renewal(interval));
         let renewing = options.renew.map(renew);
-        Acquired {
-            lock,
-            renewing,
-            permit,
-            attempts,
-            waited,
-        }
+        Guard::quorum(lock, renewing, permit, attempts, waited)
     }
 
     fn random(&self) -> u64 {
@@ -210,12 +199,7 @@ impl Caller<'_> {
         Ok(waited)
     }
 
-    async fn acquire<K: Kind>(
-        mut self,
-        kind: &K,
-        mut waited: bool,
-        mut now: Time,
-    ) -> Result<Acquired<K::Held>, Refusal> {
+    async fn acquire(mut self, mut waited: bool, mut now: Time) -> Result<Guard, Refusal> {
         let mut last: Option<Refusal> = None;
         let mut next = self.first(now);
         loop {
@@ -233,8 +217,7 @@ impl Caller<'_> {
             // Later votes are worth nothing.
             let ends = now + self.options.ttl;
             let limit = self.acquire.deadline().min(ends);
-            let subscriptions = &self.callers.subscriptions;
-            let attempt = kind.attempt(self.key, self.options, subscriptions, self.gauges, now, limit);
+            let attempt = self.callers.attempt(self.key, self.options, self.gauges, now, limit);
             let failed = match attempt.await {
                 Ok(lock) => return Ok(self.granted(lock, waited)),
                 Err(failed) => failed,
@@ -246,7 +229,7 @@ impl Caller<'_> {
             {
                 return Err(complete);
             }
-            next = self.after(kind, &failed).await;
+            next = self.after(&failed).await;
             if next.is_none() {
                 return Err(failed.refusal);
             }
@@ -273,7 +256,7 @@ impl Caller<'_> {
     }
 
     /// When to ask again after an attempt that failed; `None` means never.
-    async fn after<K: Kind>(&mut self, kind: &K, failed: &FailedAttempt) -> Option<Time> {
+    async fn after(&mut self, failed: &FailedAttempt) -> Option<Time> {
         let mut spread = Duration::ZERO;
         if let Some(permit) = &self.permit {
             if let Refusal::NotPermitted { .. } = failed.refusal {
@@ -297,19 +280,19 @@ impl Caller<'_> {
         {
             Next::GiveUp => None,
             Next::At(at) => Some(at),
-            Next::LookUp(latest) => Some(Box::pin(self.look_up(kind, failed, latest)).await),
+            Next::LookUp(latest) => Some(Box::pin(self.look_up(failed, latest)).await),
         }
     }
 
     /// When to ask again, judged by how long the nodes say that the key still exists; no later than `latest`.
-    async fn look_up<K: Kind>(&self, kind: &K, failed: &FailedAttempt, latest: Time) -> Time {
+    async fn look_up(&self, failed: &FailedAttempt, latest: Time) -> Time {
         let Some(channel) = &self.channel else {
             return latest;
         };
         let _waiting = self.gauges.wait();
         tokio::select! {
             () = channel.changed(self.seen) => latest,
-            remaining = kind.remaining(self.key, failed, self.acquire.deadline()) => {
+            remaining = self.callers.remaining(self.key, failed, self.acquire.deadline()) => {
                 let Some(remaining) = remaining else { return latest };
                 let (random, now) = (self.callers.random(), clock::now());
                 Acquire::on_remaining(latest, remaining, channel.yield_delay(self.since), random, now)
@@ -317,20 +300,17 @@ impl Caller<'_> {
         }
     }
 
-    fn granted<H: Held + 'static>(self, lock: Owned<H>, waited: bool) -> Acquired<H> {
-        let attempts = self.acquire.attempts();
+    fn granted(mut self, lock: Owned, waited: bool) -> Guard {
         let Callers {
             lines, subscriptions, ..
         } = self.callers;
-        if self.permit.is_some()
-            && let Some(channel) = self
-                .channel
-                .as_ref()
-                .map(Arc::clone)
-                .or_else(|| subscriptions.get(self.key))
-        {
-            subscriptions.announce(self.key, &channel, lines.front(self.key), false);
+        if self.permit.is_some() && self.channel.is_none() {
+            self.channel = subscriptions.get(self.key);
         }
+        if self.channel.is_some() {
+            self.announce(lines.front(self.key), false);
+        }
+        let attempts = self.acquire.attempts();
         self.callers.granted(lock, self.permit, self.options, attempts, waited)
     }
 
@@ -339,5 +319,14 @@ impl Caller<'_> {
         if let Some(channel) = &self.channel {
             self.callers.subscriptions.announce(self.key, channel, since, asked);
         }
+    }
+}
+
+/// The remaining time in a `PTTL` reply, rounded up, since the key still exists in its last millisecond. `None` for a key
+/// that never expires.
+fn time_left(millis: i64) -> Option<Duration> {
+    match millis {
+        -2 => Some(Duration::ZERO),
+        millis => Some(Duration::from_millis(u64::try_from(millis).ok()? + 1)),
     }
 }

@@ -1,11 +1,22 @@
 use std::fmt;
 
-use crate::cause_kind::CauseKind;
+use strum::{EnumDiscriminants, IntoDiscriminant};
 
 /// Why one node gave no vote.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EnumDiscriminants)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[strum_discriminants(
+    name(CauseKind),
+    doc = "Why a node gave no vote, without the node's own text: for counting.",
+    derive(PartialOrd, Ord, Hash, strum::Display, strum::IntoStaticStr),
+    strum(serialize_all = "snake_case"),
+    cfg_attr(
+        feature = "serde",
+        derive(serde::Serialize, serde::Deserialize),
+        serde(rename_all = "snake_case")
+    )
+)]
 pub enum Cause {
     /// The key is held under another token.
     Held,
@@ -113,24 +124,16 @@ impl Cause {
 
     /// The kind of the cause, without the node's own text.
     #[must_use]
-    pub const fn kind(&self) -> CauseKind {
-        match self {
-            Self::Held => CauseKind::Held,
-            Self::Refused => CauseKind::Refused,
-            Self::Timeout => CauseKind::Timeout,
-            Self::Disconnected => CauseKind::Disconnected,
-            Self::Suspect => CauseKind::Suspect,
-            Self::Busy => CauseKind::Busy,
-            Self::Duplicate { .. } => CauseKind::Duplicate,
-            Self::NoPermission(_) => CauseKind::NoPermission,
-            Self::Tls(_) => CauseKind::Tls,
-            Self::ReadOnly => CauseKind::ReadOnly,
-            Self::Moved => CauseKind::Moved,
-            Self::NoMaster => CauseKind::NoMaster,
-            Self::NotReady(_) => CauseKind::NotReady,
-            Self::Unreplicated { .. } => CauseKind::Unreplicated,
-            Self::Error(_) => CauseKind::Error,
-        }
+    pub fn kind(&self) -> CauseKind {
+        self.discriminant()
+    }
+}
+
+impl CauseKind {
+    /// Its name, as it is written with the feature `serde`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

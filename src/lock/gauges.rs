@@ -22,13 +22,6 @@ pub struct Sent {
 /// The number of nodes whose commands are counted separately; further nodes are counted with the last one.
 const MAX_NODES_APART: usize = 16;
 
-#[derive(Debug, Default)]
-struct NodeSent {
-    sets: AtomicU64,
-    extends: AtomicU64,
-    deletes: AtomicU64,
-}
-
 /// What a lock is doing now. All clones of a [`Lock`](crate::Lock) share it, and any thread may read it.
 #[derive(Debug, Default)]
 pub struct Gauges {
@@ -39,7 +32,8 @@ pub struct Gauges {
     failed: AtomicU64,
     waits: AtomicU64,
     given_up: AtomicU64,
-    sent: [NodeSent; MAX_NODES_APART],
+    /// By node, and by command.
+    sent: [[AtomicU64; 3]; MAX_NODES_APART],
     refusals: Hook,
 }
 
@@ -102,22 +96,20 @@ impl Gauges {
     /// The number of commands sent to the node at this position since the lock was created.
     #[must_use]
     pub fn sent(&self, node: usize) -> Sent {
-        let sent = &self.sent[node.min(MAX_NODES_APART - 1)];
+        let sent = |command| self.counter(node, command).load(Relaxed);
         Sent {
-            sets: sent.sets.load(Relaxed),
-            extends: sent.extends.load(Relaxed),
-            deletes: sent.deletes.load(Relaxed),
+            sets: sent(Command::Set),
+            extends: sent(Command::Extend),
+            deletes: sent(Command::Delete),
         }
     }
 
     pub(crate) fn send(&self, node: usize, command: Command) {
-        let sent = &self.sent[node.min(MAX_NODES_APART - 1)];
-        match command {
-            Command::Set => &sent.sets,
-            Command::Extend => &sent.extends,
-            Command::Delete => &sent.deletes,
-        }
-        .fetch_add(1, Relaxed);
+        self.counter(node, command).fetch_add(1, Relaxed);
+    }
+
+    fn counter(&self, node: usize, command: Command) -> &AtomicU64 {
+        &self.sent[node.min(MAX_NODES_APART - 1)][command as usize]
     }
 
     pub(crate) fn attempt(&self) {

@@ -3,12 +3,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::acquire::Acquired;
 use crate::clock;
-use crate::held::{self, Held, Owned};
 use crate::local::LocalGuard;
 use crate::protocol::{Released, quorum};
-use crate::quorum::lock::QuorumLock;
+use crate::quorum::lock::{Owned, QuorumLock};
 use crate::refusal::NotExtended;
 use crate::renewals::Renewing;
 use crate::waiting::lines::Permit;
@@ -33,7 +31,7 @@ enum Kind {
 
 #[derive(Debug)]
 struct QuorumGuard {
-    lock: Owned<QuorumLock>,
+    lock: Owned,
     /// The renewal ends when the guard is dropped.
     renewing: Option<Renewing>,
     /// Passes to the next waiter of this app server once the deletes are queued, so that the waiter's commands are sent
@@ -115,14 +113,13 @@ impl Guard {
         }
     }
 
-    pub(crate) fn quorum(acquired: Acquired<QuorumLock>) -> Self {
-        let Acquired {
-            lock,
-            renewing,
-            permit,
-            attempts,
-            waited,
-        } = acquired;
+    pub(crate) const fn quorum(
+        lock: Owned,
+        renewing: Option<Renewing>,
+        permit: Option<Permit>,
+        attempts: u32,
+        waited: bool,
+    ) -> Self {
         Self {
             kind: Kind::Quorum(QuorumGuard { lock, renewing, permit }),
             attempts,
@@ -130,7 +127,7 @@ impl Guard {
         }
     }
 
-    const fn lock(&self) -> Option<&Owned<QuorumLock>> {
+    const fn lock(&self) -> Option<&Owned> {
         match &self.kind {
             Kind::Quorum(guard) => Some(&guard.lock),
             Kind::Nothing | Kind::Local(_) => None,
@@ -218,7 +215,7 @@ impl Guard {
     /// Resolves when the lock is lost, up to 2 ms before its validity ends; never for a lock without nodes.
     pub async fn lost(&self) {
         match self.lock() {
-            Some(lock) => held::lost(&***lock).await,
+            Some(lock) => lock.lost().await,
             None => pending().await,
         }
     }

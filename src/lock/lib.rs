@@ -101,10 +101,8 @@
 //!   decides whom to follow (pure), `heard` passes it on
 //! - `waiting/`: `lines` within an app server; `channel`, `channels`, `feed`, `subscriptions`: messages among app
 //!   servers
-//! - `held`, `renewals`, `acquire`: what every kind of lock shares: loss, one timer for all renewals, the one loop of
-//!   attempts
-//! - `quorum/`: the kind of lock that a quorum of nodes keeps: an attempt, its extension, its release. Another kind
-//!   would bring these three
+//! - `quorum/`: the lock that a quorum of nodes keeps: an attempt, its extension, its loss, its release
+//! - `renewals`, `acquire`: one timer for all renewals, the one loop of attempts
 //! - `local`, `guard`, `lock`, `redlock`, `sentinels`, `cluster`, `fence`: the public interface
 //! - `simulation/`: the virtual world in which the protocol is tested, and which planning and recipes use; a feature.
 //!   What breaks comes at random (`fault`) or on `order`, by the same functions
@@ -140,7 +138,6 @@
 
 mod acquire;
 mod cause;
-mod cause_kind;
 mod clock;
 mod cluster;
 pub mod fence;
@@ -149,7 +146,6 @@ pub mod fence;
 pub mod fuzzing;
 mod gauges;
 mod guard;
-mod held;
 mod local;
 mod lock;
 mod node;
@@ -172,16 +168,16 @@ mod sentinels;
 pub mod simulation;
 mod waiting;
 
-pub use cause::Cause;
-pub use cause_kind::CauseKind;
+pub use cause::{Cause, CauseKind};
 pub use cluster::Cluster;
 pub use gauges::{Gauges, Sent};
 pub use guard::{Guard, HeldLock, LateVotes};
 pub use lock::Lock;
 pub use node::address::{BadAddress, NodeAddress};
+pub use node::greeting::SessionError;
 pub use node::options::{NodeOptions, WaitReplicas};
 pub use node::reply::Reply;
-pub use node::session::{Session, SessionError};
+pub use node::session::Session;
 pub use nodes::Nodes;
 pub use options::{AcquireOptions, Unusable};
 pub use outcome::Outcome;

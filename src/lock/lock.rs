@@ -8,7 +8,6 @@ use crate::local::Local;
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
 use crate::protocol::Wait;
-use crate::quorum::kind::Quorum;
 use crate::refusal::Refusal;
 
 /// A lock strategy of one app server. Clones share its connections, waiters and gauges.
@@ -22,7 +21,7 @@ pub struct Lock {
 enum Strategy {
     None,
     Local(Local),
-    Quorum(Arc<(Quorum, Callers)>),
+    Quorum(Arc<Callers>),
 }
 
 impl Lock {
@@ -51,8 +50,7 @@ impl Lock {
     /// A lock that a majority of all nodes must vote for. `seed` determines the jitter of retries.
     #[must_use]
     pub fn redlock(nodes: &Nodes, seed: u64) -> Self {
-        let callers = Callers::new(nodes.clone(), seed);
-        Self::new(Strategy::Quorum(Arc::new((Quorum(nodes.clone()), callers))))
+        Self::new(Strategy::Quorum(Arc::new(Callers::new(nodes.clone(), seed))))
     }
 
     fn new(strategy: Strategy) -> Self {
@@ -79,12 +77,7 @@ impl Lock {
                 let guard = local.acquire(key, &self.gauges, deadline).await;
                 guard.map(Guard::local).ok_or(Refusal::Contended)
             }
-            Strategy::Quorum(quorum) => {
-                let (kind, callers) = &**quorum;
-                kind.check(key)?;
-                let acquired = callers.acquire(kind, key, options, &self.gauges).await;
-                acquired.map(Guard::quorum)
-            }
+            Strategy::Quorum(callers) => callers.acquire(key, options, &self.gauges).await,
         }
     }
 
@@ -98,13 +91,7 @@ impl Lock {
     /// Outside a tokio runtime.
     pub async fn try_acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
         match &self.strategy {
-            Strategy::Quorum(quorum) => {
-                let (kind, callers) = &**quorum;
-                kind.check(key)?;
-                let options = &options.bounded();
-                let acquired = callers.try_acquire(kind, key, options, &self.gauges).await;
-                acquired.map(Guard::quorum)
-            }
+            Strategy::Quorum(callers) => callers.try_acquire(key, &options.bounded(), &self.gauges).await,
             Strategy::None | Strategy::Local(_) => {
                 let wait = Wait::FailFast;
                 self.acquire(key, &AcquireOptions { wait, ..*options }).await

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -13,7 +14,7 @@ use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
 use crate::node::place::Place;
-use crate::node::question::{Answered, Answers, Question};
+use crate::node::question::{self, Answered, Question};
 use crate::node::queue::Queue;
 use crate::node::route::Route;
 use crate::node::wire::{self, Packed};
@@ -258,14 +259,12 @@ impl Nodes {
                 }
             }
         }
-        let answers = Arc::new(Answers::new(queues.len()));
+        let (sender, answers) = mpsc::unbounded_channel();
         for (place, (_, queue)) in queues.iter().enumerate() {
-            queue.push(Job::Ask(question(
-                &wire::barrier(),
-                Some((Arc::clone(&answers), place)),
-            )));
+            queue.push(Job::Ask(question(&wire::barrier(), Some((sender.clone(), place)))));
         }
-        let answers = answers.wait(until, |_| false).await;
+        drop(sender);
+        let answers = question::collect(answers, queues.len(), until, |_| false).await;
         for ((node, _), answer) in queues.iter().zip(answers) {
             // A node of a cluster may not have the slot of this question, but it has got to it.
             if !matches!(answer, Some(Ok(_) | Err(Cause::Moved))) {
@@ -328,10 +327,10 @@ impl Nodes {
         let all = self.0.iter().enumerate();
         all.fold(true, |set, (node, handle)| {
             let hook = Arc::clone(&hook);
-            let hook = move |time| hook(node, time);
+            let hook = Arc::new(move |time| hook(node, time));
             set & match &**handle {
-                Handle::Node { queue, .. } => queue.sample_round_trips(Box::new(hook)),
-                Handle::Cluster(router) => router.sample_round_trips(Arc::new(hook)),
+                Handle::Node { queue, .. } => queue.sample_round_trips(hook),
+                Handle::Cluster(router) => router.sample_round_trips(hook),
             }
         })
     }
@@ -345,15 +344,16 @@ impl Nodes {
         until: Time,
         enough: impl Fn(&[Option<Answered>]) -> bool,
     ) -> Vec<Option<Answered>> {
-        let answers = Arc::new(Answers::new(nodes.len()));
+        let (sender, answers) = mpsc::unbounded_channel();
         for (place, node) in nodes.into_iter().enumerate() {
-            let question = question(command, Some((Arc::clone(&answers), place)));
+            let question = question(command, Some((sender.clone(), place)));
             match self.same_server_as(node) {
                 Some(of) => question.put(Err(Cause::Duplicate { of })),
                 None => self.push(node, Job::Ask(question)),
             }
         }
-        answers.wait(until, enough).await
+        drop(sender);
+        question::collect(answers, nodes.len(), until, enough).await
     }
 
     /// Sends a command to all nodes that can be asked now; nobody waits for the answers.
@@ -393,7 +393,7 @@ impl Nodes {
     }
 }
 
-fn question(command: &Packed, answers: Option<(Arc<Answers>, usize)>) -> Question {
+fn question(command: &Packed, answers: Option<(UnboundedSender<(usize, Answered)>, usize)>) -> Question {
     Question {
         command: command.clone(),
         answers,

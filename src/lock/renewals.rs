@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::held::Held;
 use crate::protocol::{Renewal, Time};
+use crate::quorum::lock::QuorumLock;
 
 /// The least time between two checks of the same renewal.
 const LEAST_RECHECK: Duration = Duration::from_millis(1);
@@ -28,7 +28,7 @@ pub(crate) struct Renewals {
 struct Schedule {
     /// Which renewals to check at which time; they may include renewals that have ended.
     times: BTreeMap<Time, Vec<u64>>,
-    renewals: HashMap<u64, (Arc<dyn Held>, Renewal)>,
+    renewals: HashMap<u64, (Arc<QuorumLock>, Renewal)>,
     last_id: u64,
     task: Option<JoinHandle<()>>,
 }
@@ -65,7 +65,7 @@ impl Renewals {
     }
 
     /// Extends `lock` whenever `renewal` says so, until the lock is lost or the returned value is dropped.
-    pub(crate) fn start(self: &Arc<Self>, lock: Arc<dyn Held>, renewal: Renewal) -> Renewing {
+    pub(crate) fn start(self: &Arc<Self>, lock: Arc<QuorumLock>, renewal: Renewal) -> Renewing {
         let mut schedule = self.lock();
         schedule.last_id += 1;
         let id = schedule.last_id;

@@ -8,7 +8,7 @@ use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::options::NodeOptions;
 use crate::node::place::{Named, Place};
 use crate::nodes::Nodes;
-use crate::sentinel::following;
+use crate::sentinel::watcher;
 
 /// Some Sentinels, and the master that they watch. Cheap to clone; clones share the connections to the Sentinels.
 ///
@@ -102,7 +102,7 @@ impl Sentinels {
         let options = options.bounded();
         Self {
             login: login.clone(),
-            named: following::follow(sentinels.to_vec(), master_name, options),
+            named: watcher::follow(sentinels.to_vec(), master_name, options),
             options,
         }
     }

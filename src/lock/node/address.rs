@@ -130,11 +130,9 @@ impl NodeAddress {
     #[must_use]
     pub fn at(&self, addr: SocketAddr) -> Self {
         Self {
-            host: addr.ip().to_string(),
-            port: addr.port(),
             #[cfg(feature = "tls")]
             tls: None,
-            ..self.clone()
+            ..self.through(addr)
         }
     }
 

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::census::Seat;
-use super::greeting::{self, Failed, Greeted};
+use super::greeting::{self, Greeted};
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
 use super::place::Place;
@@ -61,11 +61,10 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
         let greet = async {
             let address = address?;
             let greet = greeting::greet(&address, must_be_master, seat.is_some(), &options);
-            let greeted = match first {
+            match first {
                 true => await_first(&node, greet).await,
                 false => greet.await,
-            };
-            greeted.map_err(Failed::cause)
+            }
         };
         let Some(greeted) = place.stay(greet).await else {
             // There was no connection yet that could break.
@@ -105,7 +104,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
 }
 
 /// Awaits the first connection. Commands wait for it, but not for long.
-async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, Failed>>) -> Result<Greeted, Failed> {
+async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, Cause>>) -> Result<Greeted, Cause> {
     let mut greet = pin!(greet);
     match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
         Ok(greeted) => greeted,

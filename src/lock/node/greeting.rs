@@ -29,41 +29,50 @@ pub(crate) struct Greeted {
     pub(crate) server_id: Option<String>,
 }
 
-/// Why a connection is not ready.
-#[derive(Debug)]
-pub(crate) enum Failed {
-    /// Nobody answers, or something that is not a node does.
-    Io(#[allow(dead_code)] io::Error), // read by Debug only
-    /// The node refused the credentials or the database.
+/// Why a session did not open, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// Nobody answers in time, the connection broke, or what answers is not a node.
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    /// The node refused the user, the password or the database; its own words.
+    #[error("{0}")]
     Denied(String),
-    /// The node was to be a master, and says that it is none.
-    NoMaster,
     /// The TLS handshake failed.
-    #[cfg(feature = "tls")]
+    #[error("TLS: {0}")]
     Tls(String),
+    /// The node's answer to an [order](crate::Session::order) is this error.
+    #[error("{0}")]
+    Answer(String),
 }
 
-impl Failed {
+impl SessionError {
     /// What it is to those who want to ask the node.
     pub(crate) fn cause(self) -> Cause {
         match self {
-            Self::Io(_) => Cause::Refused,
+            Self::Io(error) => tls_reason(&error).map_or(Cause::Refused, Cause::Tls),
             Self::Denied(text) => Cause::NoPermission(text),
-            Self::NoMaster => Cause::NoMaster,
-            #[cfg(feature = "tls")]
             Self::Tls(text) => Cause::Tls(text),
+            Self::Answer(text) => Cause::of_error(text),
         }
     }
 }
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for SessionError {
     fn from(error: io::Error) -> Self {
-        #[cfg(feature = "tls")]
-        if let Some(why) = tls::reason(&error) {
-            return Self::Tls(why);
+        match tls_reason(&error) {
+            Some(why) => Self::Tls(why),
+            None => Self::Io(error),
         }
-        Self::Io(error)
     }
+}
+
+/// Why TLS ended a connection; `None` if something else ended it.
+fn tls_reason(error: &io::Error) -> Option<String> {
+    #[cfg(feature = "tls")]
+    return tls::reason(error);
+    #[cfg(not(feature = "tls"))]
+    return error.get_ref().and(None);
 }
 
 /// Connects, authenticates and prepares the connection for locks. If the node must be a master, one that says that it is a
@@ -73,23 +82,25 @@ pub(crate) async fn greet(
     must_be_master: bool,
     identify: bool,
     options: &NodeOptions,
-) -> Result<Greeted, Failed> {
-    let mut commands: Vec<_> = [&DELETE, &RELEASE, &EXTEND].map(|script| wire::load(script)).into();
+) -> Result<Greeted, Cause> {
+    let scripts = [&DELETE, &RELEASE, &EXTEND].map(|script| ["SCRIPT", "LOAD", script.body]);
+    let mut commands: Vec<&[&str]> = scripts.iter().map(|load| &load[..]).collect();
     if identify {
-        commands.push(wire::pack(&["INFO", "server"]));
+        commands.push(&["INFO", "server"]);
     }
     // Every user may run it, and its reply has the version.
-    commands.push(wire::pack(&["HELLO"]));
-    let (stream, replies) = enter(address, options, &commands).await?;
+    commands.push(&["HELLO"]);
+    let entered = enter(address, options, &commands).await;
+    let (stream, replies) = entered.map_err(SessionError::cause)?;
     // Errors of `SCRIPT LOAD` are ignored: scripts that are not loaded are sent whole later. A node that requires a password
     // and was given none says so in its reply to `HELLO`.
     if let Some(Reply::Error(text)) = replies.last()
         && text.starts_with("NOAUTH")
     {
-        return Err(Failed::Denied(text.clone()));
+        return Err(Cause::NoPermission(text.clone()));
     }
     if must_be_master && replies.last().is_some_and(is_replica) {
-        return Err(Failed::NoMaster);
+        return Err(Cause::NoMaster);
     }
     let native = replies.last().and_then(native);
     let server_id = replies.iter().find_map(server_id);
@@ -100,13 +111,13 @@ pub(crate) async fn greet(
     })
 }
 
-/// Connects, authenticates, selects the database, and sends `commands`, which are packed; returns the replies to those. All
-/// of it together takes no longer than `connect_timeout`.
+/// Connects, authenticates, selects the database, and sends `commands`; returns the replies to those. All of it together takes
+/// no longer than `connect_timeout`.
 pub(crate) async fn enter(
     address: &NodeAddress,
     options: &NodeOptions,
-    commands: &[Vec<u8>],
-) -> Result<(Stream, Vec<Reply>), Failed> {
+    commands: &[&[&str]],
+) -> Result<(Stream, Vec<Reply>), SessionError> {
     let until = until(options);
     let dialled = timeout_at(until, address.dial()).await.map_err(io::Error::from)??;
     enter_over(dialled, until, address, options, commands).await
@@ -117,22 +128,26 @@ pub(crate) fn until(options: &NodeOptions) -> Instant {
     Instant::now() + options.connect_timeout.min(FOREVER)
 }
 
-/// Authenticates, selects the database, and sends `commands`, which are packed, over a connection that has just been opened;
-/// returns the replies to those. All of it together ends by `until`.
+/// Authenticates, selects the database, and sends `commands` over a connection that has just been opened; returns the replies to
+/// those. All of it together ends by `until`.
 pub(crate) async fn enter_over(
     dialled: TcpStream,
     until: Instant,
     address: &NodeAddress,
     options: &NodeOptions,
-    commands: &[Vec<u8>],
-) -> Result<(Stream, Vec<Reply>), Failed> {
+    commands: &[&[&str]],
+) -> Result<(Stream, Vec<Reply>), SessionError> {
     let mut stream = address.over(dialled, options.give_up, until).await?;
     let introduced = timeout_at(until, introduce(&mut stream, address, commands)).await;
     let replies = introduced.map_err(io::Error::from)??;
     Ok((stream, replies))
 }
 
-async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u8>]) -> Result<Vec<Reply>, Failed> {
+async fn introduce(
+    stream: &mut Stream,
+    address: &NodeAddress,
+    commands: &[&[&str]],
+) -> Result<Vec<Reply>, SessionError> {
     let mut greeting = Vec::new();
     let credentials = address.credentials();
     if let Some((user, password)) = credentials {
@@ -145,17 +160,17 @@ async fn introduce(stream: &mut Stream, address: &NodeAddress, commands: &[Vec<u
         greeting.push(wire::pack(&["SELECT", &address.database().to_string()]));
     }
     let required = greeting.len();
-    greeting.extend_from_slice(commands);
+    greeting.extend(commands.iter().map(|command| wire::pack(command)));
     stream.write_all(&greeting.concat()).await?;
     stream.flush().await?;
     let mut replies = read(stream, &mut Vec::new(), greeting.len()).await?;
     for (place, reply) in replies.drain(..required).enumerate() {
         if let Reply::Error(text) = &reply {
             if place == 0 && credentials.is_some() {
-                return Err(Failed::Denied(auth_refused(text)));
+                return Err(SessionError::Denied(auth_refused(text)));
             }
             return Err(match reply.cause() {
-                Cause::NoPermission(text) | Cause::Error(text) => Failed::Denied(text),
+                Cause::NoPermission(text) | Cause::Error(text) => SessionError::Denied(text),
                 _ => io::Error::from(io::ErrorKind::InvalidData).into(),
             });
         }

@@ -103,13 +103,10 @@ impl Job {
     }
 
     /// How the command came to its node.
-    pub(crate) const fn route(&self) -> Route {
+    pub(crate) fn route(&self) -> Route {
         match self {
             Self::Lock(LockJob { route, .. }) | Self::Ask(Question { route, .. }) => *route,
-            Self::Asking => Route {
-                redirections: 0,
-                asking: false,
-            },
+            Self::Asking => Route::default(),
         }
     }
 

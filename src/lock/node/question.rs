@@ -1,8 +1,6 @@
 //! Commands that do not belong to a lock, sent to several nodes, and their answers.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::reply::Reply;
 use super::route::Route;
@@ -28,60 +26,39 @@ impl From<Reply> for Answered {
 pub(crate) struct Question {
     pub(crate) command: Packed,
     /// Where the answer goes, and the node's position there. `None` if nobody waits for the answer.
-    pub(crate) answers: Option<(Arc<Answers>, usize)>,
+    pub(crate) answers: Option<(UnboundedSender<(usize, Answered)>, usize)>,
     pub(crate) route: Route,
 }
 
 impl Question {
     pub(crate) fn put(self, answer: Answered) {
         if let Some((answers, node)) = self.answers {
-            answers.put(node, answer);
+            // This fails if nobody waits any more.
+            let _ = answers.send((node, answer));
         }
     }
 }
 
-/// The answers of all asked nodes, for one task that waits for them.
-#[derive(Debug)]
-pub(crate) struct Answers {
-    answers: Mutex<Vec<Option<Answered>>>,
-    changed: Notify,
-}
-
-impl Answers {
-    pub(crate) fn new(nodes: usize) -> Self {
-        Self {
-            answers: Mutex::new(vec![None; nodes]),
-            changed: Notify::new(),
+/// Waits until there are `enough` answers of so many nodes, all have come, or `until`; returns the answers that have come by
+/// then. Each node that was asked has a sender of its own, which ends with its answer.
+pub(crate) async fn collect(
+    mut answers: UnboundedReceiver<(usize, Answered)>,
+    nodes: usize,
+    until: Time,
+    enough: impl Fn(&[Option<Answered>]) -> bool,
+) -> Vec<Option<Answered>> {
+    let mut collected = vec![None; nodes];
+    let complete = async {
+        while !enough(&collected)
+            && let Some((node, answer)) = answers.recv().await
+        {
+            collected[node] = Some(answer);
         }
+    };
+    // Answers count even if the timeout fired meanwhile: the caller reads the clock after them.
+    let _ = clock::timeout_at(until, complete).await;
+    while let Ok((node, answer)) = answers.try_recv() {
+        collected[node] = Some(answer);
     }
-
-    fn put(&self, node: usize, answer: Answered) {
-        self.lock()[node] = Some(answer);
-        self.changed.notify_one();
-    }
-
-    /// Waits until there are `enough` answers, all have come, or `until`; returns the answers that have come by then.
-    pub(crate) async fn wait(
-        &self,
-        until: Time,
-        enough: impl Fn(&[Option<Answered>]) -> bool,
-    ) -> Vec<Option<Answered>> {
-        let complete = async {
-            while !self.is_complete(&enough) {
-                self.changed.notified().await;
-            }
-        };
-        // Answers count even if the timeout fired meanwhile: the caller reads the clock after them.
-        let _ = clock::timeout_at(until, complete).await;
-        self.lock().clone()
-    }
-
-    fn is_complete(&self, enough: impl Fn(&[Option<Answered>]) -> bool) -> bool {
-        let answers = self.lock();
-        enough(&answers) || answers.iter().all(Option::is_some)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<Answered>>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    collected
 }

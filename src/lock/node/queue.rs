@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl State {
 }
 
 /// A callback that gets the time of each command from its writing to its reply.
-pub(crate) type RoundTripHook = Box<dyn Fn(Duration) + Send + Sync>;
+pub(crate) type RoundTripHook = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// One node as callers and the task that owns its connection see it.
 pub(crate) struct Queue {
@@ -128,24 +128,38 @@ impl Queue {
                 // Callers are called back after the mutex is unlocked.
                 drop(state);
                 if let Done::Owed(delete) = job.fail(cause, clock::now()) {
-                    self.owe([delete]);
+                    self.owe(vec![delete]);
                 }
             }
         }
     }
 
     /// Queues deletes whose askers no longer wait for them.
-    fn owe(&self, deletes: impl IntoIterator<Item = LockJob>) {
+    fn owe(&self, deletes: Vec<LockJob>) {
         let mut state = self.lock();
         if state.retired
             && let Some(redirector) = &self.redirector
         {
             drop(state);
-            redirector.owe(deletes.into_iter().collect());
+            redirector.owe(deletes);
         } else if !state.link.is_ended() {
             state.queue.extend(deletes.into_iter().map(Job::Lock));
             Self::wake(state);
         }
+    }
+
+    /// Tells the askers that there will be no reply. Returns the deletes that are still owed.
+    fn fail(&self, jobs: impl IntoIterator<Item = Job>, cause: &Cause) -> Vec<LockJob> {
+        let (mut owed, mut finished, now) = (Vec::new(), 0, clock::now());
+        for job in jobs {
+            match job.fail(cause.clone(), now) {
+                Done::Owed(delete) => owed.push(delete),
+                Done::Finished => finished += 1,
+                Done::Kept | Done::Again(_) => {}
+            }
+        }
+        self.finished(finished);
+        owed
     }
 
     /// So many attempts are finished on the node, which makes room for others.
@@ -188,9 +202,8 @@ impl Queue {
         state.link.on_suspect();
         jobs.append(&mut state.queue);
         drop(state);
-        let (owed, finished) = fail(mem::take(jobs), &Cause::Suspect);
+        let owed = self.fail(mem::take(jobs), &Cause::Suspect);
         jobs.extend(owed.into_iter().map(Job::Lock));
-        self.finished(finished);
         self.on_trouble();
     }
 
@@ -221,8 +234,7 @@ impl Queue {
         }
         drop(state);
         if let Some(of) = same_server_as {
-            let (_, finished) = fail(refused, &Cause::Duplicate { of });
-            self.finished(finished);
+            self.fail(refused, &Cause::Duplicate { of });
         }
         self.up.send_replace(true);
     }
@@ -234,10 +246,9 @@ impl Queue {
         state.link.on_disconnected();
         state.down = cause.clone();
         let queue = self.leave(state);
-        let (owed, finished) = fail(written, &Cause::Disconnected);
-        let (owed_too, finished_too) = fail(unwritten.into_iter().chain(queue), cause);
-        self.finished(finished + finished_too);
-        self.owe(owed.into_iter().chain(owed_too));
+        let mut owed = self.fail(written, &Cause::Disconnected);
+        owed.extend(self.fail(unwritten.into_iter().chain(queue), cause));
+        self.owe(owed);
         self.on_trouble();
     }
 
@@ -255,9 +266,8 @@ impl Queue {
     /// Whether deletes are left for which another connection is needed.
     pub(crate) fn is_owing(&self) -> bool {
         let queue = mem::take(&mut self.lock().queue);
-        let (owed, finished) = fail(queue, &Cause::Refused);
+        let owed = self.fail(queue, &Cause::Refused);
         let is_owing = !owed.is_empty();
-        self.finished(finished);
         self.owe(owed);
         is_owing
     }
@@ -277,8 +287,7 @@ impl Queue {
         let queue = mem::take(&mut state.queue);
         let cause = state.cause(Obstacle::Down);
         Self::wake(state);
-        let (owed, finished) = fail(queue, &cause);
-        self.finished(finished);
+        let owed = self.fail(queue, &cause);
         self.owe(owed);
     }
 
@@ -315,20 +324,6 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Tells the askers that there will be no reply. Returns the deletes that are still owed, and how many attempts are finished
-/// on the node.
-fn fail(jobs: impl IntoIterator<Item = Job>, cause: &Cause) -> (Vec<LockJob>, usize) {
-    let (mut owed, mut finished, now) = (Vec::new(), 0, clock::now());
-    for job in jobs {
-        match job.fail(cause.clone(), now) {
-            Done::Owed(delete) => owed.push(delete),
-            Done::Finished => finished += 1,
-            Done::Kept | Done::Again(_) => {}
-        }
-    }
-    (owed, finished)
 }
 
 #[cfg(test)]

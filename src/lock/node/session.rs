@@ -1,6 +1,5 @@
 //! A connection for questions, for programs that want to know more of a node than whether it grants a lock.
 
-use std::io;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -8,41 +7,11 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::node::address::NodeAddress;
-use crate::node::greeting::{self, Failed};
+use crate::node::greeting::{self, SessionError};
 use crate::node::options::NodeOptions;
 use crate::node::reply::Reply;
 use crate::node::stream::Stream;
 use crate::node::wire;
-
-/// Why a session did not open, or ended.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// Nobody answers in time, the connection broke, or what answers is not a node.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// The node refused the user, the password or the database; its own words.
-    #[error("{0}")]
-    Denied(String),
-    /// The TLS handshake failed.
-    #[error("TLS: {0}")]
-    Tls(String),
-    /// The node's answer to an [order](Session::order) is this error.
-    #[error("{0}")]
-    Answer(String),
-}
-
-impl From<Failed> for SessionError {
-    fn from(failed: Failed) -> Self {
-        match failed {
-            Failed::Io(error) => Self::Io(error),
-            Failed::Denied(text) => Self::Denied(text),
-            // A session asks no node to be a master.
-            Failed::NoMaster => Self::Denied("it is no master".to_owned()),
-            #[cfg(feature = "tls")]
-            Failed::Tls(why) => Self::Tls(why),
-        }
-    }
-}
 
 /// A connection of its own to a node, which waits for the replies to what it has asked.
 #[allow(missing_debug_implementations)]
@@ -61,8 +30,17 @@ impl Session {
     /// # Errors
     /// That took longer than `connect_timeout`, or was refused.
     pub async fn open(address: &NodeAddress, options: &NodeOptions) -> Result<Self, SessionError> {
-        let (stream, _) = greeting::enter(address, options, &[]).await?;
-        Ok(Self::new(stream, options))
+        Ok(Self::asking(address, options, &[]).await?.0)
+    }
+
+    /// The same, and sends these commands at once; returns the replies to those.
+    pub(crate) async fn asking(
+        address: &NodeAddress,
+        options: &NodeOptions,
+        commands: &[&[&str]],
+    ) -> Result<(Self, Vec<Reply>), SessionError> {
+        let (stream, replies) = greeting::enter(address, options, commands).await?;
+        Ok((Self::new(stream, options), replies))
     }
 
     /// Authenticates and selects the database over a connection to that node which the caller has just opened, perhaps from an
@@ -112,15 +90,9 @@ impl Session {
     /// Those of [`Session::ask`].
     pub async fn ask_all(&mut self, commands: &[&[&str]]) -> Result<Vec<Reply>, SessionError> {
         let packed: Vec<u8> = commands.iter().flat_map(|command| wire::pack(command)).collect();
-        let limit = self.limit;
         // Before anything is sent: if this is dropped meanwhile, no reply is taken for that of another command.
         self.owed += commands.len();
-        let asked = async {
-            self.stream.write_all(&packed).await?;
-            self.stream.flush().await?;
-            self.read(0).await
-        };
-        let mut replies = timeout(limit, asked).await.map_err(io::Error::from)??;
+        let mut replies = self.exchange(&packed, 0).await?;
         Ok(replies.split_off(replies.len() - commands.len()))
     }
 
@@ -129,14 +101,23 @@ impl Session {
     /// # Errors
     /// None comes within `connect_timeout`, or the connection broke.
     pub async fn hear(&mut self) -> Result<Reply, SessionError> {
-        let mut replies = timeout(self.limit, self.read(1)).await.map_err(io::Error::from)??;
+        let mut replies = self.exchange(&[], 1).await?;
         // The last of at least one.
         Ok(replies.swap_remove(replies.len() - 1))
     }
 
-    /// Reads all that is owed, and so many more.
-    async fn read(&mut self, more: usize) -> io::Result<Vec<Reply>> {
-        let replies = greeting::read(&mut self.stream, &mut self.unread, self.owed + more).await?;
+    /// Sends this, and reads all that is owed, and so many more.
+    async fn exchange(&mut self, packed: &[u8], more: usize) -> Result<Vec<Reply>, SessionError> {
+        let exchanged = async {
+            self.stream.write_all(packed).await?;
+            self.stream.flush().await?;
+            greeting::read(&mut self.stream, &mut self.unread, self.owed + more).await
+        };
+        let replies = match timeout(self.limit, exchanged).await {
+            Ok(replies) => replies,
+            Err(late) => Err(late.into()),
+        };
+        let replies = replies.map_err(SessionError::Io)?;
         self.owed = 0;
         Ok(replies)
     }

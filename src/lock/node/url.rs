@@ -2,6 +2,8 @@
 
 use std::net::Ipv6Addr;
 
+use percent_encoding::percent_decode_str;
+
 /// The port of a URL without one.
 const DEFAULT_PORT: u16 = 6379;
 
@@ -132,24 +134,8 @@ fn decode(text: &str) -> Option<Option<String>> {
     if text.is_empty() {
         return Some(None);
     }
-    let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                #[expect(clippy::cast_possible_truncation, reason = "two digits of 4 bits each make a byte")]
-                decoded.push((high << 4 | low) as u8);
-                at += 3;
-            }
-            _ => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).ok().map(Some)
+    let decoded = percent_decode_str(text).decode_utf8().ok()?;
+    Some(Some(decoded.into_owned()))
 }
 
 /// A URL, or text meant as one, without anything that may be its password: behind the last @, or without one, it shows host, port

@@ -175,12 +175,12 @@ pub(crate) struct Packed {
 impl Packed {
     /// Packs words; the one at this position is the key.
     fn keyed(words: &[&str], key: usize) -> Self {
-        let bytes = pack(words);
-        // What the words before it take: each has its length in a line of its own, and ends with CRLF.
-        let before = pack(&words[..key]).len() - head(key) + head(words.len());
-        let start = before + head(words[key].len());
+        let mut bytes = Vec::new();
+        array(&mut bytes, words.len());
+        let packed: Vec<_> = words.iter().map(|word| bulk(&mut bytes, word.as_bytes())).collect();
+        let end = packed[key].end - "\r\n".len();
         Self {
-            key: Some(start..start + words[key].len()),
+            key: Some(end - words[key].len()..end),
             bytes: bytes.into(),
         }
     }
@@ -196,27 +196,17 @@ impl Packed {
     }
 }
 
-/// The number of bytes in `*number` or `$number` with its CRLF.
-fn head(number: usize) -> usize {
-    number.checked_ilog10().map_or(1, |digits| digits as usize + 1) + 3
-}
-
 /// Has a node of a cluster run the command behind it although it does not have the key's slot yet.
 pub(crate) const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// Packs a command and its arguments.
-pub(crate) fn pack(words: &[&str]) -> Vec<u8> {
+pub(crate) fn pack<W: AsRef<str>>(words: &[W]) -> Vec<u8> {
     let mut out = Vec::new();
     array(&mut out, words.len());
     for word in words {
-        bulk(&mut out, word.as_bytes());
+        bulk(&mut out, word.as_ref().as_bytes());
     }
     out
-}
-
-/// Makes the node keep a script under its hash.
-pub(crate) fn load(script: &Lua) -> Vec<u8> {
-    pack(&["SCRIPT", "LOAD", script.body])
 }
 
 /// Asks for a key's remaining time. The reply is in milliseconds: −2 if there is no such key, −1 if it never expires.
@@ -246,13 +236,8 @@ pub(crate) fn publish(key: &str, message: &str) -> Packed {
 
 /// `SUBSCRIBE` or `UNSUBSCRIBE` for the channels of these keys.
 pub(crate) fn subscription(command: &str, keys: &[Arc<str>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    array(&mut out, 1 + keys.len());
-    bulk(&mut out, command.as_bytes());
-    for key in keys {
-        bulk(&mut out, channel(key).as_bytes());
-    }
-    out
+    let channels = keys.iter().map(|key| channel(key));
+    pack(&std::iter::once(command.to_owned()).chain(channels).collect::<Vec<_>>())
 }
 
 fn channel(key: &str) -> String {

@@ -1,65 +1,51 @@
 use super::answer::Answer;
 use super::node_set::NodeSet;
+use super::per_node::PerNode;
 use super::quorum::quorum;
 
 /// The answers to one extension that a caller waits for.
-#[derive(Debug, Clone, Copy)]
-pub struct Extension {
-    nodes: usize,
-    extended: NodeSet,
-    gone: NodeSet,
-    failed: NodeSet,
-}
+#[derive(Debug, Clone)]
+pub struct Extension(PerNode<Option<Answer>>);
 
 impl Extension {
     /// An extension of a lock on `nodes` nodes. Only `asked` are asked; the others do not have the key.
     #[must_use]
     pub fn new(nodes: usize, asked: NodeSet) -> Self {
-        Self {
-            nodes,
-            extended: NodeSet::EMPTY,
-            gone: NodeSet::EMPTY,
-            failed: (0..nodes).filter(|&node| !asked.contains(node)).collect(),
+        let mut answers = PerNode::new(nodes);
+        for node in (0..nodes).filter(|&node| !asked.contains(node)) {
+            answers[node] = Some(Answer::Never);
         }
+        Self(answers)
     }
 
     /// Takes the answer of a node. Returns whether the extension is decided, so that the caller need not wait any longer.
     pub fn on_answer(&mut self, node: usize, answer: Answer) -> bool {
-        match answer {
-            Answer::Yes => &mut self.extended,
-            Answer::No => &mut self.gone,
-            Answer::Never | Answer::Unconfirmed | Answer::Unknown => &mut self.failed,
-        }
-        .insert(node);
+        self.0[node] = Some(answer);
         self.is_decided()
     }
 
     /// Whether no further answer can change the result: a quorum extended the key, too many nodes do not have it, or all
     /// have answered.
     #[must_use]
-    pub const fn is_decided(&self) -> bool {
-        let answered = self.extended.len() + self.gone.len() + self.failed.len();
-        self.is_extended() || self.gone.len() > self.nodes - quorum(self.nodes) || answered >= self.nodes
+    pub fn is_decided(&self) -> bool {
+        let nodes = self.0.len();
+        self.is_extended() || self.count(Answer::No) > nodes - quorum(nodes) || self.0.iter().all(Option::is_some)
     }
 
     /// The answer of this node; [`Answer::Never`] if it was not asked, `None` if it has not answered.
     #[must_use]
-    pub const fn answer(&self, node: usize) -> Option<Answer> {
-        if self.extended.contains(node) {
-            Some(Answer::Yes)
-        } else if self.gone.contains(node) {
-            Some(Answer::No)
-        } else if self.failed.contains(node) {
-            Some(Answer::Never)
-        } else {
-            None
-        }
+    pub fn answer(&self, node: usize) -> Option<Answer> {
+        self.0[node]
     }
 
     /// Whether a quorum extended the key. This does not say how long the lock is valid.
     #[must_use]
-    pub const fn is_extended(&self) -> bool {
-        self.extended.len() >= quorum(self.nodes)
+    pub fn is_extended(&self) -> bool {
+        self.count(Answer::Yes) >= quorum(self.0.len())
+    }
+
+    fn count(&self, answer: Answer) -> usize {
+        self.0.iter().filter(|given| **given == Some(answer)).count()
     }
 }
 

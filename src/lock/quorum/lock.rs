@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -10,11 +11,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::extensions::{Extensions, remember};
-use crate::acquire::FailedAttempt;
 use crate::cause::Cause;
 use crate::clock;
 use crate::gauges::Gauges;
-use crate::held::{Held, Owned};
 use crate::node::job::{Asker, Job, LockJob, Report};
 use crate::node::route::Route;
 use crate::node::wire::{self, Wire};
@@ -51,6 +50,40 @@ struct State {
     extensions: Extensions,
 }
 
+/// The caller's lock, or its attempt at one. Dropping this takes the lock back in the background.
+#[derive(Debug)]
+pub(crate) struct Owned(Arc<QuorumLock>);
+
+impl Deref for Owned {
+    type Target = Arc<QuorumLock>;
+
+    fn deref(&self) -> &Arc<QuorumLock> {
+        &self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if !self.0.is_closed() {
+            self.0.release(clock::now());
+        }
+    }
+}
+
+/// An attempt that failed, with what the next attempt may need to know.
+#[derive(Debug)]
+pub(crate) struct FailedAttempt {
+    pub(crate) decision: Decision,
+    pub(crate) refusal: Refusal,
+    pub(crate) votes: usize,
+    /// The nodes where somebody else has the key.
+    pub(crate) held: NodeSet,
+    /// The caller's limit ended the attempt before it was decided and before the nodes' time to reply was over.
+    pub(crate) cut_short: bool,
+    /// How long it took.
+    pub(crate) elapsed: Duration,
+}
+
 impl fmt::Debug for QuorumLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("QuorumLock")
@@ -68,7 +101,7 @@ impl QuorumLock {
         subscriptions: Option<Arc<Subscriptions>>,
         gauges: &Arc<Gauges>,
         asked: Time,
-    ) -> Owned<Self> {
+    ) -> Owned {
         let state = State {
             attempt: Attempt::new(nodes.len(), options.rules(nodes.node_timeout()), asked),
             causes: PerNode::new(nodes.len()),
@@ -241,6 +274,40 @@ impl QuorumLock {
         self.lease().valid_until().filter(|until| *until > now)
     }
 
+    /// Resolves when the lock is lost: at the end of its validity, or when too few nodes have its key.
+    pub(crate) async fn lost(&self) {
+        loop {
+            let told = self.sooner.notified();
+            tokio::pin!(told);
+            // From here on no notification is missed, even one that comes before the wait.
+            told.as_mut().enable();
+            let look_again = self.state().attempt.lease_mut().on_timeout(clock::now());
+            let Some(look_again) = look_again else { return };
+            tokio::select! {
+                () = told => {}
+                () = clock::doze_until(look_again) => {}
+            }
+        }
+    }
+
+    /// The times of its renewals, one every `interval`.
+    pub(crate) fn renewal(&self, interval: Duration) -> Renewal {
+        let attempt = &self.state().attempt;
+        Renewal::new(interval, attempt.rules().reply_timeout, attempt.start())
+    }
+
+    /// Sends what is due for its renewal, and does not wait.
+    pub(crate) fn renew(self: &Arc<Self>, due: Due) {
+        let (missing, nodes) = {
+            let attempt = &mut self.state().attempt;
+            let missing = if due.repair { attempt.repair() } else { NodeSet::EMPTY };
+            (missing, if due.extend { attempt.extend() } else { NodeSet::EMPTY })
+        };
+        let asked = clock::now();
+        self.send(missing, Command::Set, asked, false);
+        self.send(nodes, Command::Extend, asked, false);
+    }
+
     /// Releases the lock at `now`, announces that to those who wait for it, and does not wait for the nodes.
     pub(crate) fn release(self: &Arc<Self>, now: Time) {
         let (nodes, announce) = {
@@ -268,6 +335,11 @@ impl QuorumLock {
     }
 
     // The state of the lock.
+
+    /// Its lease: until when it may be relied on.
+    pub(crate) fn lease(&self) -> Lease {
+        *self.state().attempt.lease()
+    }
 
     /// The number of nodes asked.
     pub(crate) fn nodes(&self) -> usize {
@@ -314,42 +386,6 @@ impl QuorumLock {
     pub(crate) fn votes_so_far(&self) -> (usize, Time) {
         let attempt = &self.state().attempt;
         (attempt.ever_granted(), attempt.start() + attempt.rules().reply_timeout)
-    }
-}
-
-impl Held for QuorumLock {
-    fn lease(&self) -> Lease {
-        *self.state().attempt.lease()
-    }
-
-    fn on_loss_timeout(&self, now: Time) -> Option<Time> {
-        self.state().attempt.lease_mut().on_timeout(now)
-    }
-
-    fn sooner(&self) -> &Notify {
-        &self.sooner
-    }
-
-    fn renewal(&self, interval: Duration) -> Renewal {
-        let attempt = &self.state().attempt;
-        Renewal::new(interval, attempt.rules().reply_timeout, attempt.start())
-    }
-
-    fn renew(self: Arc<Self>, due: Due) {
-        let (missing, nodes) = {
-            let attempt = &mut self.state().attempt;
-            let missing = if due.repair { attempt.repair() } else { NodeSet::EMPTY };
-            (missing, if due.extend { attempt.extend() } else { NodeSet::EMPTY })
-        };
-        let asked = clock::now();
-        self.send(missing, Command::Set, asked, false);
-        self.send(nodes, Command::Extend, asked, false);
-    }
-
-    fn take_back(self: Arc<Self>) {
-        if !self.state().attempt.is_closed() {
-            self.release(clock::now());
-        }
     }
 }
 
@@ -422,7 +458,6 @@ impl Drop for Extending<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::held;
     use crate::protocol::Answer;
 
     fn answer(lock: &QuorumLock, node: usize, command: Command, asked: Time, answer: Answer) {
@@ -455,7 +490,7 @@ mod tests {
             // Now the validity depends on the third key, which was not extended.
             answer(&lock, 0, Command::Extend, extended, Answer::No);
         };
-        tokio::join!(held::lost(&**lock), loses_a_key);
+        tokio::join!(lock.lost(), loses_a_key);
         assert!(clock::now() < start + options.ttl, "{:?}", clock::now() - start);
         assert_eq!(lock.lease().valid_until(), None);
     }

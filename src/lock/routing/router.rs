@@ -18,7 +18,7 @@ use crate::node::connection;
 use crate::node::job::{Job, LockJob};
 use crate::node::options::NodeOptions;
 use crate::node::place::{Named, Place, Spot};
-use crate::node::queue::Queue;
+use crate::node::queue::{Queue, RoundTripHook};
 use crate::node::redirector::Redirector;
 use crate::node::route::Route;
 use crate::protocol::Time;
@@ -29,9 +29,6 @@ const MOST_REDIRECTIONS: u8 = 5;
 
 /// How long the connection to a node without slots is kept, to which a slot seems to be on its way.
 const GUEST_STAY: Duration = Duration::from_secs(10);
-
-/// A callback that gets the time of each command from its writing to its reply.
-type RoundTripHook = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// The masters of one cluster, as one app server sees them.
 pub(crate) struct Router {
@@ -249,9 +246,9 @@ impl Router {
     }
 
     fn sample(&self, queue: &Queue) {
-        if let Some(hook) = self.round_trip.get().map(Arc::clone) {
+        if let Some(hook) = self.round_trip.get() {
             // A new queue has no hook yet.
-            queue.sample_round_trips(Box::new(move |time| hook(time)));
+            queue.sample_round_trips(Arc::clone(hook));
         }
     }
 

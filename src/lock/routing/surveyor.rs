@@ -1,19 +1,18 @@
 //! Asks the nodes of a cluster who has the slots.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::router::Router;
-use super::view;
+use super::view::{self, QUESTION};
 use crate::cause::Cause;
 use crate::node::address::NodeAddress;
 use crate::node::connection::FIRST_CONNECTION_WAIT;
-use crate::node::greeting::{self, Failed};
+use crate::node::greeting::SessionError;
 use crate::node::place::Spot;
+use crate::node::session::Session;
 
 /// How often a node is asked if all is well.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -101,9 +100,9 @@ fn candidates(router: &Router, seeds: &[NodeAddress], calm: bool) -> Vec<(Spot, 
 
 /// Connects to a node and asks it, again and again while all is well. Returns when another node is to be asked.
 async fn talk(router: &Router, spot: &Spot, address: &NodeAddress) -> Result<(), Cause> {
-    let (options, question) = (router.options(), view::question());
-    let entered = greeting::enter(address, options, &question).await;
-    let (mut stream, mut replies) = entered.map_err(Failed::cause)?;
+    let options = router.options();
+    let entered = Session::asking(address, options, QUESTION).await;
+    let (mut session, mut replies) = entered.map_err(SessionError::cause)?;
     loop {
         let view = view::read(replies, address.host())?;
         if view.ranges.is_empty() {
@@ -119,13 +118,6 @@ async fn talk(router: &Router, spot: &Spot, address: &NodeAddress) -> Result<(),
         if timeout(INTERVAL, router.troubled()).await.is_ok() {
             return Ok(());
         }
-        let asked = async {
-            stream.write_all(&question.concat()).await?;
-            stream.flush().await?;
-            greeting::read(&mut stream, &mut Vec::new(), question.len()).await
-        };
-        let asked = timeout(options.connect_timeout, asked).await;
-        let asked = asked.map_err(io::Error::from).and_then(|asked| asked);
-        replies = asked.map_err(|error| Failed::from(error).cause())?;
+        replies = session.ask_all(QUESTION).await.map_err(SessionError::cause)?;
     }
 }

@@ -6,7 +6,6 @@ use super::slot::SLOTS;
 use crate::cause::Cause;
 use crate::node::place::Spot;
 use crate::node::reply::Reply;
-use crate::node::wire;
 
 /// A range of slots, first and last, and the master that has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,13 +25,11 @@ pub(super) struct View {
     pub(super) nodes: Vec<Spot>,
 }
 
-/// Asks for the slots and for the epochs, packed. `CLUSTER SLOTS` names nodes as clients shall reach them, but has no epochs;
+/// Asks for the slots and for the epochs. `CLUSTER SLOTS` names nodes as clients shall reach them, but has no epochs;
 /// these are in `CLUSTER NODES`. A node runs commands that arrive together one after the other, so both replies belong together.
-pub(super) fn question() -> Vec<Vec<u8>> {
-    ["SLOTS", "NODES"].map(|what| wire::pack(&["CLUSTER", what])).into()
-}
+pub(super) const QUESTION: &[&[&str]] = &[&["CLUSTER", "SLOTS"], &["CLUSTER", "NODES"]];
 
-/// Reads the replies to [`question`], which the node on this host gave; if they are none, why.
+/// Reads the replies to [`QUESTION`], which the node on this host gave; if they are none, why.
 pub(super) fn read(replies: Vec<Reply>, host: &str) -> Result<View, Cause> {
     let mut usable = Vec::new();
     for reply in replies {

@@ -2,55 +2,39 @@
 
 use super::opinions::Opinion;
 use crate::cause::Cause;
+use crate::node::greeting::SessionError;
 use crate::node::place::Spot;
 use crate::node::reply::Reply;
-use crate::node::wire;
+use crate::node::session::Session;
 
-/// The number of replies to [`question`].
-pub(super) const REPLIES: usize = 2;
-
-/// Asks where the master is and for its epoch, packed.
+/// Asks a Sentinel where the master of this name is, and for its epoch.
 ///
 /// `SENTINEL MASTER` alone would not do: the Sentinel that leads a failover raises the epoch in it at once, but names the old
 /// address until the other replicas follow the new master. A Sentinel runs commands that arrive together one after the other,
 /// so both replies belong together.
-pub(super) fn question(master: &str) -> Vec<u8> {
-    let address = wire::pack(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", master]);
-    [address, wire::pack(&["SENTINEL", "MASTER", master])].concat()
+pub(super) async fn ask(sentinel: &mut Session, master: &str) -> Result<Opinion, SessionError> {
+    let address: &[&str] = &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", master];
+    let replies = sentinel.ask_all(&[address, &["SENTINEL", "MASTER", master]]).await?;
+    Ok(opinion(replies))
 }
 
-/// Subscribes to the news of a master that has moved, packed.
-pub(super) fn subscription() -> Vec<u8> {
-    wire::pack(&["SUBSCRIBE", "+switch-master"])
-}
-
-/// What the replies to [`question`] say.
-pub(super) fn opinion(replies: Vec<Reply>) -> Opinion {
-    let mut named = None;
-    for reply in replies {
-        match reply {
-            Reply::Nil => return Opinion::KnowsNone,
-            Reply::Error(_) => {
-                return match reply.cause() {
-                    cause @ Cause::NoPermission(_) => Opinion::Refused(cause),
-                    // It says so with an error that has no code of its own.
-                    _ => Opinion::KnowsNone,
-                };
-            }
-            Reply::Array(words) => {
-                named = match named {
-                    None => Some(spot(&words)),
-                    Some(Some(spot)) => match epoch(&words) {
-                        Some(epoch) => return Opinion::Names { spot, epoch },
-                        None => return Opinion::Silent,
-                    },
-                    Some(None) => return Opinion::Silent,
-                }
-            }
-            _ => return Opinion::Silent,
-        }
+/// What the replies say, of which the first has the address and the second the epoch.
+fn opinion(replies: Vec<Reply>) -> Opinion {
+    if let [Reply::Array(address), Reply::Array(master)] = &replies[..] {
+        return match (spot(address), epoch(master)) {
+            (Some(spot), Some(epoch)) => Opinion::Names { spot, epoch },
+            _ => Opinion::Silent,
+        };
     }
-    Opinion::Silent
+    match replies.into_iter().find(|reply| !matches!(reply, Reply::Array(_))) {
+        Some(Reply::Nil) => Opinion::KnowsNone,
+        Some(Reply::Error(error)) => match Cause::of_error(error) {
+            cause @ Cause::NoPermission(_) => Opinion::Refused(cause),
+            // It says so with an error that has no code of its own.
+            _ => Opinion::KnowsNone,
+        },
+        _ => Opinion::Silent,
+    }
 }
 
 /// Host and port.

@@ -1,11 +1,10 @@
 //! Acquiring a lock: one attempt after another.
 
 use super::claims::Claim;
-use super::connection::Job;
 use super::report::Check;
 use super::worker::Stage;
 use super::world::World;
-use crate::protocol::{Acquire, Attempt, Decision, Effect, Next, NodeSet, Time, Vote, Wait, Waiting, quorum};
+use crate::protocol::{Acquire, Attempt, Command, Decision, Effect, Next, NodeSet, Time, Vote, Wait, Waiting, quorum};
 
 impl World {
     /// A worker wants a lock.
@@ -74,9 +73,7 @@ impl World {
         worker.claim = Some(id);
         // Votes that come later are useless.
         worker.limit = worker.acquire.deadline().min(now + rules.ttl);
-        for c in self.connections_of(app) {
-            self.push(c, Job::Set { claim: id, asked: now }, now);
-        }
+        self.send(id, NodeSet::first(nodes), Command::Set, false, now);
     }
 
     /// Applies the result of a command for a claim.
@@ -184,15 +181,11 @@ impl World {
         let claim = &mut self.claims[id];
         let held = claim.attempt.is_held();
         let announce = held && claim.announces;
-        let app = claim.app;
         let holders = claim.attempt.close(now);
         if claim.was_held {
             self.end_belief(id);
         }
-        let first = self.connections_of(app).start;
-        for node in holders {
-            self.push(first + node, Job::Delete { claim: id, announce }, now);
-        }
+        self.send(id, holders, Command::Delete, announce, now);
         if self.workers[w].stage == Stage::Asking {
             self.workers[w].claim = None;
             self.claims[id].owned = false;

@@ -3,39 +3,43 @@
 use std::time::Duration;
 
 use super::clock::NEVER;
-use super::connection::{Connection, FIRST_CONNECTION_WAIT, Job, Phase, Reply, Request};
+use super::connection::{FIRST_CONNECTION_WAIT, Job};
 use super::event::EventKind;
 use super::report::Check;
+use super::socket::{Phase, Reply, Request, Socket};
 use super::units::{nanos, short};
 use super::world::World;
-use crate::protocol::{Answer, Command, Effect, Suspicion, Time};
+use crate::protocol::{Answer, Command, Effect, NodeSet, Suspicion, Time};
 
 impl World {
     // Queueing.
 
+    /// Queues a command of a claim for these nodes.
+    pub(super) fn send(&mut self, claim: u32, nodes: NodeSet, command: Command, announce: bool, asked: Time) {
+        let first = self.connections_of(self.claims[claim].app).start;
+        for node in nodes {
+            let job = Job::Lock {
+                command,
+                claim,
+                asked,
+                announce,
+            };
+            self.push(first + node, job, asked);
+        }
+    }
+
     /// Queues a command, or fails it at once if it can't be sent now; deletes are owed in that case.
     pub(super) fn push(&mut self, c: usize, job: Job, now: Time) {
         let connection = &mut self.connections[c];
-        let admitted = connection.link.admit(job.command(), connection.queue.len());
-        let node = connection.node;
-        match (admitted, &job) {
-            (Ok(()), Job::Set { .. }) => connection.room += 1,
-            (Ok(()), _) => {}
-            (Err(_), Job::Delete { claim, .. }) => {
-                // The caller is told that it failed now, but the key must still be deleted.
-                let claim = *claim;
-                let effect = self.claims[claim].attempt.on_deleted(node, Answer::Never, now);
-                self.apply(claim, effect);
-                if effect.finished {
-                    self.finish_attempt(c);
-                    return;
-                }
-            }
-            (Err(_), _) => {
-                self.fail(c, job, Answer::Never, false, now);
-                return;
-            }
-        }
+        let admitted = connection.link.admit(job.command(), connection.queue.len()).is_ok();
+        let queued = if admitted {
+            connection.room += i64::from(job.command() == Some(Command::Set));
+            Some(job)
+        } else {
+            // The caller is told that it failed now, but a key must still be deleted.
+            self.fail(c, job, Answer::Never, false, now)
+        };
+        let Some(job) = queued else { return };
         if let Some(claim) = job.claim() {
             self.claims[claim].jobs += 1;
         }
@@ -49,26 +53,39 @@ impl World {
         }
     }
 
-    /// Tells the asker of a command other than a delete that there will be no answer. `counted`: the connection had admitted
-    /// it.
-    #[expect(clippy::needless_pass_by_value, reason = "a job that failed is over")]
-    fn fail(&mut self, c: usize, job: Job, answer: Answer, counted: bool, now: Time) {
-        let node = self.connections[c].node;
+    /// Tells the asker of a command that there will be no answer. `counted`: the connection had admitted it. Returns a delete
+    /// that is still owed.
+    fn fail(&mut self, c: usize, job: Job, answer: Answer, counted: bool, now: Time) -> Option<Job> {
+        let node = self.sockets[c].node;
         match job {
-            Job::Set { claim, asked } => {
-                let effect = self.claims[claim].attempt.on_vote(node, asked, answer, now);
-                self.claims[claim].asked.remove(node);
-                if counted && effect.finished {
+            Job::Lock {
+                command, claim, asked, ..
+            } => {
+                let effect = self.take(claim, node, command, asked, answer, now);
+                if effect.finished && (counted || command != Command::Set) {
                     self.finish_attempt(c);
                 }
                 self.apply(claim, effect);
+                (command == Command::Delete && !effect.finished).then_some(job)
             }
-            Job::Extend { claim, asked } => {
-                let effect = self.claims[claim].attempt.on_extended(node, asked, answer, now);
-                self.apply(claim, effect);
+            Job::Question { worker, ticket, .. } => {
+                self.on_remaining(worker as usize, ticket, node, None);
+                None
             }
-            Job::Question { worker, ticket, .. } => self.on_remaining(worker as usize, ticket, node, None),
-            Job::Delete { .. } | Job::Publish { .. } => {}
+            Job::Publish { .. } => None,
+        }
+    }
+
+    /// An attempt takes what is known of a command.
+    fn take(&mut self, id: u32, node: usize, command: Command, asked: Time, answer: Answer, now: Time) -> Effect {
+        let claim = &mut self.claims[id];
+        match command {
+            Command::Set => {
+                claim.asked.remove(node);
+                claim.attempt.on_vote(node, asked, answer, now)
+            }
+            Command::Extend => claim.attempt.on_extended(node, asked, answer, now),
+            Command::Delete => claim.attempt.on_deleted(node, answer, now),
         }
     }
 
@@ -79,7 +96,7 @@ impl World {
         connection.room -= 1;
         if connection.room < 0 {
             connection.room = 0;
-            let (app, node) = (connection.app, connection.node);
+            let Socket { app, node, .. } = self.sockets[c];
             self.violate(Check::Room, None, Some(app), || {
                 format!("an attempt has finished on node {node} more often than it began there")
             });
@@ -89,25 +106,20 @@ impl World {
     // Writing.
 
     pub(super) fn on_write(&mut self, c: usize) {
-        if self.connections[c].writes == self.now && !self.apps[self.connections[c].app].frozen {
+        if self.connections[c].writes == self.now && !self.is_frozen(c) {
             self.write(c);
         }
     }
 
     /// Writes queued commands, as many as the window allows.
-    pub(super) fn write(&mut self, c: usize) {
-        let app = self.connections[c].app;
-        let now = self.time(app);
+    fn write(&mut self, c: usize) {
+        let now = self.time(self.sockets[c].app);
         self.connections[c].writes = NEVER;
-        if !self.connections[c].queue.is_empty() && self.connections[c].phase == Phase::Up {
+        if !self.connections[c].queue.is_empty() && self.sockets[c].phase == Phase::Up {
             self.suspect_if_overdue(c, now);
         }
-        loop {
-            let connection = &mut self.connections[c];
-            if connection.phase != Phase::Up || connection.written.len() >= self.settings.window {
-                return;
-            }
-            let Some(job) = connection.queue.pop_front() else {
+        while self.sockets[c].phase == Phase::Up && self.connections[c].written.len() < self.settings.window {
+            let Some(job) = self.connections[c].queue.pop_front() else {
                 return;
             };
             self.write_one(c, job, now);
@@ -115,47 +127,38 @@ impl World {
     }
 
     fn write_one(&mut self, c: usize, job: Job, now: Time) {
-        let (app, node, suspect) = {
-            let connection = &self.connections[c];
-            (connection.app, connection.node, connection.suspect)
-        };
+        let Socket { app, node, .. } = self.sockets[c];
         let request = match &job {
-            Job::Set { claim: id, .. } => {
-                let claim = &mut self.claims[*id];
-                if !claim.attempt.on_written(node, now) {
-                    self.report.withdrawn += 1;
-                    self.finish_attempt(c);
-                    self.drop_job(*id);
-                    return;
+            &Job::Lock {
+                command,
+                claim: id,
+                announce,
+                ..
+            } => {
+                let claim = &mut self.claims[id];
+                if command == Command::Set {
+                    if !claim.attempt.on_written(node, now) {
+                        self.report.withdrawn += 1;
+                        self.finish_attempt(c);
+                        self.drop_job(id);
+                        return;
+                    }
+                    claim.owes.insert(node);
+                    claim.asked.insert(node);
                 }
-                claim.owes.insert(node);
-                claim.asked.insert(node);
-                Request::Set {
-                    key: short(claim.key),
-                    ttl: millis(claim.attempt.rules().ttl),
-                    token: claim.token,
-                }
-            }
-            Job::Extend { claim, .. } => {
-                let claim = &self.claims[*claim];
-                Request::Extend {
-                    key: short(claim.key),
-                    ttl: millis(claim.attempt.rules().ttl),
-                    token: claim.token,
-                }
-            }
-            Job::Delete { claim, announce } => {
-                let claim = &self.claims[*claim];
                 let (key, token, was_held) = (claim.key, claim.token, claim.was_held);
-                if *announce && !was_held {
+                let ttl = millis(claim.attempt.rules().ttl);
+                if announce && !was_held {
                     self.violate(Check::Announcement, Some(key), Some(app), || {
                         format!("a lock that was never held, of token {token}, is announced as released on node {node}")
                     });
                 }
-                Request::Delete {
+                Request::Lock {
+                    command,
                     key: short(key),
-                    announce: *announce,
+                    ttl,
                     token,
+                    announce,
                 }
             }
             Job::Question { key, .. } => Request::Remaining { key: *key },
@@ -164,51 +167,60 @@ impl World {
                 waited: waited.clone(),
             },
         };
-        if suspect && job.command() != Some(Command::Delete) {
+        if self.connections[c].suspect && job.command() != Some(Command::Delete) {
             let what = job.command();
             self.violate(Check::Suspect, None, Some(app), || {
                 format!("node {node} owes answers for too long and is asked for {what:?}")
             });
         }
         self.report.commands.count(job.command());
-        let at = self.now + self.draw_command_delay(app) + self.connections[c].late[0];
-        let connection = &mut self.connections[c];
-        connection.written.push_back((job, now));
-        if let Some(at) = connection.requests.send(at, request) {
-            self.events.plan(at, EventKind::Requests(short(c)));
-        }
+        let takes = self.draw_command_delay(app);
+        self.connections[c].written.push_back((job, now));
+        self.request(c, request, takes);
         if self.connections[c].alarm == NEVER {
             self.look_at_alarm(c);
         }
     }
 
+    /// Sends a message that takes so long to the node.
+    pub(super) fn request(&mut self, s: usize, request: Request, takes: u64) {
+        let socket = &mut self.sockets[s];
+        if let Some(at) = socket.requests.send(self.now + takes + socket.late[0], request) {
+            self.events.plan(at, EventKind::Requests(short(s)));
+        }
+    }
+
     // Answers.
 
-    pub(super) fn on_replies(&mut self, c: usize) {
-        if self.connections[c].replies.fires(self.now) && !self.apps[self.connections[c].app].frozen {
-            self.read(c);
+    pub(super) fn on_replies(&mut self, s: usize) {
+        if self.sockets[s].replies.fires(self.now) && !self.is_frozen(s) {
+            self.read(s);
         }
     }
 
     /// Takes all answers that have arrived.
-    pub(super) fn read(&mut self, c: usize) {
-        let now = self.time(self.connections[c].app);
-        while let Some(reply) = self.connections[c].replies.take(self.now) {
+    pub(super) fn read(&mut self, s: usize) {
+        let now = self.time(self.sockets[s].app);
+        let is_feed = self.is_feed(s);
+        while let Some(reply) = self.sockets[s].replies.take(self.now) {
             match reply {
-                Reply::Welcome => self.connected(c, now),
-                Reply::Refused | Reply::Broken => self.disconnected(c, now),
-                reply => self.answered(c, reply, now),
+                Reply::Welcome => self.connected(s, now),
+                Reply::Refused | Reply::Broken => self.disconnected(s, now),
+                reply if is_feed => self.hear(s, reply, now),
+                reply => self.answered(s, reply, now),
             }
         }
-        if let Some(at) = self.connections[c].replies.plan(self.now) {
-            self.events.plan(at, EventKind::Replies(short(c)));
+        if let Some(at) = self.sockets[s].replies.plan(self.now) {
+            self.events.plan(at, EventKind::Replies(short(s)));
         }
-        self.write(c);
+        if !is_feed {
+            self.write(s);
+        }
     }
 
     fn answered(&mut self, c: usize, reply: Reply, now: Time) {
+        let Socket { app, node, .. } = self.sockets[c];
         let connection = &mut self.connections[c];
-        let (app, node) = (connection.app, connection.node);
         // A node sends no answer without a command.
         let Some((job, _)) = connection.written.pop_front() else {
             return;
@@ -219,40 +231,41 @@ impl World {
             self.look_at_alarm(c);
         }
         match (job, reply) {
-            (Job::Set { claim: id, asked }, Reply::Done(granted)) => {
-                let claim = &mut self.claims[id];
-                claim.asked.remove(node);
-                if granted {
-                    claim.granted.insert(node);
-                    self.report.late_votes += u64::from(claim.attempt.is_held());
-                    self.report.repairs += u64::from(claim.attempt.is_held() && asked > claim.attempt.start());
-                } else {
-                    claim.owes.remove(node);
+            (
+                Job::Lock {
+                    command,
+                    claim: id,
+                    asked,
+                    ..
+                },
+                Reply::Done(number),
+            ) => {
+                let (done, claim) = (number > 0, &mut self.claims[id]);
+                match command {
+                    Command::Set if done => {
+                        claim.granted.insert(node);
+                        self.report.late_votes += u64::from(claim.attempt.is_held());
+                        self.report.repairs += u64::from(claim.attempt.is_held() && asked > claim.attempt.start());
+                    }
+                    Command::Extend if done => {
+                        self.report.extensions += 1;
+                        claim.granted.insert(node);
+                    }
+                    Command::Extend if claim.asked.contains(node) => {}
+                    Command::Extend => {
+                        claim.owes.remove(node);
+                        claim.granted.remove(node);
+                    }
+                    Command::Set | Command::Delete => _ = claim.owes.remove(node),
                 }
-                let answer = if granted { Answer::Yes } else { Answer::No };
-                let effect = claim.attempt.on_vote(node, asked, answer, now);
-                self.settle(c, id, effect);
-            }
-            (Job::Extend { claim: id, asked }, Reply::Done(extended)) => {
-                let claim = &mut self.claims[id];
-                if extended {
-                    self.report.extensions += 1;
-                    claim.granted.insert(node);
-                } else if !claim.asked.contains(node) {
-                    claim.owes.remove(node);
-                    claim.granted.remove(node);
+                let (key, answer) = (claim.key, if done { Answer::Yes } else { Answer::No });
+                let effect = self.take(id, node, command, asked, answer, now);
+                if effect.finished {
+                    self.finish_attempt(c);
                 }
-                let answer = if extended { Answer::Yes } else { Answer::No };
-                let effect = claim.attempt.on_extended(node, asked, answer, now);
-                self.settle(c, id, effect);
-            }
-            (Job::Delete { claim: id, .. }, Reply::Deleted(told)) => {
-                let claim = &mut self.claims[id];
-                claim.owes.remove(node);
-                let answer = if told.is_some() { Answer::Yes } else { Answer::No };
-                let (key, effect) = (claim.key, claim.attempt.on_deleted(node, answer, now));
-                self.settle(c, id, effect);
-                if told.is_some_and(|told| told > 0) {
+                self.apply(id, effect);
+                self.drop_job(id);
+                if number > 1 {
                     self.on_release_delivered(app, node, key, now);
                 }
             }
@@ -266,37 +279,22 @@ impl World {
         }
     }
 
-    /// A command of a claim has been answered.
-    fn settle(&mut self, c: usize, id: u32, effect: Effect) {
-        if effect.finished {
-            self.finish_attempt(c);
-        }
-        self.apply(id, effect);
-        self.drop_job(id);
-    }
-
     // Suspicion.
 
+    /// Looks at the alarm if it is time to, perhaps only after a freeze.
     pub(super) fn on_alarm(&mut self, c: usize) {
-        if self.connections[c].alarm == self.now && !self.apps[self.connections[c].app].frozen {
-            self.look_at_alarm(c);
-        }
-    }
-
-    /// Looks at the alarm after a freeze, during which its time may have passed.
-    pub(super) fn alarm_if_due(&mut self, c: usize) {
-        if self.connections[c].alarm <= self.now {
+        if self.connections[c].alarm <= self.now && !self.is_frozen(c) {
             self.look_at_alarm(c);
         }
     }
 
     /// Checks whether the node has owed an answer for too long, and sets the alarm for the next time at which it might.
     fn look_at_alarm(&mut self, c: usize) {
-        let app = self.connections[c].app;
+        let app = self.sockets[c].app;
         let now = self.time(app);
         let connection = &mut self.connections[c];
         connection.alarm = NEVER;
-        if connection.begun && connection.phase == Phase::Connecting {
+        if connection.begun && self.sockets[c].phase == Phase::Connecting {
             return self.suspect(c, now);
         }
         if self.suspect_if_overdue(c, now) {
@@ -338,10 +336,8 @@ impl World {
     /// The node owes answers for too long: unwritten commands fail, except for deletes.
     fn suspect(&mut self, c: usize, now: Time) {
         self.report.suspicions += 1;
-        self.note(|world| {
-            let Connection { app, node, .. } = world.connections[c];
-            format!("app server {app} suspects node {node}")
-        });
+        let Socket { app, node, .. } = self.sockets[c];
+        self.note(|_| format!("app server {app} suspects node {node}"));
         let connection = &mut self.connections[c];
         connection.link.on_suspect();
         connection.suspect = true;
@@ -351,21 +347,11 @@ impl World {
 
     /// Fails commands; deletes that are still owed are kept, in their order.
     fn fail_all(&mut self, c: usize, jobs: impl IntoIterator<Item = Job>, answer: Answer, now: Time) {
-        let node = self.connections[c].node;
         for job in jobs {
             let claim = job.claim();
-            if let Job::Delete { claim: id, .. } = job {
-                let effect = self.claims[id].attempt.on_deleted(node, answer, now);
-                self.apply(id, effect);
-                if !effect.finished {
-                    self.connections[c].queue.push_back(job);
-                    continue;
-                }
-                self.finish_attempt(c);
-            } else {
-                self.fail(c, job, answer, true, now);
-            }
-            if let Some(claim) = claim {
+            if let Some(owed) = self.fail(c, job, answer, true, now) {
+                self.connections[c].queue.push_back(owed);
+            } else if let Some(claim) = claim {
                 self.drop_job(claim);
             }
         }
@@ -373,62 +359,65 @@ impl World {
 
     // Connecting.
 
-    pub(super) fn on_connect(&mut self, c: usize) {
-        if self.connections[c].connects == self.now && !self.apps[self.connections[c].app].frozen {
-            self.connect(c);
+    /// Connects if it is time to, perhaps only after a freeze.
+    pub(super) fn on_connect(&mut self, s: usize) {
+        if self.sockets[s].connects <= self.now && !self.is_frozen(s) {
+            self.connect(s);
         }
     }
 
-    /// Connects if it is time to.
-    pub(super) fn connect_if_due(&mut self, c: usize) {
-        if self.connections[c].connects <= self.now {
-            self.connect(c);
-        }
-    }
-
-    pub(super) fn connect(&mut self, c: usize) {
-        let at = self.now + self.draw_delay() + self.connections[c].late[0];
-        let connection = &mut self.connections[c];
-        connection.connects = NEVER;
-        connection.phase = Phase::Connecting;
-        if let Some(at) = connection.requests.send(at, Request::Greet) {
-            self.events.plan(at, EventKind::Requests(short(c)));
-        }
-        if self.connections[c].begun {
+    pub(super) fn connect(&mut self, s: usize) {
+        (self.sockets[s].connects, self.sockets[s].phase) = (NEVER, Phase::Connecting);
+        let takes = self.draw_delay();
+        self.request(s, Request::Greet, takes);
+        if !self.is_feed(s) && self.connections[s].begun {
             let at = self.now + nanos(FIRST_CONNECTION_WAIT);
-            self.plan_alarm(c, at);
+            self.plan_alarm(s, at);
         }
     }
 
-    fn connected(&mut self, c: usize, now: Time) {
-        let connection = &mut self.connections[c];
-        connection.phase = Phase::Up;
+    fn connected(&mut self, s: usize, now: Time) {
+        self.sockets[s].phase = Phase::Up;
+        if self.is_feed(s) {
+            return self.subscribe_again(s);
+        }
+        let connection = &mut self.connections[s];
         (connection.begun, connection.suspect) = (false, false);
         connection.link.on_connected();
         connection.suspicion = Suspicion::new(now);
         // Deletes of keys that have expired meanwhile are no longer owed.
         let queue = std::mem::take(&mut connection.queue);
-        let (owed, waiting): (Vec<_>, Vec<_>) = queue.into_iter().partition(|job| matches!(job, Job::Delete { .. }));
-        self.fail_all(c, owed, Answer::Never, now);
-        let connection = &mut self.connections[c];
+        let is_delete = |job: &Job| job.command() == Some(Command::Delete);
+        let (owed, waiting): (Vec<_>, Vec<_>) = queue.into_iter().partition(is_delete);
+        self.fail_all(s, owed, Answer::Never, now);
+        let connection = &mut self.connections[s];
         self.report.owed += connection.queue.len() as u64;
         connection.queue.extend(waiting);
     }
 
-    fn disconnected(&mut self, c: usize, now: Time) {
-        let connection = &mut self.connections[c];
-        connection.phase = Phase::Down;
-        (connection.begun, connection.suspect, connection.ending, connection.open) = (false, false, false, false);
-        connection.link.on_disconnected();
-        connection.requests.clear();
-        connection.alarm = NEVER;
-        let written = std::mem::take(&mut connection.written);
-        let queue = std::mem::take(&mut connection.queue);
-        self.fail_all(c, written.into_iter().map(|(job, _)| job), Answer::Unknown, now);
-        self.fail_all(c, queue, Answer::Never, now);
+    fn disconnected(&mut self, s: usize, now: Time) {
+        let socket = &mut self.sockets[s];
+        (socket.phase, socket.open, socket.ending) = (Phase::Down, false, false);
+        socket.requests.clear();
+        if self.is_feed(s) {
+            self.on_unsubscribed(s, now);
+        } else {
+            let connection = &mut self.connections[s];
+            (connection.begun, connection.suspect, connection.alarm) = (false, false, NEVER);
+            connection.link.on_disconnected();
+            let written = std::mem::take(&mut connection.written);
+            let queue = std::mem::take(&mut connection.queue);
+            self.fail_all(s, written.into_iter().map(|(job, _)| job), Answer::Unknown, now);
+            self.fail_all(s, queue, Answer::Never, now);
+        }
         let at = self.now + nanos(self.settings.reconnect) + self.draw_lag();
-        self.connections[c].connects = at;
-        self.events.plan(at, EventKind::Connect(short(c)));
+        self.sockets[s].connects = at;
+        self.events.plan(at, EventKind::Connect(short(s)));
+    }
+
+    /// Whether nothing runs at the app server's side of this socket now.
+    fn is_frozen(&self, s: usize) -> bool {
+        self.apps[self.sockets[s].app].frozen
     }
 }
 

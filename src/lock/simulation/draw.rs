@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::random::{Random, Range};
+use super::random::Random;
 use super::span::Span;
 use super::units::nanos;
 
@@ -81,38 +81,20 @@ impl Draw {
             Self::Quantiles(_) => true,
         }
     }
+
+    /// Draws a duration, in nanoseconds.
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+        match self {
+            Self::Even(span) => random.within(*span),
+            Self::Quantiles(quantiles) => quantiles.draw(random),
+        }
+    }
 }
 
 impl From<Span> for Draw {
     fn from(span: Span) -> Self {
         Self::Even(span)
-    }
-}
-
-/// A [`Draw`] in the form that is drawn from.
-#[derive(Debug, Clone)]
-pub(super) enum Drawn {
-    Even(Range),
-    Quantiles(Quantiles),
-}
-
-impl From<&Draw> for Drawn {
-    fn from(draw: &Draw) -> Self {
-        match draw {
-            Draw::Even(span) => Self::Even((*span).into()),
-            Draw::Quantiles(quantiles) => Self::Quantiles(quantiles.clone()),
-        }
-    }
-}
-
-impl Drawn {
-    /// Draws a duration, in nanoseconds.
-    #[inline]
-    pub(super) fn draw(&self, random: &mut Random) -> u64 {
-        match self {
-            Self::Even(range) => random.within(*range),
-            Self::Quantiles(quantiles) => quantiles.draw(random),
-        }
     }
 }
 

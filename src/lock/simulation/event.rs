@@ -5,24 +5,18 @@ use std::collections::BinaryHeap;
 /// relevant is checked when its time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
-    /// Commands arrive at the node of this connection.
+    /// Messages arrive at the node of this socket.
     Requests(u32),
-    /// Answers arrive at the app server of this connection.
+    /// Messages arrive at the app server of this socket.
     Replies(u32),
     /// The app server writes what it queued on this connection.
     Write(u32),
     /// This connection checks whether its node has owed an answer for too long.
     Alarm(u32),
-    /// The app server connects to the node.
+    /// The app server connects this socket.
     Connect(u32),
     /// A worker's timer.
     Worker(u32),
-    /// Subscriptions arrive at the node of this feed.
-    FeedRequests(u32),
-    /// Messages arrive at the app server of this feed.
-    FeedMessages(u32),
-    /// The app server connects this feed.
-    ConnectFeed(u32),
     /// The app server removes channels that nobody uses.
     Sweep(u32),
     /// A command of a connection that is gone arrives at its node.

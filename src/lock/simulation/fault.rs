@@ -1,32 +1,30 @@
 //! Faults: how they begin and end.
 
-use super::drawn_faults::DrawnFaults;
 use super::event::{EventKind, Mend};
+use super::settings::Faults;
 use super::units::short;
 use super::world::World;
 
 impl World {
     /// Plans the next of these faults, counted from 0 in the settings.
     pub(super) fn plan_fault(&mut self, which: usize) {
-        let at = self.now + self.faults[which].every.draw(&mut self.random);
+        let at = self.now + self.settings.faults[which].every.draw(&mut self.random);
         self.events.plan(at, EventKind::Fault(short(which)));
     }
 
-    /// Plans the next pause that the app server makes by itself, if any.
-    pub(super) fn plan_freeze(&mut self, app: usize) {
-        if let Some(after) = self.draw_freeze(0) {
-            self.events.plan(self.now + after, EventKind::Freeze(short(app)));
+    /// Plans the next pause that the app server makes by itself, if any, after this time.
+    pub(super) fn plan_freeze(&mut self, app: usize, after: u64) {
+        if let Some(freezes) = &self.settings.freezes {
+            let at = after + freezes.every.draw(&mut self.random);
+            self.events.plan(at, EventKind::Freeze(short(app)));
         }
     }
 
     pub(super) fn on_freeze(&mut self, app: usize) {
-        if let Some(lasts) = self.draw_freeze(1) {
-            self.freeze_until(app, self.now + lasts);
-            // The next one comes after the end of this one.
-            if let Some(after) = self.draw_freeze(0) {
-                self.events
-                    .plan(self.now + lasts + after, EventKind::Freeze(short(app)));
-            }
+        if let Some(freezes) = self.settings.freezes.as_ref().filter(|_| !self.calm) {
+            let over = self.now + freezes.lasts.draw(&mut self.random);
+            self.freeze_until(app, over);
+            self.plan_freeze(app, over);
         }
     }
 
@@ -39,9 +37,8 @@ impl World {
     }
 
     fn break_something(&mut self, which: usize) {
-        let DrawnFaults { lasts, weights, .. } = &self.faults[which];
-        let weights = *weights;
-        let lasts = lasts.draw(&mut self.random);
+        let Faults { lasts, weights, .. } = &self.settings.faults[which];
+        let (weights, lasts) = (*weights, lasts.draw(&mut self.random));
         let over = self.now + lasts;
         let node = self.random.index(self.nodes.len());
         let app = self.random.index(self.apps.len());
@@ -105,9 +102,9 @@ impl World {
             self.report.faults.crashes += 1;
         }
         for app in 0..self.apps.len() {
-            let c = self.connection(app, node);
-            self.break_connection(c, true);
-            self.break_feed(c);
+            for s in self.sockets_between(app, node) {
+                self.break_socket(s, true);
+            }
         }
         self.lose_strays(node);
         true
@@ -123,12 +120,10 @@ impl World {
     pub(super) fn cut(&mut self, app: usize, node: usize, for_locks: bool, feed: bool) {
         self.report.faults.cuts += 1;
         self.note(|_| format!("the connections of app server {app} to node {node} break"));
-        let c = self.connection(app, node);
-        if for_locks {
-            self.break_connection(c, false);
-        }
-        if feed {
-            self.break_feed(c);
+        for (s, breaks) in self.sockets_between(app, node).into_iter().zip([for_locks, feed]) {
+            if breaks {
+                self.break_socket(s, false);
+            }
         }
     }
 
@@ -177,9 +172,9 @@ impl World {
         }
         self.run_strays(node);
         for app in 0..self.apps.len() {
-            let c = self.connection(app, node);
-            self.run_requests(c);
-            self.run_feed_requests(c);
+            for s in self.sockets_between(app, node) {
+                self.run_requests(s);
+            }
         }
     }
 
@@ -194,8 +189,8 @@ impl World {
             self.thaw(app);
             self.revive(app);
         }
-        for connection in &mut self.connections {
-            connection.late = [0; 2];
+        for socket in &mut self.sockets {
+            socket.late = [0; 2];
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::connection::{FIRST_CONNECTION_WAIT, Phase};
+use super::connection::FIRST_CONNECTION_WAIT;
 use super::report::{Check, Report};
+use super::socket::{Phase, Socket};
 use super::units::nanos;
 use super::worker::Stage;
 use super::world::World;
@@ -127,13 +128,13 @@ impl World {
                 left.push(format!("subscriptions on node {n}"));
             }
         }
-        for connection in &self.connections {
-            let (app, node) = (connection.app, connection.node);
+        for (connection, socket) in self.connections.iter().zip(&self.sockets) {
+            let Socket { app, node, phase, .. } = *socket;
             let commands = connection.queue.len() + connection.written.len();
             if commands > 0 {
                 left.push(format!("{commands} commands of app server {app} for node {node}"));
             }
-            if connection.phase != Phase::Up {
+            if phase != Phase::Up {
                 left.push(format!("no connection of app server {app} to node {node}"));
             }
         }
@@ -161,9 +162,9 @@ impl World {
     fn check_room(&mut self) {
         for c in 0..self.connections.len() {
             let connection = &self.connections[c];
-            let (app, node, counted) = (connection.app, connection.node, connection.link.attempts());
-            if counted != 0 || connection.room != 0 {
-                let room = connection.room;
+            let (counted, room) = (connection.link.attempts(), connection.room);
+            let Socket { app, node, .. } = self.sockets[c];
+            if counted != 0 || room != 0 {
                 self.violate(Check::Room, None, Some(app), || {
                     format!("its link to node {node} counts {counted} attempts when all is quiet, the world {room}")
                 });

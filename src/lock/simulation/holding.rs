@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use super::connection::Job;
 use super::worker::Stage;
 use super::world::World;
-use crate::protocol::{Renewal, Time};
+use crate::protocol::{Command, Renewal, Time};
 
 impl World {
     /// A worker got its lock.
     pub(super) fn hold(&mut self, w: usize, id: u32, now: Time) {
-        let hold = Duration::from_nanos(self.hold.draw(&mut self.random));
+        let hold = Duration::from_nanos(self.settings.hold.draw(&mut self.random));
         let wants = self.settings.wants_of(w);
         let (renew, reply_timeout) = (wants.renew, wants.rules.reply_timeout);
         let claim = &mut self.claims[id];
@@ -116,17 +115,13 @@ impl World {
         };
         // Not again within the same millisecond.
         worker.renews = due.next.max(now + Duration::from_millis(1));
-        let app = worker.app;
-        let first = self.connections_of(app).start;
         if due.repair {
-            for node in self.claims[id].attempt.repair() {
-                self.push(first + node, Job::Set { claim: id, asked: now }, now);
-            }
+            let missing = self.claims[id].attempt.repair();
+            self.send(id, missing, Command::Set, false, now);
         }
         if due.extend {
-            for node in self.claims[id].attempt.extend() {
-                self.push(first + node, Job::Extend { claim: id, asked: now }, now);
-            }
+            let nodes = self.claims[id].attempt.extend();
+            self.send(id, nodes, Command::Extend, false, now);
         }
     }
 

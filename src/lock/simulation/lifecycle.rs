@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::app_server::AppServer;
 use super::connection::Connection;
+use super::socket::Socket;
 use super::worker::Stage;
 use super::world::World;
 
@@ -23,11 +24,8 @@ impl World {
         self.apps[app].thawed = Some(self.now);
         self.put_off_work(app);
         let connections = self.connections_of(app);
-        for c in connections.clone() {
-            self.read(c);
-        }
-        for c in connections.clone() {
-            self.read_feed(c);
+        for s in connections.clone().chain(self.feeds_of(app)) {
+            self.read(s);
         }
         let now = self.time(app);
         for worker in self.workers_of(app) {
@@ -38,11 +36,11 @@ impl World {
             self.look(worker);
         }
         for c in connections {
-            self.connect_if_due(c);
-            self.alarm_if_due(c);
-            self.connect_feed_if_due(c);
+            self.on_connect(c);
+            self.on_alarm(c);
+            self.on_connect(self.feed(c));
         }
-        self.sweep_if_due(app);
+        self.on_sweep(app);
     }
 
     /// Holders have as much work left as when the app server froze, if pauses stop their work.
@@ -64,10 +62,15 @@ impl World {
         self.orphan_beliefs(app);
         for c in self.connections_of(app) {
             self.lose_requests(c, false);
-            let Connection { node, late, .. } = self.connections[c];
-            self.connections[c] = Connection::new(app, node);
-            self.connections[c].late = late;
-            self.reset_feed(c);
+            self.connections[c] = Connection::new();
+            let Socket { node, late, .. } = self.sockets[c];
+            self.nodes[node].unsubscribe_all(app);
+            for s in self.sockets_between(app, node) {
+                self.sockets[s] = Socket {
+                    late,
+                    ..Socket::new(app, node)
+                };
+            }
         }
         for worker in self.workers_of(app) {
             self.reset_worker(worker);
@@ -96,6 +99,11 @@ impl World {
 
     pub(super) fn connections_of(&self, app: usize) -> Range<usize> {
         app * self.settings.nodes..(app + 1) * self.settings.nodes
+    }
+
+    pub(super) fn feeds_of(&self, app: usize) -> Range<usize> {
+        let Range { start, end } = self.connections_of(app);
+        self.feed(start)..self.feed(end)
     }
 
     pub(super) fn workers_of(&self, app: usize) -> Range<usize> {

@@ -47,8 +47,9 @@ impl World {
                 back,
             } => {
                 self.note(|_| format!("messages from app server {app_server} to node {node} take {there:?} longer, those back {back:?}"));
-                let c = self.connection(app_server, node);
-                self.connections[c].late = [nanos(there), nanos(back)];
+                for s in self.sockets_between(app_server, node) {
+                    self.sockets[s].late = [nanos(there), nanos(back)];
+                }
             }
             Order::Cut { app_server, node } => self.cut(app_server, node, true, true),
         }

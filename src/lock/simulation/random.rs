@@ -36,11 +36,13 @@ impl Random {
     }
 
     /// A number of nanoseconds, both ends included.
-    pub(super) const fn within(&mut self, range: Range) -> u64 {
-        if range.width == 0 {
-            return range.least;
+    pub(super) fn within(&mut self, span: Span) -> u64 {
+        let least = nanos(span.least);
+        let width = nanos(span.most).saturating_sub(least);
+        if width == 0 {
+            return least;
         }
-        range.least + scale(self.next(), range.width + 1)
+        least + scale(self.next(), width.saturating_add(1))
     }
 
     /// One of these, of which there must be at least one.
@@ -53,24 +55,6 @@ impl Random {
 const fn scale(random: u64, bound: u64) -> u64 {
     // The upper half of the product always fits.
     ((random as u128 * bound as u128) >> 64) as u64
-}
-
-/// A [`Span`] in nanoseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Range {
-    pub(super) least: u64,
-    width: u64,
-}
-
-impl From<Span> for Range {
-    fn from(span: Span) -> Self {
-        let least = nanos(span.least);
-        Self {
-            least,
-            // The width of the whole range would overflow when 1 is added.
-            width: nanos(span.most).saturating_sub(least).min(u64::MAX - 1),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -90,10 +74,10 @@ mod tests {
     #[test]
     fn draws_stay_within_their_bounds_and_reach_them() {
         let mut random = Random::new(7);
-        let span = Range::from(Span {
+        let span = Span {
             least: Duration::from_nanos(3),
             most: Duration::from_nanos(5),
-        });
+        };
         let draws: Vec<_> = (0..100).map(|_| random.within(span)).collect();
         assert!((3..=5).all(|value| draws.contains(&value)) && draws.iter().all(|draw| (3..=5).contains(draw)));
         assert!((0..100).all(|_| random.below(1) == 0 && random.below(0) == 0 && !random.chance(0)));

@@ -124,7 +124,7 @@ impl World {
     /// Lets a worker rest until its next cycle.
     pub(super) fn rest(&mut self, w: usize) {
         let now = self.time(self.workers[w].app);
-        let think = self.random.within(self.think);
+        let think = self.random.within(self.settings.think);
         let worker = &mut self.workers[w];
         worker.stage = Stage::Resting;
         worker.until = now + Duration::from_nanos(think);

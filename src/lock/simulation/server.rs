@@ -1,112 +1,130 @@
-//! The node's side of a connection, and how it breaks.
+//! The node's side of a socket, and how it breaks.
 
-use super::connection::{Phase, Reply, Request, Stray};
 use super::event::EventKind;
 use super::report::Check;
+use super::socket::{Phase, Reply, Request, Socket, Stray};
 use super::units::short;
 use super::world::World;
+use crate::protocol::Command;
 
 impl World {
-    pub(super) fn on_requests(&mut self, c: usize) {
-        let connection = &mut self.connections[c];
-        if connection.requests.fires(self.now) && !self.nodes[connection.node].paused {
-            self.run_requests(c);
+    pub(super) fn on_requests(&mut self, s: usize) {
+        let socket = &mut self.sockets[s];
+        if socket.requests.fires(self.now) && !self.nodes[socket.node].paused {
+            self.run_requests(s);
         }
     }
 
     /// Runs all commands that have arrived.
-    pub(super) fn run_requests(&mut self, c: usize) {
-        let node = self.connections[c].node;
-        while let Some(request) = self.connections[c].requests.take(self.now) {
-            let connection = &mut self.connections[c];
-            let reply = if matches!(request, Request::Greet) {
-                let up = self.nodes[node].up;
-                (connection.open, connection.ending) = (up, !up);
-                if up { Reply::Welcome } else { Reply::Refused }
-            } else if connection.open {
-                self.run_request(node, request)
-            } else {
+    pub(super) fn run_requests(&mut self, s: usize) {
+        let node = self.sockets[s].node;
+        while let Some(request) = self.sockets[s].requests.take(self.now) {
+            let socket = &mut self.sockets[s];
+            let reply = match request {
+                Request::Greet => {
+                    let up = self.nodes[node].up;
+                    (socket.open, socket.ending) = (up, !up);
+                    Some(if up { Reply::Welcome } else { Reply::Refused })
+                }
                 // This was written before the app server knew that the connection had broken.
-                continue;
+                _ if !socket.open => None,
+                request => self.run_request(node, request),
             };
-            self.reply(c, reply);
+            if let Some(reply) = reply {
+                self.reply(s, reply);
+            }
         }
-        if let Some(at) = self.connections[c].requests.plan(self.now) {
-            self.events.plan(at, EventKind::Requests(short(c)));
-        }
-    }
-
-    fn reply(&mut self, c: usize, reply: Reply) {
-        let at = self.now + self.draw_answer_delay() + self.connections[c].late[1];
-        if let Some(at) = self.connections[c].replies.send(at, reply) {
-            self.events.plan(at, EventKind::Replies(short(c)));
+        if let Some(at) = self.sockets[s].requests.plan(self.now) {
+            self.events.plan(at, EventKind::Requests(short(s)));
         }
     }
 
-    fn run_request(&mut self, n: usize, request: Request) -> Reply {
+    pub(super) fn reply(&mut self, s: usize, reply: Reply) {
+        let at = self.now + self.draw_answer_delay() + self.sockets[s].late[1];
+        if let Some(at) = self.sockets[s].replies.send(at, reply) {
+            self.events.plan(at, EventKind::Replies(short(s)));
+        }
+    }
+
+    fn run_request(&mut self, n: usize, request: Request) -> Option<Reply> {
         let node = &mut self.nodes[n];
         let now = node.clock.millis(self.now);
         match request {
-            Request::Set { key, ttl, token } => Reply::Done(node.store.set(key as usize, token, ttl.into(), now)),
-            Request::Extend { key, ttl, token } => {
-                let key = key as usize;
-                let had = node.store.token(key, now) == Some(token);
-                let extended = node.store.extend(key, token, ttl.into(), now);
-                if !had && (extended || node.store.token(key, now) == Some(token)) {
-                    self.violate(Check::Creation, Some(key), None, || {
-                        format!("node {n}, which did not have token {token}, has it after an extension")
-                    });
-                }
-                Reply::Done(extended)
+            Request::Lock {
+                command,
+                key,
+                ttl,
+                token,
+                announce,
+            } => {
+                let (place, ttl) = (key as usize, ttl.into());
+                let done = match command {
+                    Command::Set => node.store.set(place, token, ttl, now),
+                    Command::Extend => {
+                        let had = node.store.token(place, now) == Some(token);
+                        let extended = node.store.extend(place, token, ttl, now);
+                        if !had && (extended || node.store.token(place, now) == Some(token)) {
+                            self.violate(Check::Creation, Some(place), None, || {
+                                format!("node {n}, which did not have token {token}, has it after an extension")
+                            });
+                        }
+                        extended
+                    }
+                    Command::Delete => node.store.delete(place, token, now),
+                };
+                let told = match done && announce {
+                    true => self.publish(n, key, || Reply::Released(key, token)),
+                    false => 0,
+                };
+                Some(Reply::Done(u32::from(done) + told))
             }
-            Request::Delete { key, announce, token } => {
-                if !node.store.delete(key as usize, token, now) {
-                    Reply::Deleted(None)
-                } else if announce {
-                    Reply::Deleted(Some(self.publish_release(n, key as usize, token)))
-                } else {
-                    Reply::Deleted(Some(0))
-                }
-            }
-            Request::Remaining { key } => Reply::Remaining(node.store.remaining(key as usize, now)),
+            Request::Remaining { key } => Some(Reply::Remaining(node.store.remaining(key as usize, now))),
             Request::Publish { key, waited } => {
-                self.publish_waited(n, key as usize, *waited);
-                Reply::Published
+                self.publish(n, key, || Reply::WaitAnnounced(key, waited.clone()));
+                Some(Reply::Published)
+            }
+            Request::Subscribe { app, key } => {
+                node.subscribe(app as usize, key as usize, true);
+                Some(Reply::Subscribed(key))
+            }
+            Request::Unsubscribe { app, key } => {
+                node.subscribe(app as usize, key as usize, false);
+                None
             }
             // The caller answers this one.
-            Request::Greet => Reply::Welcome,
+            Request::Greet => None,
         }
     }
 
     // Breaking.
 
-    /// The connection breaks. Messages under way are lost, but if the node goes on it may still run some of the commands.
-    /// The app server learns of it after a delay.
-    pub(super) fn break_connection(&mut self, c: usize, node_is_gone: bool) {
-        let connection = &mut self.connections[c];
-        if connection.phase == Phase::Down || connection.ending {
+    /// The connection breaks. Messages under way are lost, but the first ones from the node may arrive; and if the node goes on it
+    /// may still run some of the commands. The app server learns of it after a delay.
+    pub(super) fn break_socket(&mut self, s: usize, node_is_gone: bool) {
+        let is_feed = self.is_feed(s);
+        let socket = &mut self.sockets[s];
+        if is_feed {
+            self.nodes[socket.node].unsubscribe_all(socket.app);
+        }
+        if socket.phase == Phase::Down || socket.ending {
             return;
         }
-        connection.open = false;
-        connection.ending = true;
-        let kept = self.random.index(connection.replies.len() + 1);
-        self.connections[c].replies.truncate(kept);
-        self.lose_requests(c, node_is_gone);
-        self.reply(c, Reply::Broken);
+        (socket.open, socket.ending) = (false, true);
+        let kept = self.random.index(socket.replies.len() + 1);
+        socket.replies.truncate(kept);
+        self.lose_requests(s, node_is_gone || is_feed);
+        self.reply(s, Reply::Broken);
     }
 
-    /// Takes the commands under way off the connection. Unless the node is gone, it still runs the first few of them, in
-    /// order.
-    pub(super) fn lose_requests(&mut self, c: usize, node_is_gone: bool) {
-        let connection = &mut self.connections[c];
-        let node = connection.node;
-        let kept = if node_is_gone {
-            0
-        } else {
-            self.random.index(connection.requests.len() + 1)
+    /// Takes the commands under way off the socket. Unless the node is gone, it still runs the first few of them, in order.
+    pub(super) fn lose_requests(&mut self, s: usize, node_is_gone: bool) {
+        let Socket { node, requests, .. } = &mut self.sockets[s];
+        let kept = match node_is_gone {
+            true => 0,
+            false => self.random.index(requests.len() + 1),
         };
-        for (at, request) in connection.requests.drain().take(kept) {
-            let at = at.max(self.now);
+        for (at, request) in requests.drain().take(kept) {
+            let (node, at) = (*node, at.max(self.now));
             self.strays.push(Some(Stray { node, request, at }));
             self.events.plan(at, EventKind::Stray(short(self.strays.len() - 1)));
         }

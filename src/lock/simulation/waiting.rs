@@ -230,15 +230,9 @@ impl World {
         self.events.plan(at, EventKind::Sweep(short(app)));
     }
 
-    pub(super) fn on_sweep(&mut self, app: usize) {
-        if self.apps[app].sweeps == self.now && !self.apps[app].frozen {
-            self.sweep_if_due(app);
-        }
-    }
-
     /// Leaves the channels that have not been used for long.
-    pub(super) fn sweep_if_due(&mut self, app: usize) {
-        if self.apps[app].sweeps > self.now {
+    pub(super) fn on_sweep(&mut self, app: usize) {
+        if self.apps[app].sweeps > self.now || self.apps[app].frozen {
             return;
         }
         self.apps[app].sweeps = NEVER;

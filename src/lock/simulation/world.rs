@@ -4,17 +4,15 @@ use super::app_server::AppServer;
 use super::belief::{Belief, Forgotten};
 use super::claims::Claims;
 use super::clock::Clock;
-use super::connection::{Connection, Stray};
-use super::draw::Drawn;
-use super::drawn_faults::DrawnFaults;
+use super::connection::Connection;
 use super::event::{Event, EventKind, Events};
-use super::feed::Feed;
 use super::node::Node;
 use super::order::Orders;
-use super::random::{Random, Range};
+use super::random::Random;
 use super::report::Report;
 use super::samples::Samples;
 use super::settings::{InvalidSettings, Settings};
+use super::socket::{Socket, Stray};
 use super::units::nanos;
 use super::worker::Worker;
 use crate::protocol::Time;
@@ -29,10 +27,10 @@ pub struct World {
     pub(super) events: Events,
     pub(super) nodes: Vec<Node>,
     pub(super) apps: Vec<AppServer>,
-    /// The connections of the first app server to each node, then those of the second, and so on; feeds are in the same
-    /// order.
+    /// The connections of the first app server to each node, then those of the second, and so on.
     pub(super) connections: Vec<Connection>,
-    pub(super) feeds: Vec<Feed>,
+    /// The sockets of these connections, in the same order; then the feeds, in that order too.
+    pub(super) sockets: Vec<Socket>,
     /// The workers of the first app server, then those of the second, and so on.
     pub(super) workers: Vec<Worker>,
     /// Workers that run next, at the present time.
@@ -46,16 +44,10 @@ pub struct World {
     pub(super) orders: Orders,
     /// Everything is healed and stays so.
     pub(super) calm: bool,
-    // Settings converted to the form that is drawn from.
-    pub(super) think: Range,
-    pub(super) hold: Drawn,
+    /// The most by which timers are late, in nanoseconds.
     pub(super) lag: u64,
-    usual: Drawn,
     /// What was drawn last for a command: by which app server it was sent, when, and how long it takes.
     drawn: Option<(usize, u64, u64)>,
-    freezes: Option<[Drawn; 2]>,
-    pub(super) faults: Vec<DrawnFaults>,
-    long: Range,
     pub(super) report: Report,
     trace: Option<Vec<(Duration, String)>>,
     pub(super) samples: Samples,
@@ -77,7 +69,7 @@ impl World {
             nodes: Vec::new(),
             apps: Vec::new(),
             connections: Vec::new(),
-            feeds: Vec::new(),
+            sockets: Vec::new(),
             workers: Vec::new(),
             woken: Vec::new(),
             claims: Claims::default(),
@@ -87,17 +79,8 @@ impl World {
             forgotten: Vec::new(),
             orders: Orders::default(),
             calm: false,
-            think: settings.think.into(),
-            hold: (&settings.hold).into(),
             lag: nanos(settings.lag),
-            usual: (&settings.delay.usual).into(),
             drawn: None,
-            freezes: settings
-                .freezes
-                .as_ref()
-                .map(|freezes| [(&freezes.every).into(), (&freezes.lasts).into()]),
-            faults: settings.faults.iter().map(Into::into).collect(),
-            long: settings.delay.long.into(),
             report: Report::default(),
             trace: None,
             samples: Samples::default(),
@@ -123,16 +106,16 @@ impl World {
         for app in 0..app_servers {
             let (clock, id) = (self.draw_clock(), self.random.next());
             self.apps.push(AppServer::new(clock, id, keys));
-            self.connections
-                .extend((0..nodes).map(|node| Connection::new(app, node)));
-            self.feeds.extend((0..nodes).map(|_| Feed::new()));
+            self.connections.extend((0..nodes).map(|_| Connection::new()));
             self.workers.extend((0..workers).map(|_| Worker::new(app)));
         }
+        let sockets = (0..app_servers).flat_map(|app| (0..nodes).map(move |node| Socket::new(app, node)));
+        self.sockets = sockets.clone().chain(sockets).collect();
         for app in 0..app_servers {
             self.begin(app);
-            self.plan_freeze(app);
+            self.plan_freeze(app, 0);
         }
-        for which in 0..self.faults.len() {
+        for which in 0..self.settings.faults.len() {
             self.plan_fault(which);
         }
     }
@@ -212,15 +195,12 @@ impl World {
         self.report.events += 1;
         self.report.fingerprint = (self.report.fingerprint ^ event.at).wrapping_mul(0x0100_0000_01b3);
         match event.kind {
-            EventKind::Requests(c) => self.on_requests(c as usize),
-            EventKind::Replies(c) => self.on_replies(c as usize),
+            EventKind::Requests(s) => self.on_requests(s as usize),
+            EventKind::Replies(s) => self.on_replies(s as usize),
             EventKind::Worker(w) => self.on_timer(w as usize),
             EventKind::Write(c) => self.on_write(c as usize),
             EventKind::Alarm(c) => self.on_alarm(c as usize),
-            EventKind::Connect(c) => self.on_connect(c as usize),
-            EventKind::FeedRequests(f) => self.on_feed_requests(f as usize),
-            EventKind::FeedMessages(f) => self.on_feed_messages(f as usize),
-            EventKind::ConnectFeed(f) => self.on_connect_feed(f as usize),
+            EventKind::Connect(s) => self.on_connect(s as usize),
             EventKind::Sweep(app) => self.on_sweep(app as usize),
             EventKind::Stray(number) => self.on_stray(number as usize),
             EventKind::Freeze(app) => self.on_freeze(app as usize),
@@ -239,6 +219,21 @@ impl World {
     /// The connection of an app server to a node.
     pub(super) const fn connection(&self, app: usize, node: usize) -> usize {
         app * self.settings.nodes + node
+    }
+
+    /// The feed beside a connection.
+    pub(super) const fn feed(&self, c: usize) -> usize {
+        self.connections.len() + c
+    }
+
+    pub(super) const fn is_feed(&self, s: usize) -> bool {
+        s >= self.connections.len()
+    }
+
+    /// The socket for locks and the feed of an app server to a node.
+    pub(super) const fn sockets_between(&self, app: usize, node: usize) -> [usize; 2] {
+        let c = self.connection(app, node);
+        [c, self.feed(c)]
     }
 
     pub(super) fn draw_clock(&mut self) -> Clock {
@@ -272,12 +267,6 @@ impl World {
         self.draw_delay()
     }
 
-    /// How long until an app server pauses by itself, and for how long it does so.
-    pub(super) fn draw_freeze(&mut self, which: usize) -> Option<u64> {
-        let freezes = self.freezes.as_ref().filter(|_| !self.calm)?;
-        Some(freezes[which].draw(&mut self.random))
-    }
-
     /// How long a command takes that this app server sends now.
     pub(super) fn draw_command_delay(&mut self, app: usize) -> u64 {
         if !self.settings.delay.together {
@@ -298,9 +287,9 @@ impl World {
     pub(super) fn draw_delay(&mut self) -> u64 {
         let per_mille = self.settings.delay.long_per_mille;
         if per_mille > 0 && !self.calm && self.random.chance(per_mille) {
-            self.random.within(self.long)
+            self.random.within(self.settings.delay.long)
         } else {
-            self.usual.draw(&mut self.random)
+            self.settings.delay.usual.draw(&mut self.random)
         }
     }
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::clock::{self, FOREVER};
-use crate::held::Held;
 use crate::protocol::{Line, Time};
+use crate::quorum::lock::QuorumLock;
 use crate::refusal::Refusal;
 
 /// The number of a permit that must not be passed on when it is dropped.
@@ -32,7 +32,7 @@ struct State {
 struct KeyLine {
     line: Line<oneshot::Sender<Permit>>,
     /// The lock that was acquired with the permit.
-    held: Option<Weak<dyn Held>>,
+    held: Option<Weak<QuorumLock>>,
     /// Why the caller with the permit has not got the lock yet.
     refusal: Option<Refusal>,
 }
@@ -197,9 +197,8 @@ impl KeyLine {
 
 impl Permit {
     /// Records that the lock was acquired. The permit passes to the next waiter once the lock has ended, released or not.
-    pub(crate) fn hold<H: Held + 'static>(&self, lock: &Arc<H>) {
-        let lock: Weak<dyn Held> = Arc::downgrade(&(Arc::clone(lock) as Arc<dyn Held>));
-        self.change(|line| (line.held, line.refusal) = (Some(lock), None));
+    pub(crate) fn hold(&self, lock: &Arc<QuorumLock>) {
+        self.change(|line| (line.held, line.refusal) = (Some(Arc::downgrade(lock)), None));
     }
 
     /// Records why the lock was not acquired yet, for waiters whose deadline comes before they get the permit.
