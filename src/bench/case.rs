@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::contender::Contender;
+use lockstorm_data::model::{Fault, HostId};
 
 /// One case: a load, and what goes wrong with the nodes meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,6 +68,21 @@ pub enum Trouble {
     MostKilled,
     /// Hosts 1 and 2 of three are paused, so there is no quorum.
     MostPaused,
+}
+
+impl Trouble {
+    /// The fault and its hosts; the last host is never broken.
+    pub(super) const fn breaks(self) -> Option<(Fault, &'static [HostId])> {
+        const ONE: &[HostId] = &[HostId(1)];
+        const TWO: &[HostId] = &[HostId(1), HostId(2)];
+        match self {
+            Self::None => None,
+            Self::Paused | Self::Hung => Some((Fault::Pause, ONE)),
+            Self::Killed | Self::Restarted => Some((Fault::Kill, ONE)),
+            Self::TwoPaused | Self::MostPaused => Some((Fault::Pause, TWO)),
+            Self::MostKilled => Some((Fault::Kill, TWO)),
+        }
+    }
 }
 
 /// The usual values: 64 tasks with keys of their own on one app server, three healthy nodes, no TLS, a TTL of 10 s.

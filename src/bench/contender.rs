@@ -1,12 +1,12 @@
 //! The contenders: the engine, and in a build with the feature `peers` other clients.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 /// A lock client, and the runtime that it is measured on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Contender {
     /// [`lockstorm_lock`], on a current-thread runtime, as on every app server.
     Engine,
@@ -30,14 +30,8 @@ impl Contender {
 
     /// Its name in tables and in the record.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Engine => "engine",
-            Self::Rslock => "rslock",
-            Self::RslockMt => "rslock-mt",
-            Self::Naive => "naive",
-            Self::Plain => "plain",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The threads of its runtime on each app server; 0: a current-thread runtime.
@@ -46,11 +40,5 @@ impl Contender {
             Self::RslockMt => 2,
             Self::Engine | Self::Rslock | Self::Naive | Self::Plain => 0,
         }
-    }
-}
-
-impl fmt::Display for Contender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -6,9 +6,20 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::nodes::NodeCounts;
 use super::statistics::jain;
 use super::tally::Tally;
-use super::usage::Usage;
+
+/// What was used between the two ends of a phase.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usage {
+    pub wall: Duration,
+    pub client_cpu: f64,
+    /// For each node its counts, with the time over which they were counted; `None` if it was not up at the end.
+    pub nodes: Vec<Option<(NodeCounts, Duration)>>,
+    /// `None` if a client does not count its attempts.
+    pub attempts: Option<u64>,
+}
 
 /// What was measured in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,7 +143,6 @@ impl Figures {
 
 #[cfg(test)]
 mod tests {
-    use super::super::nodes::NodeCounts;
     use super::*;
 
     /// A phase of one second, in which three nodes were counted over 1.1 s.

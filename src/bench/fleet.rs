@@ -13,11 +13,11 @@ use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
 use super::engine::Engine;
+use super::figures::Usage;
 use super::nodes::Reading;
 use super::process;
 use super::stage::Stage;
 use super::tally::Phase;
-use super::usage::Usage;
 use lockstorm_lab::Lab;
 
 /// How long it may take to connect, or to acquire the locks that are held until the end of the load.

@@ -6,17 +6,11 @@ use super::options::BenchOptions;
 use lockstorm_data::scenario::LabSpec;
 use lockstorm_lab::{Lab, LabError, LabOptions};
 
-/// What a case needs of a lab.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
-    hosts: usize,
-    tls: bool,
-}
-
 /// Starts labs and ends them.
 pub(super) struct Labs<'a> {
     options: &'a BenchOptions,
-    up: Option<(Shape, Lab)>,
+    /// The present lab, with the case that it was started for.
+    up: Option<(Case, Lab)>,
 }
 
 /// The lab for a case.
@@ -40,17 +34,13 @@ impl<'a> Labs<'a> {
         if let (true, Err(why)) = (case.tls, &self.options.tls) {
             return Ok(Found::None(why.clone()));
         }
-        let shape = Shape {
-            hosts: case.hosts,
-            tls: case.tls,
-        };
         let (up, new) = match self.up.take() {
-            Some(up) if up.0 == shape => (up, false),
+            Some(up) if (up.0.hosts, up.0.tls) == (case.hosts, case.tls) => (up, false),
             other => {
                 self.up = other;
                 self.down().await;
                 match self.start(case).await {
-                    Ok(lab) => ((shape, lab), true),
+                    Ok(lab) => ((*case, lab), true),
                     // A server that was built without TLS shows that only by failing to start.
                     Err(error @ LabError::StartFailed { .. }) if case.tls => return Ok(Found::None(error.to_string())),
                     Err(error) => return Err(error.into()),

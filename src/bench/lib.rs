@@ -45,7 +45,6 @@ mod statistics;
 mod summing_up;
 mod tally;
 mod target;
-mod usage;
 mod worker;
 
 pub use self::case::{CASES, Case, Load, Trouble};

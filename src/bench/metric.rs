@@ -1,13 +1,14 @@
 //! The figures that are summarized over rounds, compared with peers and with targets.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use super::case::Case;
 use super::figures::Figures;
 use super::run::Run;
 
 /// One figure of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields of `Run` and `Figures` tell")]
 pub enum Metric {
@@ -54,32 +55,7 @@ pub enum Metric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: &'static [Self] = &[
-        Self::CyclesPerS,
-        Self::AcquireP50,
-        Self::AcquireP99,
-        Self::AcquireP999,
-        Self::ReleaseP50,
-        Self::ReleaseP99,
-        Self::RefusalP50,
-        Self::RefusalMax,
-        Self::ClientCpu,
-        Self::ServerCpu,
-        Self::ClientCpuPercent,
-        Self::CommandsPerNodeAndCycle,
-        Self::AttemptsPerCycle,
-        Self::AcquiredShare,
-        Self::Jain,
-        Self::IdealQueueRatio,
-        Self::OfHealthyCycles,
-        Self::OfHealthyAcquireP99,
-        Self::OfHealthyReleaseP99,
-        Self::GrowthMib,
-        Self::BackInUseMs,
-        Self::SurvivorKeys,
-        Self::LostLocks,
-        Self::OrphanKeys,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The value of this metric for a run; `None` if it was not measured.
     #[must_use]

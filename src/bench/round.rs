@@ -1,6 +1,6 @@
 //! One round of one contender: connect, warm up, break nodes as the case says, measure, restore, count leftover keys.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::time::sleep;
 
@@ -9,14 +9,13 @@ use super::case::{Case, Load, Trouble};
 use super::client::Setup;
 use super::contender::Contender;
 use super::error::BenchError;
-use super::figures::Figures;
+use super::figures::{Figures, Usage};
 use super::fleet::Fleet;
 use super::nodes;
 use super::process;
 use super::run::Run;
 use super::tally::{Phase, Tally};
-use super::usage::Usage;
-use lockstorm_data::model::{Action, Condition, Fault, HostId};
+use lockstorm_data::model::{Action, Condition, HostId};
 use lockstorm_lab::Lab;
 
 /// The length of the load before anything is measured.
@@ -30,10 +29,6 @@ pub(super) const SURVIVOR_AFTER: Duration = Duration::from_millis(100);
 
 /// How long a node stays down before it is restarted.
 const DOWN_FOR: Duration = Duration::from_millis(500);
-
-/// The hosts that are broken; the last host never is.
-const VICTIM: HostId = HostId(1);
-const VICTIMS: [HostId; 2] = [HostId(1), HostId(2)];
 
 /// One contender in one case.
 pub(super) struct Round<'a> {
@@ -84,22 +79,19 @@ impl Round<'_> {
             // This fleet's leftovers are not counted, so it may end in any way.
             drop(fleet);
             self.flush().await?;
-            self.apply(Fault::Pause.into(), &[VICTIM]).await?;
+            self.break_nodes().await?;
         }
         let mut fleet = self.start().await?;
         run.uncontended_us = fleet.uncontended.map(|trip| trip.as_secs_f64() * 1e6);
         let mut phases = Vec::new();
-        if matches!(
-            self.case.trouble,
-            Trouble::Paused
-                | Trouble::TwoPaused
-                | Trouble::Killed
-                | Trouble::Restarted
-                | Trouble::MostKilled
-                | Trouble::MostPaused
-        ) {
+        if !matches!(self.case.trouble, Trouble::None | Trouble::Hung) {
             phases.push(self.phase(&fleet, Phase::Baseline, self.time).await);
-            self.break_nodes(&fleet).await?;
+            self.break_nodes().await?;
+            if self.case.trouble == Trouble::Restarted {
+                sleep(DOWN_FOR).await;
+                let back = self.lab.apply(Action::Undo(Condition::Down), HostId(1)).await;
+                fleet.back(back.map_err(BenchError::from)?.at);
+            }
         }
         run.rss_before_mib = process::resident_mib();
         phases.push(self.phase(&fleet, Phase::Measured, self.case.measured(self.time)).await);
@@ -134,38 +126,14 @@ impl Round<'_> {
         (phase, fleet.end(self.lab, mark).await)
     }
 
-    /// Breaks or restarts nodes, as the case says.
-    async fn break_nodes(&self, fleet: &Fleet) -> Result<(), BenchError> {
-        match self.case.trouble {
-            Trouble::None | Trouble::Hung => {}
-            Trouble::Paused => {
-                self.apply(Fault::Pause.into(), &[VICTIM]).await?;
-            }
-            Trouble::Killed => {
-                self.apply(Fault::Kill.into(), &[VICTIM]).await?;
-            }
-            Trouble::Restarted => {
-                self.apply(Fault::Kill.into(), &[VICTIM]).await?;
-                sleep(DOWN_FOR).await;
-                fleet.back(self.apply(Action::Undo(Condition::Down), &[VICTIM]).await?);
-            }
-            Trouble::MostKilled => {
-                self.apply(Fault::Kill.into(), &VICTIMS).await?;
-            }
-            Trouble::TwoPaused | Trouble::MostPaused => {
-                self.apply(Fault::Pause.into(), &VICTIMS).await?;
+    /// Breaks nodes, as the case says. Returns when the effect on the last one was verified.
+    async fn break_nodes(&self) -> Result<(), BenchError> {
+        if let Some((fault, hosts)) = self.case.trouble.breaks() {
+            for &host in hosts {
+                self.lab.apply(fault.into(), host).await?;
             }
         }
         Ok(())
-    }
-
-    /// Carries out the action on all of these hosts. Returns when its effect on the last one was verified.
-    async fn apply(&self, action: Action, hosts: &[HostId]) -> Result<Instant, BenchError> {
-        let mut at = Instant::now();
-        for &host in hosts {
-            at = self.lab.apply(action, host).await?.at;
-        }
-        Ok(at)
     }
 
     /// Counts the keys that nobody holds any more: without a quorum first on the node that was up, then on all nodes, a

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::error::PlanError;
 use super::question::Question;
-use super::read::{FromRecord, holds_of_record};
+use super::read::{FromRecord, holds_of_record, sum};
 use super::setting::{Renewal, Setting};
 use super::simulate::settings;
 use super::simulated::Simulated;
 use super::spread::Spread;
 use super::surroundings::Surroundings;
 use super::worlds::{in_parallel, seed_of};
-use lockstorm_data::metrics::{Count, Time, histogram};
+use lockstorm_data::metrics::{Count, Time};
 use lockstorm_data::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
 use lockstorm_data::scenario::{ArmSpec, Persistence, Popularity, Renew, Scenario, Voter, WorkloadSpec};
 use lockstorm_lock::simulation::{Order, Span, World};
@@ -183,16 +183,11 @@ impl Replay {
 
 /// The round trips of the nodes on these hosts.
 fn round_trips(record: &Record, hosts: &[HostId]) -> Result<Spread, String> {
-    let mut all = histogram();
     let theirs = record.round_trips.iter().filter(|node| {
         let host = HostId::from_index(node.host.saturating_sub(1));
         hosts.contains(&host)
     });
-    for node in theirs {
-        let of_node = node.histogram.decode().map_err(|error| error.to_string())?;
-        // The histogram resizes itself, so no value is out of range.
-        let _ = all.add(of_node);
-    }
+    let all = sum(theirs.map(|node| &node.histogram))?;
     Spread::of_micros(&all).map_err(|why| format!("the round trips of its nodes: {why}"))
 }
 
@@ -262,59 +257,59 @@ fn orders(record: &Record, hosts: &[HostId]) -> (Vec<(Duration, Order)>, Vec<Str
             continue;
         };
         let at = Duration::from_secs_f64(effect.clamp(0.0, 1e6));
-        match target {
-            Target::Host(host) => {
-                // A host without a node of this lock does not matter to it.
-                let Some(node) = hosts.iter().position(|there| *there == host) else {
-                    continue;
-                };
-                let delayed = |delay: Duration, direction: Direction| {
-                    let (there, back) = match direction {
-                        Direction::Both => (delay, delay),
-                        Direction::There => (delay, Duration::ZERO),
-                        Direction::Back => (Duration::ZERO, delay),
-                    };
-                    let order = move |app_server| Order::Delay {
-                        app_server,
-                        node,
-                        there,
-                        back,
-                    };
-                    (0..servers).map(order).collect()
-                };
-                let found: Vec<Order> = match action {
-                    Action::Fault(fault @ (Fault::Kill | Fault::Shutdown)) => vec![Order::Crash {
-                        node,
-                        forgets: forgets(fault),
-                    }],
-                    Action::Fault(Fault::Pause) => vec![Order::Pause { node }],
-                    Action::Fault(Fault::Lag { delay, direction }) => delayed(delay, direction),
-                    Action::Undo(Condition::Down) => vec![Order::Restart { node }],
-                    Action::Undo(Condition::Paused) => vec![Order::Resume { node }],
-                    Action::Undo(Condition::Lagging) => delayed(Duration::ZERO, Direction::Both),
-                    _ => {
-                        left_out.push(event.text.clone());
-                        continue;
-                    }
-                };
-                orders.extend(found.into_iter().map(|order| (at, order)));
-            }
-            Target::Server(server) => {
-                let app_server = server.index();
-                let found = match action {
-                    Action::Fault(Fault::Kill) => Order::Kill { app_server },
-                    Action::Fault(Fault::Pause) => Order::Freeze { app_server },
-                    Action::Undo(Condition::Down) => Order::Replace { app_server },
-                    Action::Undo(Condition::Paused) => Order::Thaw { app_server },
-                    _ => {
-                        left_out.push(event.text.clone());
-                        continue;
-                    }
-                };
-                orders.push((at, found));
-            }
-            Target::Link(_) => left_out.push(event.text.clone()),
+        let found = match target {
+            // A host without a node of this lock does not matter to it.
+            Target::Host(host) => match hosts.iter().position(|there| *there == host) {
+                Some(node) => of_node(action, node, servers, forgets),
+                None => continue,
+            },
+            Target::Server(server) => of_app_server(action, server.index()).map(|order| vec![order]),
+            Target::Link(_) => None,
+        };
+        match found {
+            Some(found) => orders.extend(found.into_iter().map(|order| (at, order))),
+            None => left_out.push(event.text.clone()),
         }
     }
     (orders, left_out)
+}
+
+/// What is done to a node; `None` if it can't be played.
+fn of_node(action: Action, node: usize, servers: usize, forgets: impl Fn(Fault) -> bool) -> Option<Vec<Order>> {
+    let delayed = |there: Duration, back: Duration| {
+        let order = |app_server| Order::Delay {
+            app_server,
+            node,
+            there,
+            back,
+        };
+        (0..servers).map(order).collect()
+    };
+    Some(match action {
+        Action::Fault(fault @ (Fault::Kill | Fault::Shutdown)) => vec![Order::Crash {
+            node,
+            forgets: forgets(fault),
+        }],
+        Action::Fault(Fault::Pause) => vec![Order::Pause { node }],
+        Action::Fault(Fault::Lag { delay, direction }) => match direction {
+            Direction::Both => delayed(delay, delay),
+            Direction::There => delayed(delay, Duration::ZERO),
+            Direction::Back => delayed(Duration::ZERO, delay),
+        },
+        Action::Undo(Condition::Down) => vec![Order::Restart { node }],
+        Action::Undo(Condition::Paused) => vec![Order::Resume { node }],
+        Action::Undo(Condition::Lagging) => delayed(Duration::ZERO, Duration::ZERO),
+        _ => return None,
+    })
+}
+
+/// What is done to an app server; `None` if it can't be played.
+const fn of_app_server(action: Action, app_server: usize) -> Option<Order> {
+    Some(match action {
+        Action::Fault(Fault::Kill) => Order::Kill { app_server },
+        Action::Fault(Fault::Pause) => Order::Freeze { app_server },
+        Action::Undo(Condition::Down) => Order::Replace { app_server },
+        Action::Undo(Condition::Paused) => Order::Thaw { app_server },
+        _ => return None,
+    })
 }

@@ -122,28 +122,36 @@ impl Surroundings {
     /// Lets clocks of nodes jump too.
     pub fn jump_clocks(&mut self, jumps: &ClockJumps) {
         let (jump, jump_back) = (u32::from(!jumps.back), u32::from(jumps.back));
-        self.faults.push(Faults {
-            every: poisson(jumps.per_second),
-            lasts: draw(&jumps.by),
-            weights: Weights {
+        self.also(
+            jumps.per_second,
+            &jumps.by,
+            Weights {
                 jump,
                 jump_back,
                 ..Weights::default()
             },
-        });
+        );
     }
 
     /// Lets nodes crash too.
     pub fn crash_nodes(&mut self, crashes: &NodeCrashes) {
         let (crash, forget) = (u32::from(crashes.keeps), u32::from(!crashes.keeps));
-        self.faults.push(Faults {
-            every: poisson(crashes.per_second),
-            lasts: draw(&crashes.away),
-            weights: Weights {
+        self.also(
+            crashes.per_second,
+            &crashes.away,
+            Weights {
                 crash,
                 forget,
                 ..Weights::default()
             },
+        );
+    }
+
+    fn also(&mut self, per_second: f64, lasts: &Spread, weights: Weights) {
+        self.faults.push(Faults {
+            every: poisson(per_second),
+            lasts: draw(lasts),
+            weights,
         });
     }
 }

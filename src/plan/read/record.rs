@@ -3,7 +3,7 @@ use hdrhistogram::Histogram;
 use crate::error::PlanError;
 use crate::pauses::Pauses;
 use crate::spread::Spread;
-use lockstorm_data::metrics::{HistogramText, Time};
+use lockstorm_data::metrics::{HistogramText, Time, histogram};
 use lockstorm_run::{ArmRecord, Record};
 
 /// What one arm of a record tells of the work and the network.
@@ -56,12 +56,12 @@ pub fn of_record(record: &Record, name: Option<&str>) -> Result<FromRecord, Plan
             in_holds: true,
         })
     });
-    let round_trips = record.round_trips.iter().map(|node| &node.histogram);
+    let round_trips = sum(record.round_trips.iter().map(|node| &node.histogram)).map_err(PlanError::new)?;
     Ok(FromRecord {
         arm: arm.name.clone(),
         hold: Spread::of_micros(&hold).map_err(wrong)?,
-        round_trip: all(round_trips)?
-            .map(|all| Spread::of_micros(&all))
+        round_trip: (!round_trips.is_empty())
+            .then(|| Spread::of_micros(&round_trips))
             .transpose()
             .map_err(wrong)?,
         pauses: pauses.transpose()?,
@@ -76,15 +76,11 @@ fn times(arm: &ArmRecord, time: Time) -> Result<Option<Histogram<u64>>, PlanErro
     Ok((!histogram.is_empty()).then_some(histogram))
 }
 
-fn all<'a>(texts: impl Iterator<Item = &'a HistogramText>) -> Result<Option<Histogram<u64>>, PlanError> {
-    let mut all: Option<Histogram<u64>> = None;
+/// The sum of histograms of a record. These do not resize themselves; the sum does, so all values fit.
+pub(crate) fn sum<'a>(texts: impl IntoIterator<Item = &'a HistogramText>) -> Result<Histogram<u64>, String> {
+    let mut all = histogram();
     for text in texts {
-        let histogram = text.decode().map_err(|error| PlanError::new(error.to_string()))?;
-        match &mut all {
-            // The histogram resizes itself, so no value is out of range.
-            Some(all) => drop(all.add(&histogram)),
-            None => all = Some(histogram),
-        }
+        let _ = all.add(text.decode().map_err(|error| error.to_string())?);
     }
-    Ok(all.filter(|all| !all.is_empty()))
+    Ok(all)
 }

@@ -100,22 +100,24 @@ pub fn per_second(text: &str) -> Result<f64, String> {
 /// # Errors
 /// The rate or the length is wrong.
 pub fn node_crashes(text: &str) -> Result<NodeCrashes, String> {
-    let wrong =
-        || format!("\"{text}\" does not say how long a node stays away; write it like 2/day,10s or 2/day,10s,keeps");
-    let (rate, away) = text.split_once(',').ok_or_else(wrong)?;
-    let (away, keeps) = match away.strip_suffix(",keeps") {
-        Some(away) => (away, true),
-        None => (away, false),
-    };
-    let per_second = per_second(rate)?;
-    if per_second <= 0.0 {
-        return Err(format!("\"{rate}\" is never; leave the crashes of nodes out"));
-    }
+    let wrong = "does not say how long a node stays away; write it like 2/day,10s or 2/day,10s,keeps";
+    let (per_second, away, keeps) = often(text, ",keeps", wrong, "the crashes of nodes")?;
     Ok(NodeCrashes {
         per_second,
-        away: spread(away)?,
+        away,
         keeps,
     })
+}
+
+/// How often something happens and how long it is, and whether the text ends with this word.
+fn often(text: &str, ending: &str, wrong: &str, what: &str) -> Result<(f64, Spread, bool), String> {
+    let (rate, length) = text.split_once(',').ok_or_else(|| format!("\"{text}\" {wrong}"))?;
+    let per_second = per_second(rate)?;
+    if per_second <= 0.0 {
+        return Err(format!("\"{rate}\" is never; leave {what} out"));
+    }
+    let without = length.strip_suffix(ending);
+    Ok((per_second, spread(without.unwrap_or(length))?, without.is_some()))
 }
 
 /// How often the clock of a lock node jumps and how far: forward by `1/day,2s`, back by `1/day,2s,back`.
@@ -123,21 +125,9 @@ pub fn node_crashes(text: &str) -> Result<NodeCrashes, String> {
 /// # Errors
 /// It is not that.
 pub fn clock_jumps(text: &str) -> Result<ClockJumps, String> {
-    let wrong = || format!("\"{text}\" does not say how far a clock jumps; write it like 1/day,2s or 1/day,2s,back");
-    let (rate, by) = text.split_once(',').ok_or_else(wrong)?;
-    let (by, back) = match by.strip_suffix(",back") {
-        Some(by) => (by, true),
-        None => (by, false),
-    };
-    let per_second = per_second(rate)?;
-    if per_second <= 0.0 {
-        return Err(format!("\"{rate}\" is never; leave the jumps of clocks out"));
-    }
-    Ok(ClockJumps {
-        per_second,
-        by: spread(by)?,
-        back,
-    })
+    let wrong = "does not say how far a clock jumps; write it like 1/day,2s or 1/day,2s,back";
+    let (per_second, by, back) = often(text, ",back", wrong, "the jumps of clocks")?;
+    Ok(ClockJumps { per_second, by, back })
 }
 
 /// How much is played: a number of sections, up to 1e9, or a time, up to a year.

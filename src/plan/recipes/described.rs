@@ -48,7 +48,7 @@ impl Described {
     /// Describes the recipe of this number.
     #[must_use]
     pub fn of(number: usize, recipe: &Recipe) -> Self {
-        let Recipe { schedule, kind, .. } = recipe;
+        let Recipe { schedule, kind, double } = recipe;
         let nodes = schedule.nodes();
         let within = *kind == Kind::WithinValidity;
         Self {
@@ -58,9 +58,9 @@ impl Described {
             kind: *kind,
             node_faults: schedule.of_nodes().map(|(node, fault)| (node + 1, fault)).collect(),
             client_faults: schedule.of_clients().collect(),
-            votes: within.then_some(recipe.votes),
-            lost: within.then_some(recipe.lost),
-            needed: within.then(|| needed_losses(nodes, recipe.votes)),
+            votes: within.then_some(double.votes),
+            lost: within.then_some(double.lost),
+            needed: within.then(|| needed_losses(nodes, double.votes)),
             steps: steps(recipe),
             cause: cause(recipe),
             remedy: remedy(recipe),

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use serde::Serialize;
 
 use super::play::DoubleHold;
@@ -27,36 +25,20 @@ pub struct Recipe {
     pub schedule: Schedule,
     /// How two can hold the lock.
     pub kind: Kind,
-    /// The first client's votes, without those that have expired.
-    pub votes: usize,
-    /// How many of them were lost when the second client entered.
-    pub lost: usize,
-    /// The second client's votes, when it entered.
-    pub votes_of_second: usize,
-    /// For how long the first client could still rely on its lock then.
-    pub first_valid_for: Duration,
+    /// What was seen.
+    pub double: DoubleHold,
 }
 
 impl Recipe {
     pub(super) fn new(schedule: Schedule, double: DoubleHold) -> Self {
-        let DoubleHold {
-            first_valid_for,
-            votes,
-            lost,
-            votes_of_second,
-            ..
-        } = double;
         Self {
             schedule,
-            kind: if first_valid_for.is_zero() {
+            kind: if double.first_valid_for.is_zero() {
                 Kind::AfterValidity
             } else {
                 Kind::WithinValidity
             },
-            votes,
-            lost,
-            votes_of_second,
-            first_valid_for,
+            double,
         }
     }
 }

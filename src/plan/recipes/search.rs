@@ -36,7 +36,7 @@ pub fn search(nodes: usize) -> Result<Vec<Recipe>, InvalidSettings> {
         }
         found.retain(|recipe| missing.contains(&recipe.kind));
         // Those with the most votes last: they need the most losses.
-        found.sort_by_key(|recipe| (recipe.votes, recipe.schedule.clone()));
+        found.sort_by_key(|recipe| (recipe.double.votes, recipe.schedule.clone()));
         recipes.extend(found);
         // Every schedule with a fault less must be harmless.
         level = harmless.iter().flat_map(Schedule::longer).collect();
@@ -85,7 +85,11 @@ mod tests {
             assert_eq!(within.len(), count);
             for recipe in within {
                 assert_eq!(recipe.schedule.len(), spare_nodes(nodes) + 1, "{recipe:?}");
-                assert_eq!(recipe.lost, needed_losses(nodes, recipe.votes), "{recipe:?}");
+                assert_eq!(
+                    recipe.double.lost,
+                    needed_losses(nodes, recipe.double.votes),
+                    "{recipe:?}"
+                );
             }
             let after: Vec<_> = of_kind(&recipes, Kind::AfterValidity);
             let expected =

@@ -2,7 +2,7 @@
 
 use super::fault::{ClientFault, NodeFault};
 use super::law::{needed_losses, spare_nodes};
-use super::play::TTL;
+use super::play::{DoubleHold, TTL};
 use super::recipe::{Kind, Recipe};
 use super::schedule::Schedule;
 
@@ -37,12 +37,12 @@ pub(super) fn title(schedule: &Schedule) -> String {
 
 /// What happens, one step after the other.
 pub(super) fn steps(recipe: &Recipe) -> Vec<String> {
-    let Recipe { schedule, votes, .. } = recipe;
+    let Recipe { schedule, kind, double } = recipe;
     let count = schedule.nodes();
     let (before, within): (Vec<_>, Vec<_>) = groups(schedule).partition(|(fault, _)| fault.is_before_the_acquire());
     let mut steps: Vec<String> = before.iter().map(|(fault, nodes)| begins(*fault, nodes)).collect();
-    let granted = match recipe.kind {
-        Kind::WithinValidity => *votes,
+    let granted = match kind {
+        Kind::WithinValidity => double.votes,
         // Its keys have expired since.
         Kind::AfterValidity => count,
     };
@@ -63,12 +63,12 @@ pub(super) fn steps(recipe: &Recipe) -> Vec<String> {
             ClientFault::SecondPauses => "The second client stops for a while.".to_owned(),
         }
     }));
-    let second = recipe.votes_of_second;
-    steps.push(match recipe.kind {
+    let second = double.votes_of_second;
+    steps.push(match kind {
         Kind::WithinValidity => format!(
             "The second client asks. {second} of {count} nodes have no key of the first one, and vote for it. It enters its \
              section, while the first client is in its own and may rely on its lock for another {:.1} s.",
-            recipe.first_valid_for.as_secs_f64()
+            double.first_valid_for.as_secs_f64()
         ),
         Kind::AfterValidity => format!(
             "The first client's keys expire. The second client asks, {second} of {count} nodes vote for it, and it enters its \
@@ -80,14 +80,14 @@ pub(super) fn steps(recipe: &Recipe) -> Vec<String> {
 
 /// Why it works.
 pub(super) fn cause(recipe: &Recipe) -> String {
-    let Recipe { votes, lost, .. } = recipe;
+    let DoubleHold { votes, lost, .. } = recipe.double;
     let nodes = recipe.schedule.nodes();
-    let (spare, needed) = (spare_nodes(nodes), needed_losses(nodes, *votes));
+    let (spare, needed) = (spare_nodes(nodes), needed_losses(nodes, votes));
     match recipe.kind {
         Kind::WithinValidity => format!(
             "a second client can do without f = {spare} of {nodes} nodes, so it can win as soon as the holder has lost \
              votes − f keys: {votes} − {spare} = {needed}. {lost} {} lost.",
-            if *lost == 1 { "was" } else { "were" }
+            if lost == 1 { "was" } else { "were" }
         ),
         Kind::AfterValidity => {
             "a lock is valid for its TTL, and a holder that does not look at the time does not know when that is over. No number of \

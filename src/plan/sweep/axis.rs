@@ -1,4 +1,3 @@
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -12,18 +11,6 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// Why a text is not an axis.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadAxis(String);
-
-impl fmt::Display for BadAxis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BadAxis {}
-
 /// Where a value stands on an axis of numbers: a duration in seconds, a rate a second, a number; `None` if it is none of these or
 /// not above zero, like `off` and `ttl/3`.
 #[must_use]
@@ -36,24 +23,23 @@ pub fn position(value: &str) -> Option<f64> {
 }
 
 impl FromStr for Axis {
-    type Err = BadAxis;
+    /// A sentence.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, BadAxis> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (key, values) = text
             .split_once('=')
-            .ok_or_else(|| BadAxis("write KEY=VALUE,VALUE,… like ttl=50ms,100ms,200ms".to_owned()))?;
+            .ok_or_else(|| "write KEY=VALUE,VALUE,… like ttl=50ms,100ms,200ms".to_owned())?;
         let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
         if key.trim().is_empty() || values.iter().any(String::is_empty) {
-            return Err(BadAxis(
-                "a key or a value is missing; write KEY=VALUE,VALUE,…".to_owned(),
-            ));
+            return Err("a key or a value is missing; write KEY=VALUE,VALUE,…".to_owned());
         }
         if let Some(twice) = values
             .iter()
             .enumerate()
             .find(|(place, value)| values[..*place].contains(value))
         {
-            return Err(BadAxis(format!("{} is there twice", twice.1)));
+            return Err(format!("{} is there twice", twice.1));
         }
         Ok(Self {
             key: key.trim().to_owned(),

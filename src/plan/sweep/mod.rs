@@ -12,7 +12,7 @@ mod search;
 mod start;
 mod tradeoff;
 
-pub use axis::{Axis, BadAxis, position};
+pub use axis::{Axis, position};
 pub use cell::Cell;
 pub use grid::{Grid, MOST_CELLS};
 pub use journal::{Journal, JournalError};
