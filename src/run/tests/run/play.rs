@@ -460,7 +460,8 @@ fn a_master_that_is_cut_off_and_needs_replicas_grants_nothing() {
     let cured = [
         "lab.replicated.min_replicas_to_write=1",
         "lab.replicated.min_replicas_max_lag=1s",
-        "expect.sentinel.lost_updates=== 0",
+        // It counts its replicas once a second, by whole seconds: for up to three it grants what no replica gets.
+        "expect.sentinel.lost_updates=< 10",
     ];
     assert_eq!(granted_in_the_cut(&held(builtin("isolated-master", &cured))), 0);
 }
