@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use crate::exit_code;
 use lockstorm_base::output::stderr;
 use lockstorm_data::model::printable;
 
@@ -17,7 +18,7 @@ impl Failure {
     /// Something went wrong: exit code 1.
     pub fn error(message: impl Display) -> Self {
         Self {
-            code: 1,
+            code: exit_code::ERROR,
             message: message.to_string(),
         }
     }
@@ -25,7 +26,7 @@ impl Failure {
     /// The user asked for something impossible, and nothing was started: exit code 2.
     pub fn usage(message: impl Display) -> Self {
         Self {
-            code: 2,
+            code: exit_code::USAGE,
             message: message.to_string(),
         }
     }

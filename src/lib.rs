@@ -2,15 +2,15 @@
 //!
 //! # Map
 //!
-//! - `main.rs`, `cli.rs`, `commands/`, `failure.rs`, `log.rs`: the binary: parse, dispatch, a file for each command,
-//!   map the outcome to an exit code
+//! - `main.rs`, `cli.rs`, `commands/`, `failure.rs`, `exit_code.rs`, `log.rs`: the binary: parse, dispatch, a file for each
+//!   command, which maps its outcome to an exit code
 //! - `console/`: the terminal app: pure state, one key table, themes, a file for each panel; `orders` (what keys have
 //!   ordered and the run has not done yet), `samples` (what a chart draws), `stuck` (why an arm is stuck), `ttls` (what
 //!   sections say of other TTLs), `ascii`
 //! - `report/`: a record or a bench as text, and the record's file. `columns/` makes the cells of all tables of arms,
 //!   the summary's (`tables`) and the console's: most show a figure as `metrics/metric` describes it, the others have a
-//!   function (`locks`, `load`, `inventory`). `judged` says whether a figure is good, poor, damage or proves nothing,
-//!   the same for print, table, scoreboard and bars. `sentence` sums up what an arm did; `plot` draws the curves of
+//!   function (`locks`, `load`, `inventory`). `judged` says whether a figure is good, poor, damage (the red ✖) or proves
+//!   nothing, the same for print, table, scoreboard and bars. `sentence` sums up what an arm did; `plot` draws the curves of
 //!   plans and sweeps
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]

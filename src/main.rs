@@ -1,7 +1,8 @@
-//! The lockstorm program: parse, dispatch, map the outcome to an exit code.
+//! The lockstorm program: parse and dispatch.
 
 mod cli;
 mod commands;
+mod exit_code;
 mod failure;
 mod log;
 mod words;

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use super::print::print_result;
 use super::server::wait_for;
 use crate::cli::{DoctorArgs, Look};
+use crate::exit_code;
 use crate::failure::Failure;
 
 /// How a URL is written.
@@ -29,8 +30,8 @@ pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
     print_result(args.json, &diagnosis, |paint| render_diagnosis(&diagnosis, paint), look)?;
     Ok(ExitCode::from(match diagnosis.fitness {
         Fitness::Fit => 0,
-        Fitness::Unfit => 3,
-        Fitness::Unknown => 5,
+        Fitness::Unfit => exit_code::NO,
+        Fitness::Unknown => exit_code::INCONCLUSIVE,
     }))
 }
 

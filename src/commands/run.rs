@@ -12,6 +12,7 @@ use super::load::{load, room};
 use super::print::{ended, nothing_left_but_to_print, print_result, signalled};
 use super::{consent, server};
 use crate::cli::{Look, RunArgs};
+use crate::exit_code;
 use crate::failure::{Failure, tell, warn};
 
 /// Runs the scenario. All mistakes in the request are found before anything is started.
@@ -58,9 +59,9 @@ pub fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result<(), Fi
 fn judge(record: &Record) -> ExitCode {
     let any = |result| record.expectations.iter().any(|checked| checked.result == result);
     if any(CheckResult::Failed) {
-        ExitCode::from(3)
+        ExitCode::from(exit_code::NO)
     } else if any(CheckResult::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty() {
-        ExitCode::from(5)
+        ExitCode::from(exit_code::INCONCLUSIVE)
     } else {
         ExitCode::SUCCESS
     }

@@ -12,6 +12,7 @@ use lockstorm_data::scenario::ScenarioErrors;
 use super::colour;
 use super::print::print;
 use crate::cli::{Cli, Color, ConsoleArgs};
+use crate::exit_code;
 use crate::failure::Failure;
 
 /// Prints the help or the version if they were asked for, and otherwise what is wrong and how to mend it.
@@ -35,7 +36,7 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         return Failure::usage(text).report();
     }
     let help = error.render();
-    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit_code::USAGE));
     if error.use_stderr() {
         stderr().write(help.to_string());
         return code;

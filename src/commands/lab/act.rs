@@ -6,6 +6,7 @@ use super::refused::{failure, no_answer};
 use super::words;
 use crate::cli::{HostsArgs, Look};
 use crate::commands::print::print_for_people;
+use crate::exit_code;
 use crate::failure::{Failure, tell};
 
 /// Breaks or mends hosts of the kept lab.
@@ -28,7 +29,7 @@ pub fn act(verb: Verb, args: &HostsArgs, look: Look) -> Result<ExitCode, Failure
     let effects = bad.iter().map(|acted| acted.effect);
     Ok(match effects.max_by_key(|effect| *effect == Effect::Failed) {
         None => ExitCode::SUCCESS,
-        Some(Effect::Late) => ExitCode::from(5),
+        Some(Effect::Late) => ExitCode::from(exit_code::INCONCLUSIVE),
         Some(_) => ExitCode::FAILURE,
     })
 }

@@ -4,12 +4,8 @@ use super::refused::status_of_kept;
 use super::words;
 use crate::cli::{Look, StatusArgs};
 use crate::commands::print::{print, print_result};
+use crate::exit_code;
 use crate::failure::{Failure, tell};
-
-/// The exit code if no lab is kept, as service managers have it.
-const NONE: u8 = 3;
-/// The exit code if nobody can tell how the lab is.
-const DOUBT: u8 = 5;
 
 /// Shows the kept lab.
 pub fn status(args: &StatusArgs, look: Look) -> Result<ExitCode, Failure> {
@@ -18,12 +14,12 @@ pub fn status(args: &StatusArgs, look: Look) -> Result<ExitCode, Failure> {
             print("null\n")?;
         }
         tell(words::NONE);
-        return Ok(ExitCode::from(NONE));
+        return Ok(ExitCode::from(exit_code::NO));
     };
     let printed = print_result(args.json, &status, |_| words::status(&status), look)?;
     let Some(doubt) = &status.doubt else {
         return Ok(printed);
     };
     tell(doubt);
-    Ok(ExitCode::from(DOUBT))
+    Ok(ExitCode::from(exit_code::INCONCLUSIVE))
 }

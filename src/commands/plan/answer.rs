@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::super::print::{plot_room, print, print_result};
 use super::{replay, validate, virtually};
 use crate::cli::{Look, PlanArgs, Unit};
+use crate::exit_code;
 use crate::failure::Failure;
 use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
@@ -58,7 +59,7 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     Ok(match (stopped, plan.choice.best()) {
         (Some(code), _) => code,
         (None, Some(_)) => printed,
-        (None, None) => ExitCode::from(3),
+        (None, None) => ExitCode::from(exit_code::NO),
     })
 }
 

@@ -18,6 +18,7 @@ use super::interrupt::Interrupt;
 use crate::cli::{Look, PlanArgs, ValidationTable};
 use crate::commands::print::{print_result, signalled};
 use crate::commands::server;
+use crate::exit_code;
 use crate::failure::{Failure, tell};
 
 /// Sections in virtual time for each cell.
@@ -69,7 +70,11 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, look: Look) -> Result<E
         |paint| render_validation(&validation, paint),
         look,
     )?;
-    Ok(if validation.holds() { printed } else { ExitCode::from(3) })
+    Ok(if validation.holds() {
+        printed
+    } else {
+        ExitCode::from(exit_code::NO)
+    })
 }
 
 fn all_runs(stage: &Stage) -> Duration {

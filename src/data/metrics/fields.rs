@@ -13,7 +13,7 @@ use strum::VariantArray;
 /// An enum whose variants are fields of a record, named as they are.
 pub trait FieldName: Copy + VariantArray + Into<&'static str> {
     /// How many fields records had from the beginning; one written before a later field was there lacks it.
-    const FIRST: usize;
+    const IN_OLDEST_RECORDS: usize;
 
     /// Its place among the variants.
     fn place(self) -> usize;
@@ -75,7 +75,7 @@ impl<'de, K: FieldName, V: Copy + Default + DeserializeOwned, const N: usize> De
         for name in K::VARIANTS.iter().copied() {
             match written.remove(name.into()) {
                 Some(value) => fields[name] = V::deserialize(value).map_err(D::Error::custom)?,
-                None if name.place() < K::FIRST => return Err(D::Error::missing_field(name.into())),
+                None if name.place() < K::IN_OLDEST_RECORDS => return Err(D::Error::missing_field(name.into())),
                 None => {}
             }
         }

@@ -58,7 +58,8 @@ impl Time {
 }
 
 impl FieldName for Time {
-    const FIRST: usize = Self::Overshoot as usize + 1;
+    // Times that were added later stand behind it.
+    const IN_OLDEST_RECORDS: usize = Self::Overshoot as usize + 1;
 
     fn place(self) -> usize {
         self as usize

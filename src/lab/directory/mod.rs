@@ -3,7 +3,6 @@
 pub(crate) mod base_dir;
 pub mod leftovers;
 pub(crate) mod opened_run;
-pub(crate) mod own_file;
 pub(crate) mod password;
 pub(crate) mod processes;
 pub(crate) mod run_dir;

@@ -1,6 +1,7 @@
 //! The servers of a lab, one by one: programs, ports, settings, how they are asked, and how they are.
 
 pub(crate) mod binary;
+pub(crate) mod config_file;
 pub(crate) mod containers;
 pub(crate) mod install;
 pub(crate) mod node;

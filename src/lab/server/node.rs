@@ -12,12 +12,12 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
 use crate::client::{Client, Ground};
-use crate::directory::own_file;
 use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
 use crate::protocol::{Start, Watch};
 use crate::server::binary::ServerBinary;
+use crate::server::config_file;
 use crate::server::containers::Containers;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::{self, NodePorts};
@@ -120,8 +120,8 @@ impl Node {
             path: dir.clone(),
             source,
         })?;
-        if let Some(text) = own_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
-            create_file(&dir.join(own_file::NAME), &text)?;
+        if let Some(text) = config_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
+            create_file(&dir.join(config_file::NAME), &text)?;
         }
         for _ in 0..PORT_TRIES {
             let node = Self::new(plan, id, name, ports, &dir)?;
@@ -279,8 +279,8 @@ impl Node {
     /// Its configuration file, if it has one: a file of its own if it writes there what it is told later, otherwise that of
     /// all nodes.
     fn file(&self) -> Option<PathBuf> {
-        if own_file::is_for(self.name.role) {
-            return Some(self.dir.join(own_file::NAME));
+        if config_file::is_for(self.name.role) {
+            return Some(self.dir.join(config_file::NAME));
         }
         self.plan.password.as_ref().map(|password| password.file.clone())
     }

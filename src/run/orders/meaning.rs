@@ -69,7 +69,7 @@ pub(crate) fn locks_on(lab: &LiveLab, arms: &[Arm], swarm: &LiveSwarm, host: Hos
         let locks = match arm.spec.nodes() {
             LockNodes::Cluster => part(whole, lab.cluster.share_of(host)),
             // A master that is back before there is another one is the master, and empties its replicas.
-            LockNodes::Master if lab.roles.was_master(host) => whole,
+            LockNodes::Master if lab.roles.had_master_last(host) => whole,
             _ if arm.hosts().contains(&host) => whole,
             _ => 0,
         };

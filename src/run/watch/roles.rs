@@ -90,7 +90,7 @@ impl Roles {
     }
 
     /// Whether this host was the last that was seen to have the master, maybe beside another one.
-    pub fn was_master(&self, host: HostId) -> bool {
+    pub fn had_master_last(&self, host: HostId) -> bool {
         self.last_masters.contains(&host)
     }
 

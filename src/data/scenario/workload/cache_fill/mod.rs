@@ -1,9 +1,9 @@
 //! `cache-fill`: reading through caches that expire.
 
-mod settings;
 mod shown;
+mod spec;
 mod warnings;
 
-pub use settings::{CacheFillSpec, CacheSpec};
-pub(super) use settings::{ROW, read};
+pub use spec::{CacheFillSpec, CacheSpec};
+pub(super) use spec::{ROW, read};
 pub(in super::super) use warnings::warnings;

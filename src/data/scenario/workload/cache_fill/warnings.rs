@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::super::super::value::show;
 use super::super::super::whole::Scenario;
-use super::settings::CacheFillSpec;
+use super::spec::CacheFillSpec;
 
 /// In a stampede all workers of an app server queue at its pool. Values that expire before the queue is through are
 /// never seen.

@@ -1,9 +1,9 @@
 //! `inventory`: selling stock.
 
-mod settings;
 mod shown;
+mod spec;
 mod warnings;
 
-pub use settings::InventorySpec;
-pub(super) use settings::{ROW, read};
+pub use spec::InventorySpec;
+pub(super) use spec::{ROW, read};
 pub(in super::super) use warnings::warnings;

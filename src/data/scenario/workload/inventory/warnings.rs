@@ -1,6 +1,6 @@
 use super::super::super::spec::Popularity;
 use super::super::super::whole::Scenario;
-use super::settings::InventorySpec;
+use super::spec::InventorySpec;
 use crate::metrics::Metric;
 
 /// What is valid but will probably not show what its author wants, a line each.
