@@ -305,8 +305,8 @@ Examples:
   lockstorm plan out.json --arm redlock --replay 100
   lockstorm plan --validate quick
 
-Exit codes: 0 a setting is recommended, or all cells agree; 1 error; 2 usage or bad input; 3 no setting meets --risk and
---takeover, or a cell differs or is undecided.")]
+Exit codes: 0 a setting is recommended, or all cells agree; 1 error; 2 usage or bad input;
+3 no setting meets --risk and --takeover, or a cell differs or is undecided.")]
 pub struct PlanArgs {
     /// A record of `lockstorm run --record`: its holds, round trips and what the machine added to them.
     pub record: Option<PathBuf>,

@@ -117,6 +117,9 @@ impl Column {
             ));
         }
         let cell = &row[self.index];
+        if cell.contains('\n') {
+            return Err("a cell goes on in the next line; a quote is not closed".to_owned());
+        }
         let seconds = match (cell.parse::<f64>(), self.unit) {
             (Ok(number), Some(unit)) => number * unit.seconds(),
             (Ok(_), None) => {

@@ -108,6 +108,7 @@ mod tests {
             ("a,b\n1,2\n", "line 1: none of the columns a, b begins with \"hold\""),
             ("1,2\n", "line 1: there are several columns and no names"),
             ("hold_ms\n1\n2\n", "2 values are too few"),
+            ("hold_ms\n\"12\n13\n", "line 2: a cell goes on in the next line"),
             ("id;hold_ms\n7;12,5\n", "line 2: \"12,5\" has a decimal comma"),
             (
                 "hold_ms\n12,5\n",

@@ -36,6 +36,8 @@ impl Cell {
             (_, Form::Headless, State::HostPaused | State::HostKilled | State::ServerPaused | State::FullQueue) => {
                 vec![0, 5]
             }
+            // Sections of ten minutes are given up, so the record is partial.
+            (_, Form::Headless, State::Draining) => vec![5],
             (_, Form::Headless, _) => vec![0],
         }
     }
