@@ -12,7 +12,7 @@ use lockstorm_bench::CASES;
 use lockstorm_data::scenario::{Persistence, Words, builtin};
 use lockstorm_lab::NodeName;
 use lockstorm_plan::sweep::Axis;
-use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Pauses, Renewal, Spread};
+use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
 
 use crate::words::words;
 
@@ -290,11 +290,14 @@ pub struct CheckArgs {
 /// is assumed, and printed as assumed. No server is started, except with --validate. The last lines recommend a setting, name the formula behind each of
 /// its figures, and show it as the settings of the usual clients.
 ///
-/// SPREAD is a duration (20ms) or lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6).
+/// SPREAD is a duration (20ms), lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6), or uniform:LEAST..MOST (uniform:10min..25min,
+/// uniform:..1.5s). RATE is a number with /s, /min, /h, /day, /week, /month (30 days) or /year.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lockstorm plan --hold lognormal:20ms,0.6 --rtt same-az --rate 200/s
+  lockstorm plan --hold lognormal:180ms,0.8 --pause 2/h,uniform:..1.5s --risk 1/month
+  lockstorm plan --hold uniform:10min..25min --rate 1/day --takeover 60s --outage 2/month,30s
   lockstorm plan --hold lognormal:2s,0.5 --rtt cross-az --pause 2/h,lognormal:300ms,1 --risk 0.01/day --takeover 30s
   lockstorm plan --hold-from holds.csv --unit ms --nodes 5 -o plan.html
   lockstorm run flash-sale --record out.json && lockstorm plan out.json --arm redlock
@@ -329,25 +332,30 @@ pub struct PlanArgs {
     /// Pauses of an app server as RATE,SPREAD, or none [default: the record's, or 1/h,lognormal:100ms,1].
     #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::pauses, allow_hyphen_values = true)]
     pub pause: Option<Pauses>,
+    /// Times in which no quorum of the lock nodes can be reached, as RATE,SPREAD (2/month,30s): renewals then fail.
+    #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::outages, allow_hyphen_values = true)]
+    pub outage: Option<Outages>,
     /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock.
     #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]
     pub nodes: u8,
     /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
-    #[arg(long, value_name = "RATE", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", value_parser = lockstorm_plan::happening, allow_hyphen_values = true)]
     pub rate: Option<f64>,
-    /// The part of the sections for which somebody else waits, 0 to 1. A section that outlasts its lock does harm only then.
-    #[arg(long, value_name = "PART", default_value = "1", value_parser = part, allow_hyphen_values = true)]
-    pub contended: f64,
-    /// How often an app server crashes while it holds a lock.
-    #[arg(long, value_name = "RATE", default_value = "1/day", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
-    pub crash_rate: f64,
-    /// The most sections that may overlap, as a rate: 1e-6/day, 1/h.
-    #[arg(long, value_name = "RATE", default_value = "1e-6/day", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
-    pub risk: f64,
+    /// The part of the sections for which somebody else waits, 0 to 1 [default: 1]. A section that outlasts its lock does harm only then.
+    #[arg(long, value_name = "PART", value_parser = part, allow_hyphen_values = true)]
+    pub contended: Option<f64>,
+    /// How often an app server crashes while it holds a lock [default: 1/day].
+    #[arg(long, value_name = "RATE", value_parser = lockstorm_plan::per_second, allow_hyphen_values = true)]
+    pub crash_rate: Option<f64>,
+    /// The most sections that may overlap, as a rate (1/month, 1e-6/day) or as a part of all sections (0.1%, 1e-3)
+    /// [default: 1e-6/day].
+    #[arg(long, value_name = "RATE|PART", value_parser = lockstorm_plan::risk, allow_hyphen_values = true)]
+    pub risk: Option<Risk>,
     /// The longest that others may wait after a holder's crash.
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = takeover, allow_hyphen_values = true)]
     pub takeover: Option<Duration>,
-    /// The TTLs to look at, with commas [default: steps of 1.5 or less around what the holds need].
+    /// The TTLs to look at, with commas [default: for each renewal interval, steps of 1.67 or less around what the holds, pauses and
+    /// takeovers need].
     #[arg(long, value_name = "TTL,…", value_delimiter = ',', value_parser = ttl, allow_hyphen_values = true)]
     pub ttl: Vec<Duration>,
     /// The renewal intervals to look at, with commas: off, ttl/2, ttl/3, or a duration.
@@ -862,6 +870,13 @@ fn seed(text: &str) -> Result<u64, String> {
 
 fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "write it with its unit, for example 30s, 500ms or 1m30s".to_owned())
+}
+
+fn takeover(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("others always wait a little after a crash; write a time above 0".to_owned()),
+        most => Ok(most),
+    }
 }
 
 fn three_or_five(text: &str) -> Result<usize, String> {

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::choice::{self, Choice};
+use super::choice::{self, Choice, Why};
 use super::client_timeouts::ClientTimeouts;
 use super::question::Question;
 use super::row::{self, Row, Shortfall};
@@ -18,6 +18,8 @@ pub struct Plan {
     pub clients: bool,
     /// What is recommended.
     pub choice: Choice,
+    /// Why that, and not another setting that achieves the goal; `None` if nothing is recommended.
+    pub why: Option<Why>,
     /// The timeouts of a client with the recommended setting; `None` if there is none.
     pub timeouts: Option<ClientTimeouts>,
 }
@@ -32,6 +34,7 @@ impl Plan {
             rows,
             clients: false,
             choice: Choice::TooShort,
+            why: None,
             timeouts: None,
         };
         plan.choose();
@@ -46,7 +49,7 @@ impl Plan {
                 row.shortfalls.push(Shortfall::TwoHolders);
             }
         }
-        self.choice = choice::of(&self.question, &self.rows);
+        (self.choice, self.why) = choice::of(&self.question, &self.rows);
         let best = self.choice.best();
         self.timeouts = best.map(|best| ClientTimeouts::of(&self.question, self.rows[best].setting));
     }

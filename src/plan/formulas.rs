@@ -119,6 +119,20 @@ pub fn normal_beyond(z: f64) -> f64 {
     0.5 * erfc(z / std::f64::consts::SQRT_2)
 }
 
+/// The mean of `max(X − x, 0)` of a log-normal variable X with this median and this standard deviation of its logarithm, above 0:
+/// the integral of the probability of more than x from `x` on (the stop-loss premium; Klugman, Panjer and Willmot, Loss Models, 2012,
+/// A.5.1).
+#[must_use]
+pub fn log_normal_excess(median: f64, sigma: f64, x: f64) -> f64 {
+    let mean = median * (sigma * sigma / 2.0).exp();
+    if x <= 0.0 {
+        return mean - x;
+    }
+    let z = (x / median).ln() / sigma;
+    // Far in the tail rounding may leave less than nothing.
+    (mean * normal_beyond(z - sigma) - x * normal_beyond(z)).max(0.0)
+}
+
 /// What a standard normal variable exceeds with the probability `p`: the inverse of [`normal_beyond`].
 #[must_use]
 pub fn normal_quantile_beyond(p: f64) -> f64 {
@@ -182,6 +196,22 @@ mod tests {
     fn a_pause_outlasts_a_renewed_lock_sometimes_always_or_never() {
         for (pause, p) in [(0.3, 0.0), (0.5, 0.5), (0.7, 1.0)] {
             near(pause_outlasts(pause, 0.6, 0.2), p, 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_is_in_excess_is_the_integral_of_what_lies_beyond() {
+        let (median, sigma) = (0.1, 1.0);
+        for x in [-0.5_f64, 0.0, 0.05, 0.4, 3.0, 20.0] {
+            // By the midpoint rule, in steps of a ten thousandth of the distance.
+            let beyond = |value: f64| normal_beyond((value.max(1e-300) / median).ln() / sigma);
+            let ratio = 1.000_5_f64;
+            let (mut at, mut sum) = (x.max(1e-6), 1e-6_f64.max(x) - x);
+            while at < 1e4 {
+                sum += beyond(at * ratio.sqrt()) * at * (ratio - 1.0);
+                at *= ratio;
+            }
+            near(log_normal_excess(median, sigma, x) / sum, 1.0, 1e-4);
         }
     }
 

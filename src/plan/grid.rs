@@ -1,66 +1,69 @@
-//! The TTLs that are worth looking at.
+//! The settings that are worth looking at.
 
 use std::time::Duration;
 
+use super::choice::Wish;
 use super::question::Question;
 use super::row::{self, Row, Shortfall};
 use super::setting::{Renewal, Setting};
 
-/// Steps of a decade, which are 1.33 to 1.67 apart.
+/// Steps of a decade below 10 s, which are 1.33 to 1.67 apart.
 const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
-/// How many TTLs are shown at most: the last ones.
-const MOST: usize = 14;
-/// The steps after the first TTL with a risk that is low enough.
-const BEYOND: usize = 5;
-/// The longest TTL.
-const LONGEST: Duration = Duration::from_hours(24);
+/// The TTLs from there on, in seconds.
+const LONG: [u64; 24] = [
+    10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 420, 600, 900, 1200, 1800, 2700, 3600, 5400, 7200, 10_800, 18_000,
+    28_800, 43_200, 86_400,
+];
+/// How many TTLs of a renewal are shown at most: the last ones.
+const MOST: usize = 12;
 
-/// Round TTLs from the median of a section on, until each of these renewals has a setting with a risk that is low enough, proven
-/// or not, or some steps after the first one that has; if there would be too many, the longer ones.
+/// For each of these renewals settings with round TTLs: two steps further than the first one whose risk is low enough, proven or not,
+/// and that survives a pause as long as it should; where a takeover was asked for, one step further than that. If there would be too many, the longer ones. Without renewal no TTL is shorter than the
+/// median of a section, since half of the sections would outlast it; a lock that is renewed may be much shorter than its section.
 #[must_use]
-pub fn ttls(question: &Question, renewals: &[Renewal]) -> Vec<Duration> {
-    let shortest = question.hold.quantile(0.5).max(0.005);
-    let mut fit = vec![false; renewals.len()];
-    let (mut ttls, mut since_first_fit) = (Vec::new(), 0);
-    let round = (0..).flat_map(|decade| STEPS.map(|step| Duration::from_millis(step * 10_u64.pow(decade))));
-    for ttl in round.take_while(|ttl| *ttl <= LONGEST) {
-        if ttl.as_secs_f64() < shortest {
-            continue;
+pub fn grid(question: &Question, renewals: &[Renewal]) -> Vec<Setting> {
+    renewals
+        .iter()
+        .flat_map(|renewal| of_renewal(question, *renewal))
+        .collect()
+}
+
+fn of_renewal(question: &Question, renewal: Renewal) -> Vec<Setting> {
+    let shortest = match renewal {
+        Renewal::Off => question.hold.quantile(0.5),
+        Renewal::Fraction(_) => 0.0,
+        Renewal::Every(interval) => interval.as_secs_f64(),
+    };
+    let (mut settings, mut fits, mut found) = (Vec::new(), false, None);
+    for ttl in round_ttls().filter(|ttl| ttl.as_secs_f64() > shortest) {
+        let setting = Setting { ttl, renewal };
+        let row = row::of(question, setting);
+        settings.push(setting);
+        if may_do(&row) {
+            fits = true;
+            if Wish::Pause.has(question, &row) {
+                found.get_or_insert(settings.len());
+            }
         }
-        ttls.push(ttl);
-        for (renewal, fit) in renewals.iter().zip(&mut fit) {
-            let setting = Setting { ttl, renewal: *renewal };
-            let is_possible = setting.interval().is_none_or(|interval| interval < ttl.as_secs_f64());
-            *fit |= is_possible && may_do(&row::of(question, setting));
-        }
-        let is_too_long = question
-            .goal
-            .takeover
-            .is_some_and(|most| ttl.as_secs_f64() > 2.0 * most);
-        if is_too_long || since_first_fit > BEYOND || since_first_fit > 0 && fit.iter().all(|fit| *fit) {
+        let is_enough = match question.goal.takeover {
+            // Up to the longest that may be waited the longer ones are cheaper; one more is shown.
+            Some(most) => fits && ttl.as_secs_f64() > most,
+            None => found.is_some_and(|found| settings.len() >= found + 2),
+        };
+        if is_enough {
             break;
         }
-        since_first_fit += usize::from(fit.contains(&true));
     }
-    ttls.split_off(ttls.len().saturating_sub(MOST))
+    settings.split_off(settings.len().saturating_sub(MOST))
+}
+
+/// From 10 ms to a day.
+fn round_ttls() -> impl Iterator<Item = Duration> {
+    let short = (0..3).flat_map(|decade| STEPS.map(|step| Duration::from_millis(step * 10_u64.pow(decade))));
+    short.chain(LONG.map(Duration::from_secs))
 }
 
 fn may_do(row: &Row) -> bool {
     let fails = |shortfall: &Shortfall| matches!(shortfall, Shortfall::Risk | Shortfall::TooShort);
     !row.shortfalls.iter().any(fails)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measured::Measured;
-    use crate::spread::Spread;
-
-    #[test]
-    fn what_only_the_tail_can_meet_does_not_lead_to_days() {
-        let values = (1..=1000).map(|n| f64::from(n) / 10_000.0).collect();
-        let hold = Spread::Measured(Measured::of_values(values).expect("enough values"));
-        let ttls = ttls(&Question::new(hold, Spread::Constant(0.001), 3), &[Renewal::Off]);
-        assert!(ttls.last().is_some_and(|ttl| *ttl < Duration::from_mins(1)), "{ttls:?}");
-    }
 }

@@ -44,11 +44,13 @@ mod error;
 pub mod formulas;
 mod grid;
 mod measured;
+mod outages;
 mod overrun;
 mod pauses;
 mod predicted;
 mod question;
 mod read;
+mod renewed;
 mod replay;
 mod row;
 mod setting;
@@ -58,21 +60,24 @@ mod snippets;
 mod spread;
 mod surroundings;
 mod tail;
+#[cfg(test)]
+mod tests;
 mod worlds;
 
 pub use answer::Plan;
 pub use chance::{Basis, Chance};
-pub use choice::Choice;
+pub use choice::{Choice, Why, Wish};
 pub use client_timeouts::ClientTimeouts;
 pub use error::PlanError;
-pub use grid::ttls;
+pub use grid::grid;
 pub use measured::Measured;
+pub use outages::Outages;
 pub use pauses::Pauses;
 pub use predicted::Predicted;
-pub use question::{Goal, Question};
+pub use question::{Goal, Question, Risk};
 pub use read::{
-    FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, holds_of_file, holds_of_record, network, node_crashes,
-    pauses, per_second, spread,
+    FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, happening, holds_of_file, holds_of_record, network,
+    node_crashes, outages, pauses, per_second, risk, spread,
 };
 pub use replay::{Played, Replay, Replayed};
 pub use row::{Row, Shortfall};

@@ -1,7 +1,17 @@
 use serde::Serialize;
 
+use super::outages::Outages;
 use super::pauses::Pauses;
 use super::spread::Spread;
+
+/// The overlaps that may happen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Risk {
+    /// So many a second.
+    PerSecond(f64),
+    /// This part of all sections, above 0 and below 1.
+    OfSections(f64),
+}
 
 /// What a setting must achieve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -24,6 +34,8 @@ pub struct Question {
     pub round_trip: Spread,
     /// Pauses of the app servers.
     pub pauses: Pauses,
+    /// Outages of the lock nodes; `None` if they are not considered.
+    pub outages: Option<Outages>,
     /// Lock nodes, 1 to 9.
     pub nodes: usize,
     /// Sections a second, of all app servers together.
@@ -39,7 +51,20 @@ pub struct Question {
     pub goal: Goal,
 }
 
+/// What is hardly ever exceeded: one of a thousand pauses is longer.
+const LONGEST_PAUSE: f64 = 1e-3;
+/// How much longer a pause should be survived.
+const ROOM: f64 = 1.5;
+/// Also where no pauses are known, one of so many seconds should be survived: machines are suspended, moved and overloaded.
+const LEAST_PAUSE: f64 = 1.0;
+
 impl Question {
+    /// The pause in seconds that a setting should survive: half as long again as what one of 1,000 pauses exceeds, and at least 1.
+    #[must_use]
+    pub fn pause_with_room(&self) -> f64 {
+        (ROOM * self.pauses.length.quantile_beyond(LONGEST_PAUSE)).max(LEAST_PAUSE)
+    }
+
     /// The question for sections of this length on so many nodes; with 1 section a second, each waited for, no pauses, no
     /// crashes, and a goal of one overlap in a million days.
     #[must_use]
@@ -53,6 +78,7 @@ impl Question {
                 length: Spread::Constant(0.0),
                 in_holds: false,
             },
+            outages: None,
             nodes,
             per_second: 1.0,
             contended: 1.0,

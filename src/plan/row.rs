@@ -6,6 +6,7 @@ use super::formulas::{attempts_before_expiry, reliable, restart_delay, takeover_
 use super::overrun;
 use super::predicted::Predicted;
 use super::question::Question;
+use super::renewed;
 use super::setting::Setting;
 use super::simulated::Simulated;
 
@@ -97,11 +98,7 @@ pub(super) fn of(question: &Question, setting: Setting) -> Row {
             takeover_of_renewed(ttl, interval, &question.holds),
             reliable - interval,
             attempts_before_expiry(ttl, interval) - 1.0,
-            question
-                .holds
-                .iter()
-                .map(|(hold, weight)| (hold / interval).floor() * weight)
-                .sum(),
+            renewed::mean(question, interval),
         ),
     };
     let mut row = Row {

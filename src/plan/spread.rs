@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::bins;
 use super::chance::{Basis, Chance};
-use super::formulas::{normal_beyond, normal_quantile_beyond};
+use super::formulas::{log_normal_excess, normal_beyond, normal_quantile_beyond};
 use super::measured::{Bound, Measured};
 
 /// How long something takes, in seconds, and how that varies.
@@ -13,6 +13,13 @@ use super::measured::{Bound, Measured};
 pub enum Spread {
     /// Always the same.
     Constant(f64),
+    /// Each length from the least to the most is equally likely.
+    Uniform {
+        /// The least, 0 or more.
+        least: f64,
+        /// The most, above the least.
+        most: f64,
+    },
     /// Log-normal.
     LogNormal {
         /// The median, above 0.
@@ -59,8 +66,21 @@ impl Spread {
         }
         match self {
             Self::Constant(always) => f64::from(u8::from(*always > value)),
+            Self::Uniform { least, most } => ((most - value) / (most - least)).clamp(0.0, 1.0),
             Self::LogNormal { median, sigma } => normal_beyond((value / median).ln() / sigma),
             Self::Measured(measured) => measured.beyond(value, bound),
+        }
+    }
+
+    /// The mean of what is beyond `value` seconds, with 0 for what is not: the integral of [`beyond_at`](Self::beyond_at) from there on.
+    pub(super) fn excess(&self, value: f64, bound: Bound) -> f64 {
+        match self {
+            _ if value < 0.0 => self.excess(0.0, bound) - value,
+            Self::Constant(always) => (always - value).max(0.0),
+            Self::Uniform { least, most } if value < *least => f64::midpoint(*least, *most) - value,
+            Self::Uniform { least, most } => (most - value).max(0.0).powi(2) / (2.0 * (most - least)),
+            Self::LogNormal { median, sigma } => log_normal_excess(*median, *sigma, value),
+            Self::Measured(measured) => measured.excess(value, bound),
         }
     }
 
@@ -84,6 +104,7 @@ impl Spread {
     pub fn quantile_beyond(&self, p: f64) -> f64 {
         match self {
             Self::Constant(always) => *always,
+            Self::Uniform { least, most } => most - (most - least) * p,
             Self::LogNormal { median, sigma } => median * (normal_quantile_beyond(p) * sigma).exp(),
             Self::Measured(measured) => measured.quantile_beyond(p),
         }
@@ -103,9 +124,8 @@ impl Spread {
     #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
-            Self::Constant(always) => *always,
             Self::LogNormal { median, sigma } => median * (sigma * sigma / 2.0).exp(),
-            Self::Measured(_) => self.values().iter().map(|(value, weight)| value * weight).sum(),
+            _ => self.excess(0.0, Bound::Mid),
         }
     }
 }

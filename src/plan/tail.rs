@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Poisson};
 
-use super::formulas::{normal_beyond, normal_quantile_beyond, wilson};
+use super::formulas::{log_normal_excess, normal_beyond, normal_quantile_beyond, wilson};
 
 /// The part of the values, the largest ones, to which the tail is fitted.
 const FITTED: f64 = 0.1;
@@ -33,6 +33,14 @@ impl Tail {
             };
         }
         normal_beyond(self.from + (value / self.start).ln() / self.slope)
+    }
+
+    /// The integral of that probability from `value` on, which is not below the start.
+    pub(super) fn excess(&self, value: f64) -> f64 {
+        if self.slope <= 0.0 {
+            return 0.0;
+        }
+        log_normal_excess(self.start * (-self.from * self.slope).exp(), self.slope, value)
     }
 
     /// The value that is exceeded with this probability, which is not above that of the start.

@@ -2,7 +2,10 @@
 
 use lockstorm_data::metrics::units::rate;
 
-/// Seconds as a duration with two or three digits: `0.42 ms`, `61 ms`, `2.33 s`, `15.2 s`, `1.5 h`.
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
+/// Seconds as a duration with two or three digits: `0.42 ms`, `61 ms`, `2.33 s`, `15.2 s`, `16 min`, `1.5 h`, `3 days`.
 pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if s <= 0.0 => "0".to_owned(),
@@ -11,9 +14,36 @@ pub(super) fn time(seconds: f64) -> String {
         s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
         s if s < 9.995 => format!("{} s", short(s, 2)),
         s if s < 99.95 => format!("{} s", short(s, 1)),
-        s if s < 5400.0 => format!("{s:.0} s"),
-        s => format!("{} h", short(s / 3600.0, 1)),
+        s if s < 119.5 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{} min", short(s / 60.0, 1)),
+        s if s < 2.0 * DAY => format!("{} h", short(s / 3600.0, 1)),
+        s => format!("{} days", short(s / DAY, 1)),
     }
+}
+
+/// What happens so often a day: `12 a day`, `1 in 30 days`, `1 in 2.7 years`, `1 in 1.2e9 years`.
+pub(super) fn pace(a_day: f64) -> String {
+    match 1.0 / a_day {
+        _ if a_day <= 0.0 => "0".to_owned(),
+        days if days < 1.5 => format!("{} a day", small(a_day)),
+        days if days < 99.5 => format!("1 in {} days", short(days, 1)),
+        days if days < 730.0 => format!("1 in {days:.0} days"),
+        days if days < 3.65e7 => format!("1 in {} years", small(days / 365.0)),
+        days => format!("1 in {:.1e} years", days / 365.0),
+    }
+}
+
+/// An interval of probabilities, with as many digits as it takes to tell its ends apart.
+pub(super) fn percents(low: f64, high: f64) -> String {
+    let (mut ends, mut digits) = ((percent(low), percent(high)), 1);
+    while ends.0 == ends.1 && digits < 6 && low < high {
+        ends = (
+            format!("{:.digits$} %", low * 100.0),
+            format!("{:.digits$} %", high * 100.0),
+        );
+        digits += 1;
+    }
+    format!("{} to {}", ends.0, ends.1)
 }
 
 /// A number that may be tiny: `0.82`, `2`, `220,066`, `1.2e-9`.
@@ -54,13 +84,30 @@ mod tests {
 
     #[test]
     fn figures_have_two_or_three_digits_and_no_needless_zeros() {
-        let times = [0.0, 0.000_42, 0.001, 0.0612, 0.9996, 2.3333, 15.15, 7.0, 100.0, 5400.0].map(time);
+        let times = [
+            0.0, 0.000_42, 0.001, 0.0612, 0.9996, 2.3333, 15.15, 7.0, 100.0, 960.0, 5400.0, 259_200.0,
+        ];
         assert_eq!(
-            times,
+            times.map(time),
             [
-                "0", "0.42 ms", "1 ms", "61 ms", "1 s", "2.33 s", "15.2 s", "7 s", "100 s", "1.5 h"
+                "0", "0.42 ms", "1 ms", "61 ms", "1 s", "2.33 s", "15.2 s", "7 s", "100 s", "16 min", "1.5 h", "3 days"
             ]
         );
+        let paces = [0.0, 12.0, 1.0 / 30.0, 1.0 / 190.0, 1.0 / 1000.0, 1e-12].map(pace);
+        assert_eq!(
+            paces,
+            [
+                "0",
+                "12 a day",
+                "1 in 30 days",
+                "1 in 190 days",
+                "1 in 2.7 years",
+                "1 in 2.7e9 years"
+            ]
+        );
+        assert_eq!(percents(0.019, 0.021), "1.9 % to 2.1 %");
+        assert_eq!(percents(0.4011, 0.4012), "40.11 % to 40.12 %");
+        assert_eq!(percents(0.5, 0.5), "50 % to 50 %");
         let numbers = [0.0, 1.2e-9, 0.0042, 0.82, 2.0, 9.96, 220_066.4].map(small);
         assert_eq!(numbers, ["0", "1.2e-9", "0.0042", "0.82", "2", "10", "220,066"]);
         let chances = [0.0, 3.8e-6, 1e-5, 0.000_07, 0.0042, 0.035, 0.5, 1.0].map(percent);

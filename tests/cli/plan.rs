@@ -40,10 +40,50 @@ fn the_whole_plan_of_a_short_section() {
 
 #[test]
 fn the_recommended_setting_meets_the_goal_and_the_next_shorter_one_does_not() {
-    let plan = json(&format!("{WORK} --risk 1/h --renew off"), 0);
+    // So short a takeover leaves no room for pauses.
+    let plan = json(&format!("{WORK} --risk 1/h --renew off --takeover 900ms"), 0);
     let best = usize::try_from(plan["choice"]["best"].as_u64().unwrap()).unwrap();
     let overlaps = |row: usize| plan["rows"][row]["overlaps_per_day"]["p"].as_f64().unwrap();
     assert!(overlaps(best) <= 24.0 && overlaps(best - 1) > 24.0, "{plan:#}");
+}
+
+/// The recommended TTL and renewal interval in milliseconds, 0 if there is none.
+fn recommended(words: &str) -> (u64, u64) {
+    let plan = json(words, 0);
+    let best = usize::try_from(plan["choice"]["best"].as_u64().unwrap()).unwrap();
+    let setting = &plan["rows"][best]["setting"];
+    let ttl = setting["ttl"]["secs"].as_u64().unwrap() * 1000 + setting["ttl"]["nanos"].as_u64().unwrap() / 1_000_000;
+    let renewal = setting["renewal"]["fraction"].as_u64().map_or(0, |parts| ttl / parts);
+    (ttl, renewal)
+}
+
+/// Invoices, a nightly job, and refills: what is recommended survives the pauses with room and a failed renewal.
+#[test]
+fn what_is_recommended_can_be_deployed() {
+    let invoices = "--hold lognormal:180ms,0.8 --pause 2/h,uniform:..1.5s --risk 1/month";
+    assert_eq!(recommended(invoices), (5000, 1666));
+    assert_eq!(
+        recommended("--hold lognormal:16min,0.2 --rate 1/day --takeover 60s"),
+        (45_000, 15_000)
+    );
+    assert_eq!(
+        recommended("--hold uniform:10min..25min --rate 1/day --takeover 60s"),
+        (45_000, 15_000)
+    );
+    assert_eq!(
+        recommended("--hold 2s --pause none --renew ttl/2,ttl/3 --risk 1/month"),
+        (2000, 666)
+    );
+    // In an outage of 30 s most renewals of such a lock fail.
+    let outage = "--hold lognormal:16min,0.2 --rate 1/day --takeover 60s --outage 2/month,30s";
+    says(
+        &planned(outage, 3),
+        &["No setting meets both", "Allow --takeover 1m 30s"],
+    );
+    assert_eq!(recommended(&format!("{outage} --risk 1/year")), (45_000, 15_000));
+    // Where nothing survives so long a pause, that is said.
+    let short = planned("--hold 20ms --pause none --risk 1/month --takeover 500ms", 0);
+    says(&short, &["What none of them has: a pause of 1 s is survived."]);
 }
 
 #[test]
@@ -170,7 +210,7 @@ fn the_page_has_everything_and_asks_nobody() {
     assert!(page.contains(sentence), "{sentence}");
     says(
         &page,
-        &["redsync (Go)", "systemd", "restart delay", "survives a pause of"],
+        &["redsync (Go)", "systemd", "restart delay", "app server may pause"],
     );
     // The name space of SVG is only a name.
     let page = page.replace("http://www.w3.org/2000/svg", "");
@@ -208,7 +248,12 @@ fn bad_input_is_refused_in_one_line() {
     refused("--hold -5ms", &["--hold", "write a duration (20ms)"]);
     refused("--hold 20ms --sections -1", &["--sections", "1 to 1e9"]);
     refused("--hold 20ms --renew 1ns", &["--renew", "at least 1 ms"]);
-    refused(&format!("{clients} --rate 0/s"), &["--rate", "more clients"]);
+    refused("--hold 20ms --rate 0/s", &["--rate", "\"0/s\" is never"]);
+    refused("--hold 20ms --takeover 0s", &["--takeover", "above 0"]);
+    refused("--hold 20ms --risk 2", &["--risk", "0.1%", "1/month"]);
+    refused("--hold 20ms --outage 2/month", &["--outage", "2/month,30s"]);
+    refused("--hold uniform:3s..2s", &["--hold", "the shorter time first"]);
+    refused("no-such.json --replay NaN", &["--replay", "NaN"]);
     refused(
         &format!("{clients} --rate 251/s"),
         &["--rate", "at most 24", "sections a second"],

@@ -9,7 +9,9 @@ use crate::exit_code;
 use crate::failure::Failure;
 use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
-use lockstorm_plan::{FromRecord, Goal, Plan, Question, TimeUnit, holds_of_file, holds_of_record, settings, ttls};
+use lockstorm_plan::{
+    FromRecord, Goal, Plan, Question, Risk, TimeUnit, grid, holds_of_file, holds_of_record, settings,
+};
 
 /// The most settings that are looked at.
 const MOST: usize = 10_000;
@@ -25,11 +27,10 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         return replay::replay(path, times, args, look);
     }
     let (question, given) = question(args)?;
-    let ttl = match args.ttl.is_empty() {
-        true => ttls(&question, &args.renew),
-        false => args.ttl.clone(),
+    let settings = match args.ttl.is_empty() {
+        true => grid(&question, &args.renew),
+        false => settings(&args.ttl, &args.renew),
     };
-    let settings = settings(&ttl, &args.renew);
     if settings.is_empty() {
         return Err(Failure::usage(
             "no renewal interval is shorter than its TTL; name longer TTLs or shorter intervals",
@@ -91,6 +92,9 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
         round_trip: args.rtt.is_some(),
         pauses: args.pause.is_some(),
         rate: args.rate.is_some(),
+        contended: args.contended.is_some(),
+        crashes: args.crash_rate.is_some(),
+        risk: args.risk,
     };
     let (mut round_trip, mut pauses, mut rate) = (args.rtt.clone(), args.pause.clone(), args.rate);
     if let Some(record) = record {
@@ -105,11 +109,16 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let mut question = Question::new(hold, round_trip, usize::from(args.nodes));
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);
-    question.contended = args.contended;
-    question.crashes_per_second = args.crash_rate;
+    question.outages = args.outage.clone();
+    question.contended = args.contended.unwrap_or(1.0);
+    question.crashes_per_second = args.crash_rate.unwrap_or(1.0 / DAY);
     question.sections = args.sections;
     question.goal = Goal {
-        overlaps_per_day: args.risk * DAY,
+        overlaps_per_day: match args.risk {
+            None => 1e-6,
+            Some(Risk::PerSecond(often)) => often * DAY,
+            Some(Risk::OfSections(part)) => part * question.per_second * DAY,
+        },
         takeover: args.takeover.map(|most| most.as_secs_f64()),
     };
     Ok((question, given))

@@ -13,4 +13,6 @@ pub use holds::holds_of_file;
 pub(crate) use record::sum;
 pub use record::{FromRecord, of_record as holds_of_record};
 pub use unit::TimeUnit;
-pub use words::{MOST_SECTIONS, clock_jumps, extent, network, node_crashes, pauses, per_second, spread};
+pub use words::{
+    MOST_SECTIONS, clock_jumps, extent, happening, network, node_crashes, outages, pauses, per_second, risk, spread,
+};

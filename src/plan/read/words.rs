@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use crate::outages::Outages;
 use crate::pauses::Pauses;
+use crate::question::Risk;
+use crate::row::DAY;
 use crate::simulate::Extent;
 use crate::spread::Spread;
 use crate::surroundings::{ClockJumps, NodeCrashes};
@@ -10,7 +13,7 @@ use crate::surroundings::{ClockJumps, NodeCrashes};
 /// The most sections that are played.
 pub const MOST_SECTIONS: f64 = 1e9;
 /// The longest time that is planned with, a year.
-const LONGEST: f64 = 366.0 * 86_400.0;
+const LONGEST: f64 = 366.0 * DAY;
 
 /// Round trips between a client and a node: assumed medians and deviations, of the order that cloud providers publish and users
 /// measure. Your own are better: `redis-cli --latency`, or a record.
@@ -21,14 +24,20 @@ const NETWORKS: [(&str, f64, f64); 4] = [
     ("cross-region", 0.065, 0.15),
 ];
 
-/// A duration (`20ms`), or `lognormal:MEDIAN,SIGMA`.
+/// A duration (`20ms`), `lognormal:MEDIAN,SIGMA`, or `uniform:LEAST..MOST`, where no least is 0.
 ///
 /// # Errors
-/// It is neither; the error says what would be right.
+/// It is none of them; the error says what would be right.
 pub fn spread(text: &str) -> Result<Spread, String> {
+    if let Some(ends) = text.strip_prefix("uniform:") {
+        return uniform(ends);
+    }
     let Some(parameters) = text.strip_prefix("lognormal:") else {
         return Ok(Spread::Constant(seconds(text).map_err(|why| {
-            format!("{why}; write a duration (20ms) or lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6)")
+            format!(
+                "{why}; write a duration (20ms), lognormal:MEDIAN,SIGMA (lognormal:20ms,0.6) or uniform:LEAST..MOST \
+                 (uniform:10min..25min)"
+            )
         })?));
     };
     let (median, sigma) = parameters
@@ -42,6 +51,24 @@ pub fn spread(text: &str) -> Result<Spread, String> {
             "\"{sigma}\" is not a sigma; write a number above 0 and up to 5"
         )),
     }
+}
+
+/// Each length between two ends is equally likely: `10min..25min`, `..1.5s`.
+fn uniform(ends: &str) -> Result<Spread, String> {
+    let (least, most) = ends.split_once("..").ok_or_else(|| {
+        format!("\"{ends}\" is no range; write it like uniform:10min..25min, or uniform:..1.5s from 0 on")
+    })?;
+    let least = match least.trim() {
+        "" | "0" | "0s" => 0.0,
+        least => seconds(least)?,
+    };
+    let most = seconds(most)?;
+    if least >= most {
+        return Err(format!(
+            "\"{ends}\" ends before it begins; write the shorter time first"
+        ));
+    }
+    Ok(Spread::Uniform { least, most })
 }
 
 /// A duration above zero, in seconds.
@@ -74,24 +101,72 @@ pub fn network(text: &str) -> Result<Spread, String> {
     }
 }
 
-/// Something that happens so often: `200/s`, `3/min`, `1/h`, `0.5/day`; in times a second.
+/// Something that happens so often: `200/s`, `3/min`, `1/h`, `0.5/day`, `1/week`, `1/month` (30 days), `2/year`; in times a second.
 ///
 /// # Errors
 /// It is not a rate.
 pub fn per_second(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\" is not a rate; write it like 200/s, 3/min, 1/h or 0.5/day");
+    let wrong =
+        || format!("\"{text}\" is not a rate; write it like 200/s, 3/min, 1/h, 0.5/day, 1/week, 1/month or 1/year");
     let (number, unit) = text.trim().split_once('/').ok_or_else(wrong)?;
     let seconds = match unit.trim() {
         "s" => 1.0,
         "min" => 60.0,
         "h" => 3600.0,
-        "day" => 86_400.0,
+        "day" => DAY,
+        "week" => 7.0 * DAY,
+        "month" => 30.0 * DAY,
+        "year" => 365.0 * DAY,
         _ => return Err(wrong()),
     };
     match number.trim().parse::<f64>() {
         Ok(number) if (0.0..=1e9).contains(&number) => Ok(number / seconds),
         _ => Err(wrong()),
     }
+}
+
+/// Something that happens, as [`per_second`] reads it.
+///
+/// # Errors
+/// It is not a rate, or it is never.
+pub fn happening(text: &str) -> Result<f64, String> {
+    match per_second(text)? {
+        never if never <= 0.0 => Err(format!("\"{text}\" is never; write a rate above 0")),
+        often => Ok(often),
+    }
+}
+
+/// The overlaps that may happen: a rate above 0 (`1/month`), or the part of all sections (`0.1%`, `1e-3`), below 1.
+///
+/// # Errors
+/// It is neither.
+pub fn risk(text: &str) -> Result<Risk, String> {
+    let text = text.trim();
+    let number = |text: &str| text.trim().parse::<f64>();
+    let part = match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    match part {
+        Ok(part) if part > 0.0 && part < 1.0 => Ok(Risk::OfSections(part)),
+        Ok(_) => Err(format!(
+            "\"{text}\" is no part of the sections; write one above 0 and below 1 (0.1%, 1e-3), or a rate (1/month)"
+        )),
+        Err(_) => happening(text).map(Risk::PerSecond),
+    }
+}
+
+/// How often a quorum of the lock nodes can't be reached, and for how long: `2/month,30s`.
+///
+/// # Errors
+/// The rate or the length is wrong.
+pub fn outages(text: &str) -> Result<Outages, String> {
+    let wrong = "does not say how long an outage lasts; write it like 2/month,30s";
+    let (rate, length) = text.split_once(',').ok_or_else(|| format!("\"{text}\" {wrong}"))?;
+    Ok(Outages {
+        per_second: happening(rate)?,
+        length: spread(length)?,
+    })
 }
 
 /// How often a lock node crashes and for how long it stays away, after which it has forgotten its keys: `2/day,10s`; or has kept
@@ -201,6 +276,19 @@ mod tests {
                 in_holds: false,
             })
         );
+        assert_eq!(
+            ["uniform:10min..25min", "uniform:..1.5s", "uniform:0s..1.5s"].map(spread),
+            [(600.0, 1500.0), (0.0, 1.5), (0.0, 1.5)].map(|(least, most)| Ok(Spread::Uniform { least, most }))
+        );
+        assert_eq!(spread("1.5s"), Ok(Spread::Constant(1.5)));
+        assert_eq!(
+            ["0.1%", "1e-3", "864/day"].map(risk),
+            [Risk::OfSections(0.001), Risk::OfSections(0.001), Risk::PerSecond(0.01)].map(Ok)
+        );
+        assert_eq!(
+            outages("1/week,30s").map(|outages| (outages.per_second * 604_800.0, outages.length)),
+            Ok((1.0, Spread::Constant(30.0)))
+        );
         assert_eq!(pauses("none").map(|pauses| pauses.per_second), Ok(0.0));
         let jumps = |by, back| ClockJumps {
             per_second: 1.0,
@@ -230,9 +318,17 @@ mod tests {
             );
         }
         assert!(network("same-zone").is_err_and(|line| line.contains("same-az")));
-        for text in ["", "5", "5/week", "-1/s", "x/s", "1e99/s"] {
+        for text in ["", "5", "5/fortnight", "-1/s", "x/s", "NaN/s", "1e99/s"] {
             assert!(per_second(text).is_err(), "{text}");
         }
+        assert!(happening("0/s").is_err_and(|line| line.contains("never")));
+        for text in ["0", "0%", "1", "150%", "-1%", "NaN", "0/day", "often"] {
+            assert!(risk(text).is_err(), "{text}");
+        }
+        for text in ["25min..10min", "10min", "10min..", "..0s", "a..b"] {
+            assert!(uniform(text).is_err(), "{text}");
+        }
+        assert!(outages("2/month").is_err() && outages("0/month,30s").is_err());
         assert!(pauses("1/h").is_err() && pauses("2s").is_err() && pauses("1/h,0s").is_err());
     }
 }

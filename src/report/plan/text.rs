@@ -1,7 +1,9 @@
 use std::fmt::Write as _;
 
 use super::plot::plot_plan;
-use super::words::{EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, recommendation, sources, table};
+use super::words::{
+    EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, not_considered, recommendation, sources, table,
+};
 use crate::report::paint::{Paint, Tone};
 use lockstorm_plan::{Plan, snippets};
 
@@ -30,6 +32,10 @@ pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, 
     }
     let (mark, tone, sentence) = recommendation(plan);
     let _ = writeln!(text, "\n{} {sentence}", paint.apply(tone, mark));
+    let _ = writeln!(text, "\nnot considered");
+    for line in not_considered(&plan.question) {
+        let _ = writeln!(text, "  {line}");
+    }
     let Some(best) = plan.choice.best() else {
         return text;
     };

@@ -1,11 +1,18 @@
 //! What a plan says, for the text and for the page: what was asked, a table, the recommendation, where its figures come from.
 
-use crate::report::figures::{percent, small, time};
+use std::time::Duration;
+
+use crate::report::figures::{pace, percent, percents, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::model::setting;
-use lockstorm_plan::{Basis, Chance, Choice, Plan, Question, Renewal, Row, Shortfall, Simulated, Spread};
+use lockstorm_plan::{
+    Basis, Chance, Choice, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread, Why, Wish,
+};
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
 
 /// What is extrapolated.
 pub(super) const EXTRAPOLATED: &str =
@@ -15,7 +22,7 @@ pub(super) const EXTRAPOLATED: &str =
 pub(super) const TAKEOVERS: &str = "takeovers: from the death of a holder until somebody got its lock; where few ask for it, that is how long nobody asked";
 
 /// Which parts of the question were given; the others are assumed or come from the record.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Given {
     /// The arm of the record, if there is one.
     pub record: Option<String>,
@@ -25,18 +32,31 @@ pub struct Given {
     pub pauses: bool,
     /// `--rate`.
     pub rate: bool,
+    /// `--contended`.
+    pub contended: bool,
+    /// `--crash-rate`.
+    pub crashes: bool,
+    /// `--risk`.
+    pub risk: Option<Risk>,
 }
 
 fn spread(spread: &Spread) -> String {
     match spread {
         Spread::Constant(always) => time(*always),
+        Spread::Uniform { least, most } => format!("{} to {}, each equally likely", time(*least), time(*most)),
         Spread::LogNormal { median, sigma } => format!("log-normal, median {}, sigma {sigma}", time(*median)),
-        Spread::Measured(measured) => format!(
-            "{} measured: median {}, p99 {}",
-            counted(measured.count(), "value", "values"),
-            time(spread.quantile(0.5)),
-            time(spread.quantile(0.99))
-        ),
+        Spread::Measured(measured) => {
+            let rounded = measured.rounded_to().map_or(String::new(), |unit| {
+                let unit = time(unit);
+                format!("; rounded to {unit}, so each counts as up to {unit} longer: measure more finely")
+            });
+            format!(
+                "{} measured: median {}, p99 {}{rounded}",
+                counted(measured.count(), "value", "values"),
+                time(spread.quantile(0.5)),
+                time(spread.quantile(0.99))
+            )
+        }
     }
 }
 
@@ -57,19 +77,101 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
     };
     let arm = given.record.as_ref();
     let arm = arm.map_or(String::new(), |arm| format!(" (arm \"{arm}\")"));
-    let load = format!("{} sections a second", small(question.per_second));
-    let goal = question.goal;
-    let takeover = goal.takeover;
-    let takeover = takeover.map_or(String::new(), |most| format!(", takeover within {}", time(most)));
-    let goal = format!("at most {} overlaps a day{takeover}", small(goal.overlaps_per_day));
-    vec![
+    let assumed = |is_given: bool| if is_given { "" } else { " (assumed)" };
+    let waited = match question.contended {
+        all if all >= 1.0 => "somebody waits for every lock".to_owned(),
+        part => format!("somebody waits for {} of the locks", percent(part)),
+    };
+    let mut lines = vec![
         ("sections", spread(&question.hold) + &arm),
+        ("load", often(question.per_second) + origin(given.rate)),
+        ("waiting", waited + assumed(given.contended)),
         ("round trip", spread(&question.round_trip) + origin(given.round_trip)),
+        ("nodes", nodes(question.nodes)),
         ("pauses", pauses + origin(given.pauses)),
-        ("load", load + origin(given.rate)),
-        ("nodes", counted(question.nodes as u64, "node", "nodes")),
-        ("goal", goal),
-    ]
+        (
+            "crashes",
+            crashes(question.crashes_per_second * DAY) + assumed(given.crashes),
+        ),
+    ];
+    if let Some(outages) = &question.outages {
+        let outages = format!(
+            "{}, each for {}",
+            pace(outages.per_second * DAY),
+            spread(&outages.length)
+        );
+        lines.push(("outages", outages));
+    }
+    lines.push(("goal", goal(question, given)));
+    lines
+}
+
+/// The load, in words.
+fn often(per_second: f64) -> String {
+    match per_second * DAY {
+        few if few < 1000.0 => pace(few)
+            .replacen(" a day", " sections a day", 1)
+            .replacen("1 in", "one section in", 1),
+        _ => format!("{} sections a second", small(per_second)),
+    }
+}
+
+fn nodes(nodes: usize) -> String {
+    let quorum = nodes / 2 + 1;
+    match nodes {
+        1 => "1 node".to_owned(),
+        even if even % 2 == 0 => format!(
+            "{even} nodes, {quorum} of which must answer: {} may fail, no more than of {}; take an odd number",
+            even - quorum,
+            even - 1
+        ),
+        odd => format!("{odd} nodes, {quorum} of which must answer: {} may fail", odd - quorum),
+    }
+}
+
+fn goal(question: &Question, given: &Given) -> String {
+    let most = pace(question.goal.overlaps_per_day).replacen("1 in", "one overlap in", 1);
+    let most = if most.ends_with("a day") {
+        most.replace("a day", "overlaps a day")
+    } else {
+        most
+    };
+    let risk = match given.risk {
+        None => format!("at most {most} (assumed)"),
+        Some(Risk::PerSecond(_)) => format!("at most {most}"),
+        Some(Risk::OfSections(part)) => format!("at most {} of the sections overlap, {most}", percent(part)),
+    };
+    let takeover = question.goal.takeover;
+    let takeover = takeover.map_or(String::new(), |most| format!("; takeover within {}", time(most)));
+    risk + &takeover
+}
+
+/// What can go wrong, but was left out.
+pub(super) fn not_considered(question: &Question) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    if question.outages.is_none() {
+        all.push("outages of the lock nodes, in which renewals fail: give yours with --outage 2/month,30s");
+    }
+    if question.outages.is_some() {
+        all.push("that in an outage nobody gets a lock, and that a release which fails then leaves its lock until the TTL ends");
+    }
+    all.extend([
+        "nodes that lose their memory or whose clocks jump: keep them away for the restart delay; --simulate with --node-crash and \
+         --clock-jump plays both",
+        "failovers: a replica that takes over may not know of a lock, whatever its TTL",
+        "work that goes on after its lock is known to be lost: fence the writes",
+    ]);
+    all
+}
+
+/// The TTL of a row: from two minutes on not in seconds.
+fn ttl(row: &Row) -> String {
+    let ttl = row.setting.ttl;
+    if ttl < Duration::from_mins(2) {
+        setting(ttl)
+    } else {
+        time(ttl.as_secs_f64())
+    }
 }
 
 /// A row of the plan, and whether it is recommended.
@@ -79,17 +181,15 @@ type Listed<'a> = (&'a Row, bool);
 fn usual_columns<'a>() -> [Column<Listed<'a>>; 10] {
     [
         ("TTL", |(row, is_best)| match is_best {
-            true => Cell::new(Tone::Strong, format!("▶ {}", setting(row.setting.ttl))),
-            false => Cell::plain(format!("  {}", setting(row.setting.ttl))),
+            true => Cell::new(Tone::Strong, format!("▶ {}", ttl(row))),
+            false => Cell::plain(format!("  {}", ttl(row))),
         }),
         ("renew", |(row, _)| Cell::plain(row.setting.renewal.to_string())),
         ("P(overrun)", |(row, _)| Cell::plain(chance(&row.overrun, percent))),
-        ("overlaps/day", |(row, _)| {
-            Cell::plain(chance(&row.overlaps_per_day, small))
-        }),
+        ("overlaps", |(row, _)| Cell::plain(chance(&row.overlaps_per_day, pace))),
         ("takeover mean", |(row, _)| Cell::plain(time(row.takeover_mean))),
         ("worst", |(row, _)| Cell::plain(time(row.takeover_worst))),
-        ("survives a pause of", |(row, _)| Cell::plain(time(row.pause_survived))),
+        ("app server may pause", |(row, _)| Cell::plain(time(row.pause_survived))),
         ("restart delay", |(row, _)| Cell::plain(time(row.restart_delay))),
         ("renewals/s", |(row, _)| match row.setting.interval() {
             Some(_) => Cell::plain(small(row.renewals_per_second)),
@@ -132,7 +232,7 @@ fn simulated((row, _): &Listed<'_>) -> Cell {
         return Cell::none();
     };
     let (low, high) = seen.interval();
-    let text = format!("{} to {}", percent(low), percent(high));
+    let text = percents(low, high);
     match seen.violations {
         0 => Cell::plain(text),
         _ => Cell::new(Tone::Bad, format!("✖ a law of the lock was broken; {text}")),
@@ -153,7 +253,7 @@ pub(super) fn clients_table(plan: &Plan) -> Option<Table> {
 }
 
 const CLIENTS: [Column<Row>; 9] = [
-    ("virtual time", |row| Cell::plain(setting(row.setting.ttl))),
+    ("virtual time", |row| Cell::plain(ttl(row))),
     ("renew", |row| Cell::plain(row.setting.renewal.to_string())),
     ("played", |row| Cell::plain(time(seen(row).seconds))),
     ("sections", |row| Cell::plain(count(seen(row).sections))),
@@ -234,13 +334,14 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
         Choice::Best(place) => {
             let row = &plan.rows[place];
             let text = format!(
-                "Use {}: {} of the sections outlast their lock, {} overlaps a day at this load; after a crash others wait {} on \
-                 average and {} at most.{}",
+                "Use {}: {} of the sections outlast their lock, overlaps at this load: {}; after a crash others wait {} on average and {} \
+                 at most.{}{}",
                 named(place),
                 none(chance(&row.overrun, percent)),
-                none(chance(&row.overlaps_per_day, small)),
+                none(chance(&row.overlaps_per_day, pace)),
                 time(row.takeover_mean),
                 time(row.takeover_worst),
+                plan.why.as_ref().map_or(String::new(), |why| reason(plan, why)),
                 caution(plan, row)
             );
             ("✔", Tone::Good, text)
@@ -276,11 +377,11 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
         Choice::TooRisky(place) => {
             let row = &plan.rows[place];
             let text = format!(
-                "No setting here meets {} overlaps a day; {} comes nearest with {}. Renew the lock, make sections or pauses shorter, \
+                "No setting here meets the goal of {}; {} comes nearest with {}. Renew the lock, make sections or pauses shorter, \
                  allow more with --risk, or fence the writes: then a section that outlasts its lock does no harm.",
-                small(goal.overlaps_per_day),
+                pace(goal.overlaps_per_day),
                 named(place),
-                chance(&row.overlaps_per_day, small)
+                chance(&row.overlaps_per_day, pace)
             );
             ("✖", Tone::Bad, text)
         }
@@ -292,12 +393,44 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
     }
 }
 
+/// Why this setting of all that achieve the goal.
+fn reason(plan: &Plan, why: &Why) -> String {
+    if why.fits < 2 {
+        return " No other setting here achieves the goal.".to_owned();
+    }
+    let with = |wishes: &[Wish]| {
+        let word = |wish: &Wish| match wish {
+            Wish::FailedRenewal => Some("a renewal may fail".to_owned()),
+            Wish::Pause => Some(format!("a pause of {} is survived", time(why.pause))),
+            Wish::Takeover => {
+                let has_goal = plan.question.goal.takeover.is_some();
+                has_goal.then(|| "a tenth of the takeover is left for the next attempt of who waits".to_owned())
+            }
+        };
+        wishes.iter().filter_map(word).collect::<Vec<_>>().join(", and ")
+    };
+    let (has, lacks) = (with(&why.has), with(&why.lacks));
+    let of = match has.is_empty() {
+        true => "Of them".to_owned(),
+        false => format!("Of those with which {has},"),
+    };
+    let is = if why.cheapest {
+        "renews least"
+    } else {
+        "is the shortest"
+    };
+    let lacks = match lacks.is_empty() {
+        true => String::new(),
+        false => format!(" What none of them has: {lacks}."),
+    };
+    format!(" {} settings achieve the goal. {of} this one {is}.{lacks}", why.fits)
+}
+
 fn crashes(a_day: f64) -> String {
-    let number = small(a_day);
-    format!(
-        "{number} {} of holders",
-        if number == "1" { "crash" } else { "crashes" }
-    )
+    match a_day {
+        none if none <= 0.0 => "none".to_owned(),
+        some => format!("{}, of an app server that holds a lock", pace(some)),
+    }
 }
 
 fn none(figure: String) -> String {
@@ -314,7 +447,7 @@ fn caution(plan: &Plan, row: &Row) -> &'static str {
 }
 
 fn name(row: &Row) -> String {
-    let ttl = setting(row.setting.ttl);
+    let ttl = ttl(row);
     match row.setting.interval() {
         None => format!("TTL {ttl} without renewal"),
         Some(interval) => format!("TTL {ttl} with a renewal every {}", time(interval)),
@@ -334,14 +467,13 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
     };
     let interval = match row.overrun.basis {
         Basis::Assumed => String::new(),
-        _ => format!(
-            ", 95 % interval {} to {}",
-            percent(row.overrun.low),
-            percent(row.overrun.high)
-        ),
+        _ => format!(", 95 % interval {}", percents(row.overrun.low, row.overrun.high)),
     };
     let overrun = match row.setting.interval() {
         None => "P(hold > TTL − 1 % − 2 ms − elapsed), and of a pause within the section",
+        Some(_) if question.outages.is_some() => {
+            "P(a pause outlasts what the last renewal has left, or an outage all renewals that are left)"
+        }
         Some(_) => "P(a pause in the section outlasts what the last renewal has left)",
     };
     let mut lines = vec![
@@ -351,12 +483,13 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
             format!("{overrun}; {basis}"),
         ),
         (
-            "overlaps a day",
-            small(row.overlaps_per_day.p),
+            "overlaps",
+            pace(row.overlaps_per_day.p),
             format!(
-                "P(overrun) × {} sections a day × {} contended",
-                small(question.per_second * 86_400.0),
-                percent(question.contended)
+                "P(overrun) × {} sections a day × {} contended = {} a day",
+                small(question.per_second * DAY),
+                percent(question.contended),
+                small(row.overlaps_per_day.p)
             ),
         ),
         (
@@ -370,17 +503,15 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
         (
             "blocked a day",
             time(row.blocked_per_day),
-            format!(
-                "{} a day × the mean takeover",
-                crashes(question.crashes_per_second * 86_400.0)
-            ),
+            format!("{}, × the mean takeover", crashes(question.crashes_per_second * DAY)),
         ),
         (
-            "pause survived",
+            "pause",
             time(row.pause_survived),
             match row.setting.interval() {
-                None => "what a median section leaves of the validity".to_owned(),
-                Some(_) => "TTL − 1 % − 2 ms − interval".to_owned(),
+                None => "of the app server that holds the lock: what a section of median length leaves of the validity"
+                    .to_owned(),
+                Some(_) => "of the app server that holds the lock, at any time: TTL − 1 % − 2 ms − interval".to_owned(),
             },
         ),
         (
