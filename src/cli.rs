@@ -332,8 +332,10 @@ pub struct PlanArgs {
     /// Pauses of an app server as RATE,SPREAD, or none [default: the record's, or 1/h,lognormal:100ms,1].
     #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::pauses, allow_hyphen_values = true)]
     pub pause: Option<Pauses>,
-    /// Times in which no quorum of the lock nodes can be reached, as RATE,SPREAD (2/month,30s): renewals then fail.
-    #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::outages, allow_hyphen_values = true)]
+    /// Times in which no quorum of the lock nodes can be reached, as RATE,SPREAD (2/month,30s): renewals then fail. They are not
+    /// played in virtual time.
+    #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::outages, allow_hyphen_values = true,
+        conflicts_with_all = ["simulate", "replay", "validate"])]
     pub outage: Option<Outages>,
     /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock.
     #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]

@@ -11,8 +11,8 @@
 //! # Map
 //!
 //! - files here: which TTL: `question` (what is known), `setting`, `answer` with a `row` for each setting (what is to
-//!   be expected of it) and a `choice`; `spread` is how long something takes, assumed or `measured` with a fitted
-//!   `tail`; `formulas` are the closed forms with their sources, `overrun` and `elapsed` sums over distributions
+//!   be expected of it) and a `choice`, and `grid` (the settings worth a look); `spread` is how long something takes, assumed or `measured` with a fitted
+//!   `tail`; `formulas` are the closed forms with their sources, `overrun`, `renewed` and `elapsed` sums over distributions
 //!   (`bins`), `simulate` plays sections in the engine's virtual world, with `surroundings` (clients that share locks
 //!   and crash, nodes that crash) on all processors (`worlds`), `replay` does so with the faults of a record,
 //!   `predicted` says what a run should show, `read/` what files, records and the command line say, `snippets` the

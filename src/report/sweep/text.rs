@@ -1,7 +1,7 @@
 //! A sweep as text: what each setting did, arm by arm.
 
 use super::plot::plot_sweep;
-use crate::report::figures::percent;
+use crate::report::figures::{percent, percents};
 use crate::report::paint::{Paint, Tone};
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::Metric;
@@ -79,7 +79,7 @@ fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
         0 => [Cell::none(), Cell::none()],
         sections => [
             Cell::plain(percent(row.overran as f64 / sections as f64)),
-            Cell::plain(format!("{} to {}", percent(low), percent(high))),
+            Cell::plain(percents(low, high)),
         ],
     };
     let mut cells = vec![Cell::plain(row.arm.clone())];
