@@ -8,19 +8,19 @@ use super::setting::Setting;
 const NODE_PART: f64 = 0.25;
 /// The shortest time in seconds for which a node is waited for: a collection of garbage, a scheduler that is busy.
 const LEAST_NODE: f64 = 0.005;
+/// The least part of the TTL between two attempts: a scenario's lock has a million retries at most.
+const LEAST_DELAY: f64 = 1e-6;
 
-/// The timeouts of a client, in seconds, that fit to a setting.
+/// The timeouts of a client, in seconds, that fit to a setting; they are rounded up to whole milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ClientTimeouts {
     /// For one node's answer: twice the round trip that one in 10,000 exceeds, at least 5 ms, and at most a quarter of the TTL, so
     /// that a silent node does not use up the validity.
     pub node: f64,
-    /// Between two attempts: the median of a section, at least twice the median round trip and at most a tenth of the TTL. Add up to
-    /// as much again at random.
+    /// Between two attempts: the median of a section, at most a tenth and at least a millionth of the TTL, and at least twice the
+    /// median round trip. Add up to as much again at random.
     pub retry_delay: f64,
-    /// Attempts after the first one that outlast a crashed holder: the TTL divided by the mean time from one attempt to the next.
-    pub retries: u32,
-    /// For the whole acquire: the TTL and what one more attempt takes.
+    /// For the whole acquire: the TTL, the longest delay, and one more attempt with what it gives back.
     pub acquire: f64,
 }
 
@@ -33,21 +33,36 @@ impl ClientTimeouts {
         let node = (2.0 * round_trip.quantile(0.9999))
             .max(LEAST_NODE)
             .min(NODE_PART * reliable(ttl));
-        let least = (2.0 * round_trip.quantile(0.5)).max(0.001);
+        let least = (2.0 * round_trip.quantile(0.5)).max(LEAST_DELAY * ttl);
         let retry_delay = question.hold.quantile(0.5).min(ttl / 10.0).max(least);
-        // Half of the jitter on average, and the round trip of the attempt itself.
-        let between = 1.5 * retry_delay + round_trip.quantile(0.5);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "cut off at what a u32 holds"
-        )]
-        let retries = (ttl / between).ceil() as u32;
+        let [node, retry_delay] = [node, retry_delay].map(whole);
         Self {
             node,
             retry_delay,
-            retries,
-            acquire: ttl + 2.0 * retry_delay + node,
+            acquire: ttl + 2.0 * (retry_delay + node),
         }
     }
+}
+
+/// Rounded up to whole milliseconds, at least one. What a float is off by is not rounded up.
+fn whole(seconds: f64) -> f64 {
+    ((seconds * 1e6).round() / 1e3).ceil().max(1.0) / 1e3
+}
+
+/// How many waits last for at least `ttl` together but for one time in 30,000, if each is equally likely any whole number of
+/// milliseconds from `least` to `most`: the least n for which the mean of n waits less four standard deviations is the TTL, since
+/// sums are about normal. The time of the attempts comes on top.
+pub(super) fn waits(ttl: u64, [least, most]: [u64; 2]) -> u64 {
+    let mean = (least + most) as f64 / 2.0;
+    // The variance of an even draw from n whole numbers is (n² − 1) / 12.
+    let deviation = (((most - least + 1) as f64).powi(2) - 1.0).max(0.0).sqrt() / 12_f64.sqrt();
+    // n · mean − 4 · √n · deviation = ttl, solved for √n.
+    let root = (2.0 * deviation + (4.0 * deviation * deviation + mean * ttl as f64).sqrt()) / mean;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "fewer than the milliseconds of a TTL, but for a few"
+    )]
+    let waits = (root * root).ceil() as u64;
+    waits
 }

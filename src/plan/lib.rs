@@ -16,7 +16,7 @@
 //!   (`bins`), `simulate` plays sections in the engine's virtual world, with `surroundings` (clients that share locks
 //!   and crash, nodes that crash) on all processors (`worlds`), `replay` does so with the faults of a record,
 //!   `predicted` says what a run should show, `read/` what files, records and the command line say, `snippets` the
-//!   settings for other clients. Pure but for the files
+//!   settings for other clients, which the tests in `waiters` play by each client's own rule. Pure but for the files
 //! - `validation`: whether the simulation tells the truth: a `stage` is played on real nodes, `seen` is what its record
 //!   says, `comparison` plays the same in virtual time from what was measured, `agreement` has the statistics, `table`
 //!   the cells and the control with a planted error
@@ -62,6 +62,8 @@ mod surroundings;
 mod tail;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waiters;
 mod worlds;
 
 pub use answer::Plan;

@@ -548,22 +548,20 @@ fn sources_of_commands(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Str
         lines.push((
             "node timeout",
             time(timeouts.node),
-            "2 × the round trip's p99.99, 5 ms at least, a quarter of the validity at most".to_owned(),
+            "2 × the round trip's p99.99, 5 ms at least, a quarter of the validity at most, in whole milliseconds"
+                .to_owned(),
         ));
         lines.push((
             "retries",
-            format!(
-                "{}, every {} + 0–{}",
-                timeouts.retries,
-                time(timeouts.retry_delay),
-                time(timeouts.retry_delay)
-            ),
-            "TTL / (delay + half of the jitter + round trip): enough to outlast a crashed holder".to_owned(),
+            format!("after {} + 0–{}", time(timeouts.retry_delay), time(timeouts.retry_delay)),
+            "a median section, a tenth of the TTL at most, two round trips at least; how many outlast a crashed holder depends on the \
+             client: see below"
+                .to_owned(),
         ));
         lines.push((
             "acquire timeout",
             time(timeouts.acquire),
-            "TTL + one more attempt".to_owned(),
+            "TTL + the longest delay + 2 node timeouts: the last attempt comes after the end of a crashed holder's lock".to_owned(),
         ));
     }
     lines
