@@ -161,8 +161,8 @@ impl Values {
         let delay = self.delay.max(10);
         let of = |ms: u64| format!("TimeSpan.FromMilliseconds({ms})");
         format!(
-            "// It always renews, every half of the expiry. CreateLock waits {node} ms for a node with RedLockEndPoint.SyncTimeout\n\
-             // = {node}; CreateLockAsync notices only by a heartbeat, every second, that a node is silent.\n\
+            "// It always renews, every half of the expiry. Set SyncTimeout = {node} (ms for a node) on each RedLockEndPoint; CreateLockAsync\n\
+             // notices only at a heartbeat, every second, that a node is silent.\n\
              var factory = RedLockFactory.Create(endPoints, new RedLockRetryConfiguration(retryCount: 1));\n\
              await using var redLock = await factory.CreateLockAsync(\n    name, {}, {}, {});",
             of(*ttl),
@@ -217,7 +217,7 @@ impl Values {
             "const clients = hosts.map((host) => new Redis({{ host, commandTimeout: {node} }}));\n\
              const redlock = new Redlock(clients, {{\n  \
              retryCount: 1, retryDelay: {node}, retryJitter: 1, // of extensions and releases{more}\n}});\n\
-             // No retries here: 5.0.0-beta.2 counts the time of a lock from the first of them, so that one that was waited for is over at once.\n\
+             // No retries of its own: 5.0.0-beta.2 counts a lock's time from the first attempt, so after a long wait it is over at once.\n\
              const until = Date.now() + {};\nlet lock;\nwhile (!lock) {{\n  try {{\n    {call}\n  }} catch (error) {{\n    \
              if (lock || Date.now() >= until) throw error;\n    \
              await new Promise((again) => setTimeout(again, {delay} + Math.random() * {delay}));\n  }}\n}}{after}",

@@ -87,75 +87,64 @@ impl Rule {
 
 /// The rules of the clients whose tries are counted or timed, as read in their sources, with what is printed for them.
 fn rules(printed: &Printed) -> Vec<Rule> {
-    let evenly = |client, tries, until, trips, wait| Rule {
+    let rule = |client, [tries, until]: [f64; 2], trips, wait, whole| Rule {
         client,
         tries,
         until,
         trips,
         wait,
-        whole: false,
+        whole,
     };
     let always = f64::INFINITY;
     let number = |client, words| printed.number(client, words, 0);
+    // protocol/acquire.rs, on_refused.
     let delay = number("lockstorm", "delay = \"");
-    let least = number("redsync", "time.Duration(");
-    let again = number("node-redlock", "setTimeout(again, ");
-    let sharp = |nth| printed.number("RedLock.net", "FromMilliseconds(", nth);
-    let mut all = vec![
-        // protocol/acquire.rs, on_refused.
-        evenly(
-            "lockstorm",
-            1.0 + number("lockstorm", "retries = "),
-            number("lockstorm", "\ntimeout = \""),
-            1,
-            [delay, delay + number("lockstorm", "jitter = \"")],
-        ),
-        // mutex.go, lockContext (4.9): all nodes answer, and all are asked to release.
-        Rule {
-            whole: true,
-            ..evenly(
-                "redsync",
-                number("redsync", "WithTries("),
-                always,
-                2,
-                [least, least + number("redsync", "rand.Intn(") - 1.0],
-            )
-        },
-        // lock.rs, exec_or_retry (0.10): random_range(0..retry_delay), after an unlock; the count is of all attempts.
-        Rule {
-            whole: true,
-            ..evenly(
-                "rslock",
-                number("rslock", "set_retry("),
-                always,
-                2,
-                [0.0, number("rslock", "from_millis(") - 1.0],
-            )
-        },
-        // index.ts, acquire (5.0): one that fails is released; the loop around it is printed.
-        evenly(
-            "node-redlock",
-            always,
-            number("node-redlock", "Date.now() + "),
-            2,
-            [again, 2.0 * again],
-        ),
-        // RedLock.cs, StartAsync (2.3): an attempt, an unlock, the retry time, at least 10 ms.
-        evenly("RedLock.net", always, sharp(1), 2, [sharp(2).max(10.0); 2]),
-        // redlock.py, acquire (3.0): an attempt, a release, and up to _RETRY_DELAY.
-        evenly(
-            "pottery",
-            always,
-            1e3 * number("pottery", "context_manager_timeout="),
-            2,
-            [0.0, 200.0],
-        ),
+    let own = [
+        1.0 + number("lockstorm", "retries = "),
+        number("lockstorm", "\ntimeout = \""),
     ];
+    let most = delay + number("lockstorm", "jitter = \"");
+    let mut all = vec![rule("lockstorm", own, 1, [delay, most], false)];
+    // mutex.go, lockContext (4.9): all nodes answer, and all are asked to release.
+    let least = number("redsync", "time.Duration(");
+    let most = least + number("redsync", "rand.Intn(") - 1.0;
+    all.push(rule(
+        "redsync",
+        [number("redsync", "WithTries("), always],
+        2,
+        [least, most],
+        true,
+    ));
+    // lock.rs, exec_or_retry (0.10): random_range(0..retry_delay), after an unlock; the count is of all attempts.
+    let most = number("rslock", "from_millis(") - 1.0;
+    all.push(rule(
+        "rslock",
+        [number("rslock", "set_retry("), always],
+        2,
+        [0.0, most],
+        true,
+    ));
+    // index.ts, acquire (5.0): one that fails is released; the loop around it is printed.
+    let delay = number("node-redlock", "setTimeout(again, ");
+    let until = number("node-redlock", "Date.now() + ");
+    all.push(rule("node-redlock", [always, until], 2, [delay, 2.0 * delay], false));
+    // RedLock.cs, StartAsync (2.3): an attempt, an unlock, the retry time, at least 10 ms.
+    let sharp = |nth| printed.number("RedLock.net", "FromMilliseconds(", nth);
+    all.push(rule(
+        "RedLock.net",
+        [always, sharp(1)],
+        2,
+        [sharp(2).max(10.0); 2],
+        false,
+    ));
+    // redlock.py, acquire (3.0): an attempt, a release, and up to _RETRY_DELAY.
+    let until = 1e3 * number("pottery", "context_manager_timeout=");
+    all.push(rule("pottery", [always, until], 2, [0.0, 200.0], false));
     if printed.text("redis-py").contains("sleep=") {
         // lock.py, acquire (8.1): always the same sleep.
         let sleep = 1e3 * number("redis-py", "sleep=");
         let until = 1e3 * number("redis-py", "blocking_timeout=");
-        all.push(evenly("redis-py", always, until, 1, [sleep; 2]));
+        all.push(rule("redis-py", [always, until], 1, [sleep; 2], false));
     }
     all
 }
@@ -217,13 +206,10 @@ fn part(rule: &Rule, ttl: Duration, (median, sigma): (f64, f64), random: &mut Sm
     outlasted.count() as f64 / f64::from(WAITERS)
 }
 
-/// TTLs with holds for which a thousand retries will do.
 fn cases() -> impl Iterator<Item = (Duration, (f64, f64), usize)> {
     let ttls = [50, 3000, 30_000, 600_000, 3_600_000].map(Duration::from_millis);
-    let with = |ttl| [SAME_AZ, CROSS_REGION].map(|network| (ttl, network));
-    ttls.into_iter()
-        .flat_map(with)
-        .flat_map(|(ttl, network)| [1, 3, 5].map(|nodes| (ttl, network, nodes)))
+    let each = ttls.map(|ttl| [SAME_AZ, CROSS_REGION].map(|network| [1, 3, 5].map(|nodes| (ttl, network, nodes))));
+    each.into_iter().flatten().flatten()
 }
 
 #[test]
@@ -270,7 +256,6 @@ fn as_many_tries_as_the_mean_wait_goes_into_the_ttl_are_too_few() {
     assert!(!redisson_outlasts(3, 3000.0, 3000.0, || 0.4));
 }
 
-/// Whole steps of TTLs with everything that is printed for them.
 #[test]
 fn nothing_that_is_printed_is_zero_or_refused_by_its_client() {
     let steps = [
@@ -282,18 +267,13 @@ fn nothing_that_is_printed_is_zero_or_refused_by_its_client() {
         Renewal::Fraction(3),
         Renewal::Every(Duration::from_millis(20)),
     ];
-    let nodes = [1, 3, 9];
-    for (ttl, renewal, nodes) in steps
-        .iter()
-        .flat_map(|ttl| renewals.map(|renewal| (*ttl, renewal)))
-        .flat_map(|(ttl, renewal)| nodes.map(|nodes| (ttl, renewal, nodes)))
-    {
+    let each = steps.map(|ttl| renewals.map(|renewal| [1, 3, 9].map(|nodes| (ttl, renewal, nodes))));
+    for (ttl, renewal, nodes) in each.into_iter().flatten().flatten() {
         let setting = Duration::from_millis(ttl);
         let printed = Printed::of(setting, renewal, 0.002, SAME_AZ, nodes);
         for snippet in &printed.0 {
             let numbers = snippet.text.split(|c: char| !c.is_ascii_digit() && c != '.');
             let numbers: Vec<f64> = numbers.filter_map(|number| number.parse().ok()).collect();
-            // Of versions, of `set_retry(1, …)` with its least delay, and of `retryCount: 0`.
             let zeros = numbers.iter().filter(|number| **number <= 0.0).count();
             assert_eq!(zeros, snippet.text.matches("retryCount: 0").count(), "{}", snippet.text);
             assert!(
