@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::formulas::reliable;
+use super::formulas::{reliable, restart_delay};
 use super::question::Question;
 use super::setting::Setting;
 
@@ -20,7 +20,8 @@ pub struct ClientTimeouts {
     /// Between two attempts: the median of a section, at most a tenth and at least a millionth of the TTL, and at least twice the
     /// median round trip. Add up to as much again at random.
     pub retry_delay: f64,
-    /// For the whole acquire: the TTL, the longest delay, and one more attempt with what it gives back.
+    /// For the whole acquire: the time after which every lock of a crashed holder has expired ([`restart_delay`]), the longest delay,
+    /// and one more attempt with what it gives back.
     pub acquire: f64,
 }
 
@@ -39,25 +40,25 @@ impl ClientTimeouts {
         Self {
             node,
             retry_delay,
-            acquire: ttl + 2.0 * (retry_delay + node),
+            acquire: whole(restart_delay(ttl)) + 2.0 * (retry_delay + node),
         }
     }
 }
 
 /// Rounded up to whole milliseconds, at least one. What a float is off by is not rounded up.
-fn whole(seconds: f64) -> f64 {
+pub(super) fn whole(seconds: f64) -> f64 {
     ((seconds * 1e6).round() / 1e3).ceil().max(1.0) / 1e3
 }
 
-/// How many waits last for at least `ttl` together but for one time in 30,000, if each is equally likely any whole number of
-/// milliseconds from `least` to `most`: the least n for which the mean of n waits less four standard deviations is the TTL, since
+/// How many waits last for at least `time` together but for one time in 30,000, if each is equally likely any whole number of
+/// milliseconds from `least` to `most`: the least n for which the mean of n waits less four standard deviations is this time, since
 /// sums are about normal. The time of the attempts comes on top.
-pub(super) fn waits(ttl: u64, [least, most]: [u64; 2]) -> u64 {
+pub(super) fn waits(time: u64, [least, most]: [u64; 2]) -> u64 {
     let mean = (least + most) as f64 / 2.0;
     // The variance of an even draw from n whole numbers is (n² − 1) / 12.
     let deviation = (((most - least + 1) as f64).powi(2) - 1.0).max(0.0).sqrt() / 12_f64.sqrt();
-    // n · mean − 4 · √n · deviation = ttl, solved for √n.
-    let root = (2.0 * deviation + (4.0 * deviation * deviation + mean * ttl as f64).sqrt()) / mean;
+    // n · mean − 4 · √n · deviation = time, solved for √n.
+    let root = (2.0 * deviation + (4.0 * deviation * deviation + mean * time as f64).sqrt()) / mean;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

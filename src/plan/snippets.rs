@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::answer::Plan;
-use super::client_timeouts::waits;
+use super::client_timeouts::{waits, whole};
 use super::formulas::restart_delay;
 
 /// The recommended settings, as one client or tool takes them.
@@ -23,6 +23,7 @@ pub fn snippets(plan: &Plan) -> Vec<Snippet> {
     let values = Values {
         nodes: plan.question.nodes,
         ttl: millis(ttl),
+        free: millis(whole(restart_delay(ttl))),
         renewal: row.setting.interval().map(millis),
         node: millis(timeouts.node),
         delay: millis(timeouts.retry_delay),
@@ -75,20 +76,22 @@ fn systemd(away: f64) -> String {
 struct Values {
     nodes: usize,
     ttl: u64,
+    /// After so long a crashed holder's lock has expired, by any clock that is good enough.
+    free: u64,
     renewal: Option<u64>,
     node: u64,
     delay: u64,
 }
 
 impl Values {
-    /// When to give up: after the TTL, the longest wait between two attempts, and one more attempt with what it gives back.
+    /// When to give up: after the end of a crashed holder's lock, the longest wait between two attempts, and one more attempt with what it gives back.
     fn acquire(&self, longest: u64) -> u64 {
-        self.ttl + longest + 2 * self.node
+        self.free + longest + 2 * self.node
     }
 
     /// The waits of the clients that wait for the delay and up to as much again.
     fn waits(&self) -> u64 {
-        waits(self.ttl, [self.delay, 2 * self.delay])
+        waits(self.free, [self.delay, 2 * self.delay])
     }
 
     /// What to say of clients that leave the renewal to their users.
@@ -175,7 +178,7 @@ impl Values {
         let ttl = self.ttl;
         // It waits for less than this, down to nothing: about as long as the others on average.
         let most = 3 * self.delay;
-        let tries = waits(ttl, [0, most - 1]) + 1;
+        let tries = waits(self.free, [0, most - 1]) + 1;
         // A lost lock would be noticed only after as many attempts.
         let renewer = self.renewal.map_or(
             "",
@@ -241,8 +244,8 @@ impl Values {
         format!(
             "redis = {}\nlock = redis.lock(name, timeout={}, sleep={}, blocking_timeout={}{thread})\n\
              if not lock.acquire(): …{}",
-            // Its acquire raises when its node is silent: as late as possible, since no other node can grant the lock.
-            Self::redis_node(self.node.max(self.ttl / 4)),
+            // Its acquire raises when its node is silent: late, up to its default, since no other node can grant the lock.
+            Self::redis_node(self.node.max(5000.min(self.ttl / 4))),
             seconds(self.ttl),
             seconds(self.delay),
             seconds(self.acquire(self.delay)),

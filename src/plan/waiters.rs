@@ -1,5 +1,5 @@
 //! Plays what `snippets` prints: clients wait, each by the rule that its source has, for a lock whose holder crashed right after
-//! its acquire, so that its key stays for the whole TTL. Times are in milliseconds.
+//! its acquire, so that its key stays for the whole TTL, by a clock that is slow. Times are in milliseconds.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
 
 use super::answer::Plan;
+use super::formulas::restart_delay;
 use super::question::Question;
 use super::setting::{Renewal, Setting};
 use super::snippets::snippets;
@@ -197,11 +198,16 @@ fn redisson_outlasts(nodes: usize, wait: f64, ttl: f64, mut trip: impl FnMut() -
     true
 }
 
+/// How long a key with this TTL may stay.
+fn life(ttl: Duration) -> f64 {
+    1e3 * restart_delay(ttl.as_secs_f64())
+}
+
 /// The part of `WAITERS` waiters of this rule that outlast the TTL.
 fn part(rule: &Rule, ttl: Duration, (median, sigma): (f64, f64), random: &mut SmallRng) -> f64 {
     const WAITERS: u32 = 4000;
     let round_trip = LogNormal::new(median.ln(), sigma).expect("a sigma");
-    let ttl = ttl.as_secs_f64() * 1e3;
+    let ttl = life(ttl);
     let outlasted = (0..WAITERS).filter(|_| rule.outlasts(ttl, &round_trip, random));
     outlasted.count() as f64 / f64::from(WAITERS)
 }
@@ -233,7 +239,7 @@ fn the_waiters_of_each_client_outlast_a_holder_that_crashed() {
         for _ in 0..4000 {
             let mut trip = || 1e3 * round_trip.sample(random);
             assert!(
-                redisson_outlasts(nodes, wait, ttl.as_secs_f64() * 1e3, &mut trip),
+                redisson_outlasts(nodes, wait, life(ttl), &mut trip),
                 "Redisson {ttl:?} {network:?} {nodes}"
             );
         }

@@ -561,7 +561,7 @@ fn sources_of_commands(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Str
         lines.push((
             "acquire timeout",
             time(timeouts.acquire),
-            "TTL + the longest delay + 2 node timeouts: the last attempt comes after the end of a crashed holder's lock".to_owned(),
+            "TTL + 1 % + 2 ms + the longest delay + 2 node timeouts: the last attempt comes after the end of a crashed holder's lock".to_owned(),
         ));
     }
     lines
