@@ -152,7 +152,7 @@ fn compare(question: &Question, settings: &[(u64, Renewal)], sections: u32) {
         for row in &plan.rows {
             scope.spawn(|| {
                 let Row { setting, .. } = row;
-                let drawn = drawn(question, setting, sections, setting.ttl.as_millis() as u64);
+                let drawn = drawn(question, setting, sections, setting.ttl.as_secs());
                 let what = |figure: &str| format!("{figure} of {} {}", setting.ttl.as_secs_f64(), setting.renewal);
                 near(&what("P(overrun)"), row.overrun.p, drawn.overrun);
                 near(&what("takeover"), row.takeover_mean, drawn.takeover);
