@@ -28,8 +28,8 @@ const COLOURS: [RGBColor; 4] = [
 const SIZE: (u32, u32) = (480, 330);
 /// The height of its lines of text; letters are smaller by a quarter, and have 11 pixels on such a page.
 const TEXT: u32 = 19;
-/// The most values on an axis.
-const TICKS: usize = 6;
+/// The values for which the axes have room.
+const TICKS: (usize, usize) = (6, 8);
 
 /// The chart: a curve for each renewal, a dashed line for the goal, and a ring in the colour of its curve around the recommended
 /// setting. What is 0 stands at the bottom edge as a bar. The legend is beside the drawing, where it covers nothing.
@@ -105,8 +105,8 @@ fn drawing(plan: &Plan, drawn: &Drawn) -> Result<String, DrawingAreaErrorKind<st
         .x_label_area_size(52)
         .y_label_area_size(84)
         .build_cartesian_2d(
-            (x.0..x.1).log_scale().with_key_points(round_times(x, TICKS)),
-            (y.0..y.1).log_scale().with_key_points((drawn.ticks)(y, TICKS)),
+            (x.0..x.1).log_scale().with_key_points(round_times(x, TICKS.0)),
+            (y.0..y.1).log_scale().with_key_points((drawn.ticks)(y, TICKS.1)),
         )?;
     chart
         .configure_mesh()

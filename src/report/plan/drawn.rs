@@ -11,7 +11,7 @@ const ROOM_ABOVE_ZEROS: f64 = 4.0;
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
 
-/// The round values within a range, so many at most.
+/// The round values within a range that has room for so many.
 type Ticks = fn((f64, f64), usize) -> Vec<f64>;
 
 /// A figure of each setting, as it is drawn.

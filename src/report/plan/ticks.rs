@@ -26,7 +26,7 @@ const TIMES: [(f64, bool); 14] = [
     (7.0 * DAY, true),
 ];
 
-/// Powers of ten within a range, or twice and five times as much too if there is room for so `many`.
+/// Powers of ten within a range that has room for so `many`, and where there is room between them twice and five times as much.
 pub(super) fn round(range: (f64, f64), many: usize) -> Vec<f64> {
     chosen(decimal(range), range, many)
 }
@@ -67,16 +67,17 @@ fn chosen(all: Vec<(f64, bool)>, (low, high): (f64, f64), many: usize) -> Vec<f6
         let (low, high) = (low * ROOM, high / ROOM);
         return if high / low > ROOM { vec![low, high] } else { vec![low] };
     }
-    if inside.len() <= many {
-        return inside.into_iter().map(|(value, _)| value).collect();
-    }
-    let rounder: Vec<f64> = inside
-        .into_iter()
-        .filter(|(_, is_round)| *is_round)
-        .map(|(value, _)| value)
-        .collect();
+    let (rounder, others): (Vec<_>, Vec<_>) = inside.into_iter().partition(|(_, is_round)| *is_round);
     let every = rounder.len().div_ceil(many).max(1);
-    rounder.into_iter().step_by(every).collect()
+    let mut kept: Vec<f64> = rounder.into_iter().step_by(every).map(|(value, _)| value).collect();
+    let room = (high / low).ln() / many as f64;
+    for (value, _) in others {
+        if kept.iter().all(|other| (value / other).ln().abs() >= room) {
+            kept.push(value);
+        }
+    }
+    kept.sort_unstable_by(f64::total_cmp);
+    kept
 }
 
 #[cfg(test)]
@@ -104,9 +105,9 @@ mod tests {
     #[test]
     fn an_axis_has_no_more_than_its_room_whatever_its_length() {
         for (low, high) in [(1e-15, 1.0), (1e-300, 1.0), (0.011, 0.019), (1e-3, 0.6)] {
-            assert!(round((low, high), 6).len() <= 6);
+            assert!(round((low, high), 6).len() <= 7);
         }
-        assert_eq!(round((1e-3, 0.6), 6), [1e-3, 1e-2, 1e-1]);
+        assert_eq!(round((1e-3, 0.6), 6), [1e-3, 1e-2, 1e-1, 0.5]);
         assert_eq!(round((0.1, 0.6), 6), [0.1, 0.2, 0.5]);
     }
 }
