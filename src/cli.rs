@@ -14,7 +14,17 @@ use lockstorm_lab::NodeName;
 use lockstorm_plan::sweep::Axis;
 use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
 
+use crate::exit_code;
 use crate::words::words;
+
+const EXAMPLES: &str = "\
+Examples:
+  lockstorm                             choose a scenario in the console
+  lockstorm single-vs-redlock           open the console on a built-in scenario
+  lockstorm my.toml --set swarm.rate=200/s
+  lockstorm run stampede --record out.json
+  lockstorm scenarios show flash-sale > my.toml
+  lockstorm lab up                      keep three hosts for a program of your own";
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
 ///
@@ -31,25 +41,7 @@ use crate::words::words;
     subcommand_precedence_over_arg = true,
     override_usage = "lockstorm [OPTIONS] [SCENARIO]\n       lockstorm <COMMAND>",
     after_help = "Try `lockstorm single-vs-redlock`, or `lockstorm --help` for examples and exit codes.",
-    after_long_help = "\
-Examples:
-  lockstorm                             choose a scenario in the console
-  lockstorm single-vs-redlock           open the console on a built-in scenario
-  lockstorm my.toml --set swarm.rate=200/s
-  lockstorm run stampede --record out.json
-  lockstorm scenarios show flash-sale > my.toml
-  lockstorm lab up                      keep three hosts for a program of your own
-
-Exit codes:
-  0    all expectations held
-  1    an error: no server found, a node did not start, the record could not be written
-  2    wrong usage or a bad scenario; nothing was started
-  3    `run`: an expectation of the scenario failed (the console shows it and exits with 0)
-  5    `run`: inconclusive, since the cause of an expectation did not occur or the run lost something it needs
-  129  the terminal has gone (SIGHUP); everything was cleaned up (under nohup SIGHUP stays ignored)
-  130  interrupted by SIGINT (Ctrl-C), with the summary of what ran
-  131  ended by SIGQUIT (Ctrl-\\), with the summary of what ran
-  143  ended by SIGTERM, with the summary of what ran"
+    after_long_help = format!("{EXAMPLES}\n\n{}", exit_code::list())
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -309,7 +301,8 @@ Examples:
   lockstorm plan --validate quick
 
 Exit codes: 0 a setting is recommended, or all cells agree; 1 error; 2 usage or bad input;
-3 no setting meets --risk and --takeover, or a cell differs or is undecided.")]
+3 no setting meets --risk and --takeover, or a cell differs or is undecided; 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT \
+and SIGTERM, with what was played in virtual time.")]
 pub struct PlanArgs {
     /// A record of `lockstorm run --record`: its holds, round trips and what the machine added to them.
     pub record: Option<PathBuf>,

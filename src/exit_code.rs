@@ -1,10 +1,63 @@
-//! The exit codes, besides 0 and those of signals (128 and the signal's number). The README has them for users.
+//! The exit codes. The README has the same list.
 
 /// An error: what was asked for could not be done.
 pub const ERROR: u8 = 1;
 /// Bad input, or more than this machine has; nothing was started.
 pub const USAGE: u8 = 2;
-/// The answer is no: an expectation failed, no setting fits, a server is unfit, no lab is kept.
+/// The answer is no.
 pub const NO: u8 = 3;
 /// Nothing was shown, neither yes nor no.
 pub const INCONCLUSIVE: u8 = 5;
+
+/// What each means; those of signals are 128 and the signal's number.
+const MEANINGS: [(u8, &str); 9] = [
+    (
+        0,
+        "all expectations held (the console shows the result of each and exits with 0 in any case)",
+    ),
+    (
+        ERROR,
+        "an error, for example: no server program was found, a node did not start, a file could not be written \
+         in the end, or nobody read an open output for 10 s",
+    ),
+    (
+        USAGE,
+        "wrong usage, bad input, a file that can't be read or written, or more than this machine has; nothing was started",
+    ),
+    (
+        NO,
+        "an expectation failed; of `plan`, `doctor` and `lab status`: the answer is no",
+    ),
+    (
+        INCONCLUSIVE,
+        "inconclusive: the cause of an expectation did not occur, or the run lost something it needs; of `doctor` and `lab`: \
+         it can't be told",
+    ),
+    (
+        129,
+        "the terminal has gone, or SIGHUP came (under `nohup` SIGHUP stays ignored)",
+    ),
+    (130, "SIGINT: Ctrl-C, in the console too"),
+    (131, "SIGQUIT: Ctrl-\\"),
+    (143, "SIGTERM"),
+];
+
+/// The list for `--help`.
+pub fn list() -> String {
+    let lines = MEANINGS.map(|(code, meaning)| format!("\n  {code:<4} {meaning}"));
+    format!("Exit codes:{}", lines.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MEANINGS;
+
+    #[test]
+    fn the_readme_has_the_same_list() {
+        let readme = include_str!("../README.md");
+        let table = MEANINGS
+            .map(|(code, meaning)| format!("| {code} | {meaning} |\n"))
+            .concat();
+        assert!(readme.contains(&format!("|---|---|\n{table}\n")), "{table}");
+    }
+}

@@ -48,7 +48,8 @@ impl Stop {
         set.is_some_and(|set| set >> (self.kind().as_raw_value() - 1) & 1 == 1)
     }
 
-    fn all_heeded() -> impl Iterator<Item = Self> {
+    /// All of them but those that whoever started us wants us to survive.
+    pub fn all_heeded() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|stop| !stop.is_ignored())
     }
 }

@@ -9,11 +9,11 @@ use super::error::PlanError;
 use super::question::Question;
 use super::read::{FromRecord, holds_of_record, sum};
 use super::setting::{Renewal, Setting};
-use super::simulate::settings;
+use super::simulate::{End, play, settings};
 use super::simulated::Simulated;
 use super::spread::Spread;
 use super::surroundings::Surroundings;
-use super::worlds::{in_parallel, seed_of};
+use super::worlds::{FromWorld, in_parallel, seed_of};
 use lockstorm_data::metrics::{Count, Time};
 use lockstorm_data::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
 use lockstorm_data::scenario::{ArmSpec, Persistence, Popularity, Renew, Scenario, Voter, WorkloadSpec};
@@ -63,6 +63,9 @@ pub struct Played {
     /// Each time from an app server's death until somebody else got its lock.
     pub takeovers: Vec<Duration>,
 }
+
+/// A play may take so many events, and more where sections end: nodes may be away for long.
+const MOST_EVENTS: u64 = 1_000_000_000;
 
 impl Replay {
     /// The arm of this name, or the first one that held locks.
@@ -138,7 +141,8 @@ impl Replay {
         self.orders.len()
     }
 
-    /// Plays it so many times, each with its own seed, until `stop` is set. `done` counts the plays.
+    /// Plays it so many times, each with its own seed, until `stop` is set, or until a play has taken a thousand million events
+    /// without an end. `done` counts the plays.
     #[must_use]
     pub fn play(&self, times: u64, seed: u64, stop: &AtomicBool, done: &AtomicU64) -> Played {
         self.play_with(self.setting, times, seed, stop, done)
@@ -154,16 +158,30 @@ impl Replay {
             for (at, order) in &self.orders {
                 world.order(*at, *order).ok()?;
             }
-            world.run(self.length);
-            done.fetch_add(1, Ordering::Relaxed);
-            let samples = world.take_samples();
-            Some((Simulated::of(&world.report(), &samples), samples.takeovers))
+            let is_last = play(&mut world, End::Time(self.length), MOST_EVENTS, stop, |_| ());
+            let what = match world.now() >= self.length {
+                true => {
+                    done.fetch_add(1, Ordering::Relaxed);
+                    let samples = world.take_samples();
+                    (Simulated::of(&world.report(), &samples, false), samples.takeovers)
+                }
+                // A part of a run can't be compared with it.
+                false if is_last => (
+                    Simulated {
+                        ended_early: true,
+                        ..Simulated::default()
+                    },
+                    Vec::new(),
+                ),
+                false => return None,
+            };
+            Some(FromWorld { what, is_last })
         });
-        let times = played.len() as u64;
+        let times = played.iter().filter(|given| !given.is_last).count() as u64;
         let plays = (times as f64).max(1.0);
         let all = played
             .iter()
-            .fold(Simulated::default(), |sum, (part, _)| sum.with(*part));
+            .fold(Simulated::default(), |sum, given| sum.with(given.what.0));
         let each = |count: u64| count as f64 / plays;
         let means = Replayed {
             sections: each(all.sections),
@@ -176,7 +194,7 @@ impl Replay {
             times,
             means,
             all,
-            takeovers: played.into_iter().flat_map(|(_, takeovers)| takeovers).collect(),
+            takeovers: played.into_iter().flat_map(|given| given.what.1).collect(),
         }
     }
 }

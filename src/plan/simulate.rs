@@ -8,7 +8,7 @@ use super::question::Question;
 use super::setting::Setting;
 use super::simulated::{Simulated, Takeovers};
 use super::surroundings::Surroundings;
-use super::worlds::{in_parallel, seed_of};
+use super::worlds::{FromWorld, in_parallel, seed_of};
 use lockstorm_lock::protocol::{Rules, WINDOW};
 use lockstorm_lock::simulation::{AcquireSettings, Delay, Freezes, Samples, Settings, Span, World};
 
@@ -16,6 +16,14 @@ use lockstorm_lock::simulation::{AcquireSettings, Delay, Freezes, Samples, Setti
 const EACH: u64 = 50_000;
 /// Events between two looks at the clock and at the flag that stops.
 const OFTEN: usize = 1000;
+/// A world ends early when it has taken more events than this for each section that has ended, and besides...
+const EVENTS: u64 = 20_000;
+/// ...for each section that it is to play, and...
+const EVENTS_AHEAD: u64 = 2000;
+/// ...to begin with: app servers connect, nodes are away.
+const EVENTS_FIRST: u64 = 10_000_000;
+/// Nanoseconds of 64 bits last for six centuries, so no world is older than one.
+const OLDEST: Duration = Duration::from_hours(24 * 36_500);
 
 /// How much is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,16 +37,17 @@ pub enum Extent {
 impl Extent {
     /// About how many sections that is.
     #[must_use]
-    pub fn sections(self, question: &Question) -> u64 {
+    pub fn sections(self, question: &Question, surroundings: &Surroundings) -> u64 {
         match self {
             Self::Sections(sections) => sections,
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-            Self::Time(time) => (time.as_secs_f64() * question.per_second).ceil().max(1.0) as u64,
+            Self::Time(time) => (time.as_secs_f64() * surroundings.per_second(question)).ceil().max(1.0) as u64,
         }
     }
 }
 
-/// Plays so much on all processors, until `stop` is set. `done` counts the sections as they are played.
+/// Plays so much on all processors, until `stop` is set. `done` counts the sections as they are played. It ends early where so
+/// many events happen for each section that it would take for ever.
 #[must_use]
 pub fn simulate(
     question: &Question,
@@ -49,30 +58,30 @@ pub fn simulate(
     stop: &AtomicBool,
     done: &AtomicU64,
 ) -> Simulated {
-    let sections = extent.sections(question);
+    let sections = extent.sections(question, surroundings);
     let worlds = sections.div_ceil(EACH);
     let settings = settings(question, setting, surroundings);
     let played = in_parallel(worlds, stop, |number| {
         let mut world = World::new(settings.clone(), seed_of(seed, number)).ok()?;
         let counted = |sections| _ = done.fetch_add(sections, Ordering::Relaxed);
-        match extent {
-            Extent::Sections(all) => {
-                let most = EACH.min(all - number * EACH);
-                play(&mut world, |world| is_short_of(world, most), stop, counted);
-            }
-            Extent::Time(all) => {
-                let until = duration(all.as_secs_f64() / worlds as f64);
-                play(&mut world, |world| world.now() < until, stop, counted);
-            }
-        }
-        let mut simulated = Simulated::of(&world.report(), &world.take_samples());
+        let end = match extent {
+            Extent::Sections(all) => End::Sections(EACH.min(all - number * EACH)),
+            Extent::Time(all) => End::Time(duration(all.as_secs_f64() / worlds as f64)),
+        };
+        let ahead = EVENTS_AHEAD * EACH.min(sections);
+        let is_last = play(&mut world, end, EVENTS_FIRST + ahead, stop, counted);
+        let mut simulated = Simulated::of(&world.report(), &world.take_samples(), is_last);
         if surroundings.keys.is_none() {
             // Nobody else wants the locks, so these are only the returns of those who died.
             simulated.takeovers = Takeovers::default();
         }
-        Some(simulated)
+        Some(FromWorld {
+            what: simulated,
+            is_last,
+        })
     });
-    played.into_iter().fold(Simulated::default(), Simulated::with)
+    let played = played.into_iter().map(|given| given.what);
+    played.fold(Simulated::default(), Simulated::with)
 }
 
 /// Plays so many sections, and keeps the times of each.
@@ -89,33 +98,54 @@ pub fn sample(
     let played = in_parallel(sections.div_ceil(EACH), stop, |number| {
         let mut world = World::new(settings.clone(), seed_of(seed, number)).ok()?;
         world.keep_samples();
-        let most = EACH.min(sections - number * EACH);
-        play(&mut world, |world| is_short_of(world, most), stop, |_| ());
+        let end = End::Sections(EACH.min(sections - number * EACH));
+        let is_last = play(&mut world, end, EVENTS_FIRST + EVENTS_AHEAD * EACH, stop, |_| ());
         let samples = world.take_samples();
-        Some((Simulated::of(&world.report(), &samples), samples))
+        Some(FromWorld {
+            what: (Simulated::of(&world.report(), &samples, is_last), samples),
+            is_last,
+        })
     });
     let mut all = (Simulated::default(), Samples::default());
-    for (simulated, samples) in played {
+    for (simulated, samples) in played.into_iter().map(|given| given.what) {
         all.0 = all.0.with(simulated);
         all.1.add(samples);
     }
     all
 }
 
-/// Plays a world as long as it should go on. `counted` is told now and then how many sections it has played since.
-fn play(world: &mut World, goes_on: impl Fn(&World) -> bool, stop: &AtomicBool, counted: impl Fn(u64)) {
-    let (mut before, mut is_over) = (0, false);
-    while !is_over && !stop.load(Ordering::Relaxed) {
-        is_over = (0..OFTEN).any(|_| !goes_on(world) || !world.step());
-        counted(world.sections_ended() - before);
-        before = world.sections_ended();
+/// Where a world ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum End {
+    /// When so many sections have ended.
+    Sections(u64),
+    /// At this time.
+    Time(Duration),
+}
+
+impl End {
+    /// Lets the next event happen, unless the world has ended.
+    fn step(self, world: &mut World) -> bool {
+        match self {
+            Self::Sections(sections) => world.sections_ended() < sections && world.step(),
+            Self::Time(end) => world.step_until(end),
+        }
     }
 }
 
-/// Whether it has played fewer sections. A world in which nobody gets a lock for a century won't give one any more.
-fn is_short_of(world: &World, sections: u64) -> bool {
-    const FOR_EVER: Duration = Duration::from_hours(24 * 36_500);
-    world.sections_ended() < sections && world.now() < FOR_EVER
+/// Plays a world to its end, or until `stop` is set. `counted` is told now and then how many sections it has played since. Returns
+/// whether it ended early, because it took more than so many `events` without getting on.
+pub(super) fn play(world: &mut World, end: End, events: u64, stop: &AtomicBool, counted: impl Fn(u64)) -> bool {
+    let (mut before, mut goes_on) = (0, true);
+    while goes_on && !stop.load(Ordering::Relaxed) {
+        if world.events_happened() > events + EVENTS * before || world.now() > OLDEST {
+            return true;
+        }
+        goes_on = (0..OFTEN).all(|_| end.step(world));
+        counted(world.sections_ended() - before);
+        before = world.sections_ended();
+    }
+    false
 }
 
 /// The world of a setting.
@@ -278,6 +308,28 @@ mod tests {
         let around = Surroundings::default();
         let none = simulate(&question(1, 0.0), &setting, &around, most, 5, &stop, &AtomicU64::new(0));
         assert_eq!(none, Simulated::default());
+    }
+
+    #[test]
+    fn a_world_in_which_nobody_gets_a_lock_ends_after_its_events_and_another_one_with_its_sections() {
+        let played = |round_trip| {
+            let mut question = question(3, 0.0);
+            question.round_trip = Spread::Constant(round_trip);
+            let settings = settings(&question, &off(100), &Surroundings::default());
+            let mut world = World::new(settings, 1).expect("settings within their ranges");
+            let early = play(&mut world, End::Sections(5000), 20_000, &AtomicBool::new(false), |_| ());
+            (early, world.sections_ended(), world.events_happened())
+        };
+        let (early, sections, events) = played(0.2);
+        assert!(
+            early && sections == 0 && events < 25_000,
+            "{sections} sections, {events} events"
+        );
+        let (early, sections, events) = played(0.001);
+        assert!(
+            !early && sections == 5000 && events > 25_000,
+            "{sections} sections, {events} events"
+        );
     }
 
     fn around(question: &Question, keys: usize, wait: Wait) -> Surroundings {

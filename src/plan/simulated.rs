@@ -24,6 +24,8 @@ pub struct Simulated {
     pub events: u64,
     /// A law of the lock broken: a bug.
     pub violations: u64,
+    /// It ended before everything was played, since its sections took too many events: messages, renewals, pauses, faults.
+    pub ended_early: bool,
 }
 
 /// The times from a holder's death until somebody else got its lock.
@@ -47,7 +49,7 @@ impl Takeovers {
 
 impl Simulated {
     /// What one world gave.
-    pub(super) fn of(report: &Report, samples: &Samples) -> Self {
+    pub(super) fn of(report: &Report, samples: &Samples, ended_early: bool) -> Self {
         let times = || samples.takeovers.iter().map(Duration::as_secs_f64);
         Self {
             seconds: report.time.as_secs_f64(),
@@ -62,6 +64,7 @@ impl Simulated {
             },
             events: report.events,
             violations: report.violations.len() as u64,
+            ended_early,
         }
     }
 
@@ -81,6 +84,7 @@ impl Simulated {
             },
             events: self.events + other.events,
             violations: self.violations + other.violations,
+            ended_early: self.ended_early || other.ended_early,
         }
     }
 

@@ -113,6 +113,13 @@ impl Surroundings {
         }
     }
 
+    /// About how many sections a second they do, if nothing breaks.
+    #[must_use]
+    pub fn per_second(&self, question: &Question) -> f64 {
+        let think = (self.think.least + self.think.most).as_secs_f64() / 2.0;
+        (self.clients * self.workers) as f64 / (busy(question) + think)
+    }
+
     /// The most sections a second that so many clients can do, if they never rest.
     #[must_use]
     pub fn most_per_second(question: &Question, clients: usize) -> f64 {

@@ -4,17 +4,32 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Plays worlds with the numbers from 0 to `worlds` − 1 on all processors, until `stop` is set, and returns what each gave, in the
-/// order of their numbers: so the result does not depend on the number of threads. A world that gives nothing is left out.
-pub(super) fn in_parallel<T: Send>(worlds: u64, stop: &AtomicBool, play: impl Fn(u64) -> Option<T> + Sync) -> Vec<T> {
-    let (next, played) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+/// What one world gave.
+pub(super) struct FromWorld<T> {
+    pub what: T,
+    /// It took so much work that no further world is played.
+    pub is_last: bool,
+}
+
+/// Plays worlds with the numbers from 0 to `worlds` − 1 on all processors, until `stop` is set or one of them is the last. Returns
+/// what each gave, in the order of their numbers: so the result does not depend on the number of threads. A world that gives
+/// nothing is left out.
+pub(super) fn in_parallel<T: Send>(
+    worlds: u64,
+    stop: &AtomicBool,
+    play: impl Fn(u64) -> Option<FromWorld<T>> + Sync,
+) -> Vec<FromWorld<T>> {
+    let (next, last, played) = (AtomicU64::new(0), AtomicU64::new(worlds), Mutex::new(Vec::new()));
     let work = || {
         while !stop.load(Ordering::Relaxed) {
             let world = next.fetch_add(1, Ordering::Relaxed);
-            if world >= worlds {
+            if world >= last.load(Ordering::Relaxed) {
                 break;
             }
             if let Some(given) = play(world) {
+                if given.is_last {
+                    last.fetch_min(world, Ordering::Relaxed);
+                }
                 // After a panic in another thread, what it pushed is still whole.
                 played
                     .lock()
@@ -29,7 +44,9 @@ pub(super) fn in_parallel<T: Send>(worlds: u64, stop: &AtomicBool, play: impl Fn
             scope.spawn(work);
         }
     });
+    let last = last.into_inner();
     let mut played = played.into_inner().unwrap_or_else(PoisonError::into_inner);
+    played.retain(|(world, _)| *world <= last);
     played.sort_unstable_by_key(|(world, _)| *world);
     played.into_iter().map(|(_, given)| given).collect()
 }
@@ -70,10 +87,23 @@ mod tests {
         }
     }
 
+    /// The worlds, but each third, of which those from this number on are too much work.
+    fn played(last: u64, stop: bool) -> Vec<u64> {
+        let given = |world| FromWorld {
+            what: world,
+            is_last: world >= last,
+        };
+        let all = in_parallel(1000, &AtomicBool::new(stop), |world| {
+            (world % 3 != 0).then(|| given(world))
+        });
+        all.into_iter().map(|given| given.what).collect()
+    }
+
     #[test]
-    fn every_world_is_played_once_and_comes_in_order() {
-        let all = in_parallel(1000, &AtomicBool::new(false), |world| (world % 3 != 0).then_some(world));
-        assert_eq!(all, (0..1000).filter(|world| world % 3 != 0).collect::<Vec<_>>());
-        assert!(in_parallel(9, &AtomicBool::new(true), Some).is_empty());
+    fn every_world_is_played_once_and_comes_in_order_up_to_the_last_one() {
+        let until = |end: u64| (0..end).filter(|world| world % 3 != 0).collect::<Vec<_>>();
+        assert_eq!(played(1000, false), until(1000));
+        assert_eq!(played(500, false), until(501));
+        assert!(played(1000, true).is_empty());
     }
 }

@@ -1,10 +1,10 @@
 //! `lockstorm plan` from outside: what it recommends, in text, JSON and CSV, and what it refuses.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::Path;
 
-use lockstorm_kit::program::{self, printed, says, told};
+use lockstorm_kit::program::{self, printed, read_until, says, told};
 use lockstorm_kit::{lockstorm, parts_of, send};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::Signal;
@@ -147,20 +147,86 @@ fn the_simulation_agrees_and_a_signal_keeps_what_was_played() {
         (overran - expected).abs() < 4.0 * expected.sqrt() + 0.02 * expected,
         "{overran}, {expected} expected"
     );
+    assert_eq!(row["simulated"]["ended_early"], false);
+}
 
+#[test]
+fn every_signal_that_ends_a_simulation_keeps_what_was_played() {
     let endless = split("--hold 20ms --ttl 1s --renew off --simulate 1e9");
-    let mut child = lockstorm(Path::new("."), &endless).spawn().unwrap();
-    // The expected time is told before it begins.
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    says(&line, &["1,000,000,000 sections in virtual time, about "]);
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    send(child.id(), Signal::SIGINT);
-    let (code, text, _) = parts_of(child.wait_with_output().unwrap());
-    assert_eq!(code, Some(130));
-    says(&text, &["simulated (95 %)"]);
+    for (signal, expected) in [
+        (Signal::SIGINT, 130),
+        (Signal::SIGTERM, 143),
+        (Signal::SIGQUIT, 131),
+        (Signal::SIGHUP, 129),
+    ] {
+        let mut child = lockstorm(Path::new("."), &endless).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        // Progress is told while it goes on.
+        says(
+            &read_until(&mut stderr, " left; "),
+            &[" of 1,000,000,000 sections, about ", "Ctrl-C keeps what was played"],
+        );
+        send(child.id(), signal);
+        let (code, text, _) = parts_of(child.wait_with_output().unwrap());
+        assert_eq!(code, Some(expected));
+        says(&text, &["simulated (95 %)"]);
+    }
+}
+
+/// What the program says on standard error of settings that ended early; it ends by itself.
+fn early(words: &str) -> Vec<String> {
+    let (code, _, said) = told(&split(words));
+    assert!(matches!(code, Some(0 | 3)), "{words}: {code:?} {said}");
+    let lines = said.lines().filter(|line| line.contains("ended early"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_would_take_for_ever_ends_early_and_one_line_says_so() {
+    let work = "--hold 20ms --ttl 1s --renew off";
+    let clients = "--pause none --rate 10/s --simulate 1min --clients 5";
+    for endless in [
+        // Half of the time is paused, a hundred million times a second.
+        format!("{work} --pause 1e8/s,5ns --simulate 1"),
+        format!("{work} {clients} --node-crash 1e9/s,1ms"),
+        format!("{work} {clients} --clock-jump 1e9/s,1ms"),
+        format!("{work} {clients} --crash-rate 1e9/s"),
+        // No node answers in time, so nobody gets a lock.
+        "--hold 1ms --rtt 200ms --ttl 20ms --renew off --pause none --simulate 1".to_owned(),
+        // A hundred thousand renewals.
+        "--hold 1day --ttl 1s --renew ttl/3 --pause none --simulate 1".to_owned(),
+    ] {
+        let said = early(&endless);
+        assert_eq!(said.len(), 1, "{endless}: {said:?}");
+        says(
+            &said[0],
+            &["1 of 1 setting ended early, with ", "20,000 events", "make TTLs"],
+        );
+    }
+    // Not what has a few pauses, crashes, jumps and renewals.
+    for usual in [
+        format!("{work} --pause 5/s,100ms --simulate 1000"),
+        format!("{work} {clients} --node-crash 6/min,3s --clock-jump 6/min,2s --crash-rate 1/min"),
+        "--hold 30s --ttl 1s --renew ttl/3 --pause none --simulate 100".to_owned(),
+    ] {
+        assert_eq!(early(&usual), [""; 0], "{usual}");
+    }
+}
+
+#[test]
+fn sections_back_to_back_are_as_many_as_their_time_has_room_for() {
+    // 64 app servers, 20 ms and some for each section.
+    let plan = json("--hold 20ms --ttl 1s --renew off --pause none --simulate 10s", 0);
+    let seen = plan["rows"][0]["simulated"].clone();
+    let (sections, seconds) = (seen["sections"].as_u64().unwrap(), seen["seconds"].as_f64().unwrap());
+    assert!(
+        (28_000..32_000).contains(&sections) && (seconds - 10.0).abs() < 0.01,
+        "{seen}"
+    );
+    refused(
+        "--hold 20ms --simulate 366d --ttl 1s",
+        &["are too many", "name a shorter time"],
+    );
 }
 
 #[test]
@@ -205,13 +271,24 @@ fn the_page_has_everything_and_asks_nobody() {
     let path = dir.path().join("plan.html");
     let text = planned(&format!("{WORK} --risk 1/h -o {}", path.display()), 0);
     let page = fs::read_to_string(&path).unwrap();
-    assert_eq!(page.matches("<svg").count(), 2);
+    assert_eq!(page.matches("<figure>").count(), 2);
     let sentence = text.lines().find_map(|line| line.strip_prefix("✔ ")).unwrap();
     assert!(page.contains(sentence), "{sentence}");
     says(
         &page,
-        &["redsync (Go)", "systemd", "restart delay", "app server may pause"],
+        &[
+            "redsync (Go)",
+            "systemd",
+            "restart delay",
+            "app server may pause",
+            "What was not considered",
+            "by <code>lockstorm plan --hold lognormal:20ms,0.6 --rtt same-az",
+            "the goal allows",
+            "recommended: TTL",
+        ],
     );
+    let year = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string()[..5].to_owned();
+    says(&page, &[&format!("Made {year}")]);
     // The name space of SVG is only a name.
     let page = page.replace("http://www.w3.org/2000/svg", "");
     for outside in ["http", "src=", "href=", "url(", "@import", "<script"] {
@@ -228,6 +305,19 @@ fn bad_input_is_refused_in_one_line() {
     refused("--hold soon", &["\"soon\" is not a duration"]);
     refused("--hold 20ms --rtt moon", &["moon", "same-az"]);
     refused("--hold 20ms --pause 1/h", &["has no length"]);
+    refused(
+        "--hold 20ms --pause 1e9/s,1s",
+        &[
+            "--pause",
+            "fill 1,000,000,000 seconds of each second",
+            "rarer or shorter",
+        ],
+    );
+    refused(
+        "--hold 20ms --pause 1/h,lognormal:100ms,5",
+        &["--pause", "fill 7.5 seconds"],
+    );
+    assert_ne!(told(&split("--hold 20ms --pause 1/s,900ms")).0, Some(2));
     refused("--hold 20ms --ttl 1.5ms", &["whole milliseconds"]);
     refused(
         "--hold 20ms --ttl 1s --renew 2s",

@@ -498,7 +498,13 @@ fn warnings_of_valid_scenarios() {
         "{inventory}[[arm]]\nname = \"sentinel\"\nlock = \"single\"\ntopology = \"replicated\"\n\
          [lab.replicated]\nsentinel_period = \"250ms\"\n[[fault]]\nat = \"1s\"\ndo = \"failover\"\nby = \"sentinel\"\n"
     );
-    assert!(said(&hurried, &[]).contains("lab.replicated.sentinel_period: with 250ms the Sentinels often undo"));
+    says(
+        &said(&hurried, &[]),
+        &[
+            "lab.replicated.sentinel_period: with 250ms the Sentinels often undo",
+            "was told to make; 300ms is",
+        ],
+    );
     assert_eq!(said(&hurried, &["lab.replicated.sentinel_period=300ms"]), "");
     assert_eq!(said(&hurried, &["fault.1.by=hand"]), "");
     let stampede = format!("{CACHE}[[arm]]\nname = \"none\"\nlock = \"none\"\n");

@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use lockstorm_kit::program::told;
+use lockstorm::report::RecordFile;
+use lockstorm_data::metrics::{Consequence, ConsequenceKind};
+use lockstorm_kit::program::{ended, told};
 
 /// The documents, with their text.
 fn documents() -> Vec<(PathBuf, String)> {
@@ -85,6 +88,61 @@ fn commands_in_the_documents_that_take_seconds_do_what_they_say() {
         }
     }
     assert!(seen >= 4, "{seen} commands were run");
+}
+
+/// The `jq …` lines of a document, in blocks and within sentences.
+fn filters(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.match_indices("jq ").map(|(at, _)| at);
+    starts.filter_map(|at| match text[..at].chars().next_back() {
+        Some('`') => text[at..].split('`').next(),
+        Some('\n') => text[at..].lines().next(),
+        _ => None,
+    })
+}
+
+#[test]
+fn every_jq_line_in_the_documents_finds_what_it_asks_for_in_a_record() {
+    if Command::new("jq").arg("--version").output().is_err() {
+        eprintln!("skipped: jq is not installed");
+        return;
+    }
+    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/seeds/record/short-run.json");
+    let mut record = RecordFile::read(&seed).unwrap();
+    for arm in &mut record.arms {
+        let kind = ConsequenceKind::Forgot { locks: 3 };
+        arm.figures.consequences = vec![Consequence {
+            at: 1.0,
+            event: None,
+            kind,
+        }];
+    }
+    let place = tempfile::tempdir().unwrap();
+    for name in ["a.json", "b.json", "out.json"] {
+        fs::write(place.path().join(name), serde_json::to_vec(&record).unwrap()).unwrap();
+    }
+    let mut seen = 0;
+    for (path, text) in documents() {
+        for filter in filters(&text) {
+            let (code, said, error) = ended(
+                Command::new("sh")
+                    .args(["-c", filter])
+                    .current_dir(place.path())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped()),
+            );
+            assert_eq!(code, Some(0), "{}: {filter}: {error}", path.display());
+            let said = match filter.split_once(" > ") {
+                Some((_, file)) => fs::read_to_string(place.path().join(file)).unwrap(),
+                None => said,
+            };
+            // What is not there is null, or nothing between two tabs.
+            let has_all =
+                !said.trim().is_empty() && !said.contains("null") && !said.contains("\t\t") && !said.contains("\t\n");
+            assert!(has_all, "{}: {filter}: {said}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3, "{seen} lines were found");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What `lockstorm plan` says, held against real nodes.
 
 use std::fs;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use lockstorm_kit::{alone, ended, lockstorm};
+use lockstorm_kit::program::read_until;
+use lockstorm_kit::{alone, ended, lockstorm, parts_of, send};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -199,6 +202,18 @@ fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
     let played = |name: &str| replay(name)["virtual"]["sections"].as_f64().unwrap();
     let (single, redlock) = (played("single"), played("redlock"));
     assert!(single < 0.95 * redlock, "{single} {redlock}");
+
+    // A signal keeps the plays that have ended.
+    let many = ["plan", "record.json", "--arm", "redlock", "--replay", "10000", "--json"];
+    let mut child = lockstorm(dir.path(), &many).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    read_until(&mut stderr, " of 10,000 plays");
+    send(child.id(), Signal::SIGQUIT);
+    let (code, stdout, _) = parts_of(child.wait_with_output().unwrap());
+    assert_eq!(code, Some(131));
+    let kept: Value = serde_json::from_str(&stdout).unwrap();
+    assert!((1..10_000).contains(&kept["times"].as_u64().unwrap()), "{kept:#}");
+    assert_eq!(kept["all"]["ended_early"], false, "{kept:#}");
 
     let wrong = ["plan", "record.json", "--arm", "nobody", "--replay", "1"];
     let (code, _, told) = ended(&mut lockstorm(dir.path(), &wrong));

@@ -77,8 +77,15 @@ pub fn try_replace(path: &Path) -> io::Result<()> {
     temporary(&directory(path))?.close()
 }
 
-/// Creates the file (`O_EXCL`: it is new and ours) with the default mode of new files.
+/// Creates the file (`O_EXCL`: it is new and ours) with the default mode of new files. In /dev, where somebody has misspelt a
+/// device, it creates none.
 fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+    if fs::canonicalize(directory).is_ok_and(|directory| directory == Path::new("/dev")) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "/dev has no device of that name, and is no place for files; name another one",
+        ));
+    }
     Builder::new()
         .prefix(".lockstorm-")
         .suffix(".part")
@@ -170,6 +177,19 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_to_string(&path).unwrap(), "first");
         assert_eq!(names(place.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_device_that_does_not_exist_does_not_become_a_file() {
+        let path = Path::new("/dev/lockstorm-no-such-device");
+        for refused in [try_replace(path), replace(path, |_| Ok(())), create(path, |_| Ok(()))] {
+            assert!(refused.is_err_and(|error| error.to_string().contains("no device of that name")));
+        }
+        assert!(!path.exists());
+        if Path::new("/dev/shm").is_dir() {
+            let in_memory = tempfile::tempdir_in("/dev/shm").unwrap();
+            try_replace(&in_memory.path().join("out")).unwrap();
+        }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Answers the question that the arguments ask.
 
+use std::env;
 use std::process::ExitCode;
 
 use super::super::print::{plot_room, print, print_result};
-use super::{replay, validate, virtually};
+use super::{made, replay, validate, virtually};
 use crate::cli::{Look, PlanArgs, Unit};
 use crate::exit_code;
 use crate::failure::Failure;
 use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
+use lockstorm_data::metrics::units;
 use lockstorm_plan::{
     FromRecord, Goal, Plan, Question, Risk, TimeUnit, grid, holds_of_file, holds_of_record, settings,
 };
@@ -48,7 +50,8 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         None => None,
     };
     if let Some(path) = &args.output {
-        let page = plan_page(&plan, &given).map_err(Failure::error)?;
+        let command = made::command(env::args_os().skip(1));
+        let page = plan_page(&plan, &given, &command, &made::when()).map_err(Failure::error)?;
         let cannot = |error| Failure::error(format!("cannot write {}: {error}", path.display()));
         replace(path, |file| file.write_all(page.as_bytes())).map_err(cannot)?;
     }
@@ -106,6 +109,13 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let round_trip = round_trip.map_err(Failure::error)?;
     let pauses = pauses.map_or_else(|| lockstorm_plan::pauses("1/h,lognormal:100ms,1"), Ok);
     let pauses = pauses.map_err(Failure::error)?;
+    if pauses.never_end() {
+        return Err(Failure::usage(format!(
+            "--pause: such pauses fill {} seconds of each second (rate times mean length), so no app server ever works; name rarer \
+             or shorter ones",
+            units::rate(pauses.per_second * pauses.length.mean())
+        )));
+    }
     let mut question = Question::new(hold, round_trip, usize::from(args.nodes));
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);

@@ -1,10 +1,11 @@
-//! SIGINT and SIGTERM while worlds are played: they stop, and what was played is kept.
+//! A request to end while worlds are played: they stop, and what was played is kept.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use lockstorm_base::Stop;
+use signal_hook::flag;
 
 use crate::failure::Failure;
 
@@ -12,26 +13,27 @@ use crate::failure::Failure;
 pub struct Interrupt {
     /// Set when one comes.
     pub stop: Arc<AtomicBool>,
-    signal: Arc<AtomicUsize>,
+    code: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
     /// Listens from now on.
     pub fn listen() -> Result<Self, Failure> {
-        let (stop, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        for number in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(number, Arc::clone(&stop)).map_err(Failure::error)?;
-            let which = usize::try_from(number).unwrap_or(0);
-            signal_hook::flag::register_usize(number, Arc::clone(&signal), which).map_err(Failure::error)?;
+        let (stop, code) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        for request in Stop::all_heeded() {
+            // In this order, so that whoever sees the flag finds the code.
+            flag::register_usize(request as i32, Arc::clone(&code), request.exit_code().into())
+                .and_then(|_| flag::register(request as i32, Arc::clone(&stop)))
+                .map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
         }
-        Ok(Self { stop, signal })
+        Ok(Self { stop, code })
     }
 
     /// The exit code of the signal, if one has come.
     pub fn code(&self) -> Option<ExitCode> {
-        match self.signal.load(Ordering::Relaxed) {
+        match self.code.load(Ordering::Relaxed) {
             0 => None,
-            number => Some(ExitCode::from(u8::try_from(128 + number).unwrap_or(1))),
+            code => Some(ExitCode::from(u8::try_from(code).unwrap_or(crate::exit_code::ERROR))),
         }
     }
 }

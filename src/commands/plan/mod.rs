@@ -2,6 +2,7 @@
 
 mod answer;
 mod interrupt;
+mod made;
 mod progress;
 mod replay;
 mod validate;

@@ -8,17 +8,28 @@ use lockstorm_data::metrics::units::count;
 
 use crate::failure::tell;
 
-/// How often progress is told.
-pub const OFTEN: Duration = Duration::from_secs(5);
+/// When progress is first told; what is over earlier needs none.
+const FIRST: Duration = Duration::from_secs(1);
+/// How often it is told afterwards.
+const OFTEN: Duration = Duration::from_secs(5);
 
 /// Does the work, and tells meanwhile how many of `all` it has `done`.
-pub fn told<T>(all: u64, what: &str, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
+pub fn told<T>(all: &AtomicU64, what: &str, done: &AtomicU64, work: impl FnOnce() -> T) -> T {
     let (begun, over) = (Instant::now(), AtomicBool::new(false));
     thread::scope(|scope| {
         let teller = scope.spawn(|| {
+            let mut next = FIRST;
             while !over.load(Ordering::Relaxed) {
-                thread::park_timeout(OFTEN);
-                tell_progress(done.load(Ordering::Relaxed), all, what, begun.elapsed());
+                thread::park_timeout(next.saturating_sub(begun.elapsed()));
+                if !over.load(Ordering::Relaxed) && begun.elapsed() >= next {
+                    tell(&line(
+                        done.load(Ordering::Relaxed),
+                        all.load(Ordering::Relaxed),
+                        what,
+                        begun.elapsed(),
+                    ));
+                    next = begun.elapsed() + OFTEN;
+                }
             }
         });
         let made = work();
@@ -28,11 +39,20 @@ pub fn told<T>(all: u64, what: &str, done: &AtomicU64, work: impl FnOnce() -> T)
     })
 }
 
-fn tell_progress(done: u64, all: u64, what: &str, elapsed: Duration) {
-    if done == 0 || done >= all || elapsed < OFTEN {
-        return;
-    }
-    let left = elapsed.mul_f64((all - done) as f64 / done as f64);
-    let left = humantime::format_duration(Duration::from_secs(left.as_secs()));
-    tell(&format!("{} of {} {what}, about {left} left", count(done), count(all)));
+fn line(done: u64, all: u64, what: &str, elapsed: Duration) -> String {
+    let left = match done {
+        0 => String::new(),
+        _ => {
+            let left = elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64);
+            format!(
+                ", about {} left",
+                humantime::format_duration(Duration::from_secs(left.as_secs()))
+            )
+        }
+    };
+    format!(
+        "{} of {} {what}{left}; Ctrl-C keeps what was played",
+        count(done),
+        count(all)
+    )
 }

@@ -9,9 +9,10 @@ use lockstorm_plan::Replay;
 
 use super::interrupt::Interrupt;
 use super::progress::told;
+use super::virtually::ENDED_EARLY;
 use crate::cli::{Look, PlanArgs};
 use crate::commands::print::print_result;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 
 /// Plays the record so many times and prints what both did.
 pub fn replay(path: &Path, times: u32, args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
@@ -19,9 +20,12 @@ pub fn replay(path: &Path, times: u32, args: &PlanArgs, look: Look) -> Result<Ex
     let replay = Replay::of(&record, args.arm.as_deref())
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     let (interrupt, done, times) = (Interrupt::listen()?, AtomicU64::new(0), u64::from(times));
-    let played = told(times, "plays", &done, || {
+    let played = told(&AtomicU64::new(times), "plays", &done, || {
         replay.play(times, args.virtually.seed, &interrupt.stop, &done)
     });
+    if played.all.ended_early {
+        tell(&format!("only {} of {times} plays ended: {ENDED_EARLY}", played.times));
+    }
     let both = serde_json::json!({
         "arm": replay.arm,
         "times": played.times,

@@ -1,7 +1,7 @@
 //! `lockstorm plan --validate`: the simulation beside real nodes.
 
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use lockstorm::report::render_validation;
@@ -15,6 +15,8 @@ use lockstorm_plan::validation::{
 use lockstorm_run::{Ended, headless};
 
 use super::interrupt::Interrupt;
+use super::progress::told;
+use super::virtually::ENDED_EARLY;
 use crate::cli::{Look, PlanArgs, ValidationTable};
 use crate::commands::print::{print_result, signalled};
 use crate::commands::server;
@@ -55,14 +57,25 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, look: Look) -> Result<E
             Real::Played(seen) => played.push((*stage, seen)),
         }
     }
-    let interrupt = Interrupt::listen()?;
+    let (interrupt, done) = (Interrupt::listen()?, AtomicU64::new(0));
+    let cells = (played.len() * PlayedLock::ALL.len()) as u64;
+    let table = |longer| table_of(&played, args.virtually.seed, longer, &interrupt.stop, &done);
+    let (cells, control) = told(&AtomicU64::new(2 * cells), "cells", &done, || {
+        (table(1.0), table(PLANTED))
+    });
+    if interrupt.code().is_some() {
+        left_out.push("what had not been compared when the signal came".to_owned());
+    }
     let validation = Validation {
-        cells: table_of(&played, args.virtually.seed, 1.0, &interrupt.stop)?,
-        control: table_of(&played, args.virtually.seed, PLANTED, &interrupt.stop)?,
+        cells: cells?,
+        control: control?,
         left_out,
     };
-    if let Some(code) = interrupt.code() {
-        return Ok(code);
+    if let Some(early) = validation.cells.iter().position(|cell| cell.simulated.ended_early) {
+        tell(&format!(
+            "cell {} ended early in virtual time: {ENDED_EARLY}",
+            early + 1
+        ));
     }
     let printed = print_result(
         args.json,
@@ -70,10 +83,10 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, look: Look) -> Result<E
         |paint| render_validation(&validation, paint),
         look,
     )?;
-    Ok(if validation.holds() {
-        printed
-    } else {
-        ExitCode::from(exit_code::NO)
+    Ok(match interrupt.code() {
+        Some(code) => code,
+        None if validation.holds() => printed,
+        None => ExitCode::from(exit_code::NO),
     })
 }
 
@@ -137,12 +150,13 @@ fn play(stage: &Stage, seed: u64, server: &ServerBinary) -> Result<Ended, Failur
     headless(scenario, server::options(server), |_| ()).map_err(Failure::error)
 }
 
-/// All cells, with TTLs that are so many times as long in virtual time as in reality.
+/// All cells, with TTLs that are so many times as long in virtual time as in reality; those that were `done` when `stop` was set.
 fn table_of(
     played: &[(Stage, Vec<Seen>)],
     seed: u64,
     longer: f64,
     stop: &AtomicBool,
+    done: &AtomicU64,
 ) -> Result<Vec<Comparison>, Failure> {
     let tests = played.len() * PlayedLock::ALL.len();
     let mut cells = Vec::new();
@@ -158,7 +172,12 @@ fn table_of(
                 seed,
                 tests,
             };
-            cells.push(compare(stage, real, &fed, stop).map_err(Failure::error)?);
+            let cell = compare(stage, real, &fed, stop).map_err(Failure::error)?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(cells);
+            }
+            cells.push(cell);
+            done.fetch_add(1, Ordering::Relaxed);
         }
     }
     Ok(cells)

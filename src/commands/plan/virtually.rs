@@ -1,16 +1,15 @@
 //! The simulation of a plan: who plays, how long it will take, and its end by a signal.
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use lockstorm_data::metrics::units::{count, rate};
+use lockstorm_data::metrics::units::{count, counted, rate};
 use lockstorm_lock::protocol::Wait;
 use lockstorm_plan::{Extent, MOST_SECTIONS, Plan, Surroundings, simulate};
 
 use super::interrupt::Interrupt;
-use super::progress::{OFTEN, told};
+use super::progress::told;
 use crate::cli::{VirtualArgs, VirtualWait};
 use crate::failure::{Failure, tell};
 
@@ -20,21 +19,18 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Plays so much of each setting. Returns the exit code of the signal that ended it, if one did.
 pub fn play(plan: &mut Plan, extent: Extent, args: &VirtualArgs) -> Result<Option<ExitCode>, Failure> {
     let surroundings = surroundings(plan, args)?;
-    let each = extent.sections(&plan.question);
-    let all = each.saturating_mul(plan.rows.len() as u64);
+    let each = extent.sections(&plan.question, &surroundings);
     if each as f64 > MOST_SECTIONS {
         return Err(Failure::usage(format!(
             "--simulate: {} sections are too many, 1e9 is the most; name a shorter time",
             count(each)
         )));
     }
-    if all == 0 {
-        return Ok(None);
-    }
+    let all = AtomicU64::new(each.saturating_mul(plan.rows.len() as u64));
     let (interrupt, done) = (Interrupt::listen()?, AtomicU64::new(0));
     let stop = &interrupt.stop;
-    tell_beforehand(plan, &surroundings, all, stop);
-    told(all, "sections", &done, || {
+    let (mut early, mut sections) = (0, 0);
+    told(&all, "sections", &done, || {
         for row in &mut plan.rows {
             let played = simulate(
                 &plan.question,
@@ -45,13 +41,28 @@ pub fn play(plan: &mut Plan, extent: Extent, args: &VirtualArgs) -> Result<Optio
                 stop,
                 &done,
             );
+            if played.ended_early {
+                (early, sections) = (early + 1, sections + played.sections);
+                all.fetch_sub(each.saturating_sub(played.sections), Ordering::Relaxed);
+            }
             row.simulated = (played.sections > 0).then_some(played);
         }
     });
+    if early > 0 {
+        tell(&format!(
+            "{early} of {} ended early, with {}: {ENDED_EARLY}",
+            counted(plan.rows.len() as u64, "setting", "settings"),
+            counted(sections, "section", "sections"),
+        ));
+    }
     plan.clients = surroundings.keys.is_some() || args.node_crash.is_some() || args.clock_jump.is_some();
     plan.choose();
     Ok(interrupt.code())
 }
+
+/// Why something in virtual time ended early.
+pub const ENDED_EARLY: &str = "a section took more than 20,000 events (messages, renewals, pauses, faults), or nobody got a lock; \
+                               make TTLs or renewal intervals longer, or pauses and faults rarer";
 
 /// Who plays, and what breaks.
 fn surroundings(plan: &Plan, args: &VirtualArgs) -> Result<Surroundings, Failure> {
@@ -89,33 +100,4 @@ fn surroundings(plan: &Plan, args: &VirtualArgs) -> Result<Surroundings, Failure
         surroundings.jump_clocks(jumps);
     }
     Ok(surroundings)
-}
-
-/// A small part, played first, says how long the whole will take.
-fn tell_beforehand(plan: &Plan, surroundings: &Surroundings, all: u64, stop: &AtomicBool) {
-    const PART: u64 = 20_000;
-    let Some(row) = plan.rows.first().filter(|_| all > PART) else {
-        return;
-    };
-    let begun = Instant::now();
-    let done = AtomicU64::new(0);
-    let _ = simulate(
-        &plan.question,
-        &row.setting,
-        surroundings,
-        Extent::Sections(PART),
-        0,
-        stop,
-        &done,
-    );
-    // It is one world, on one of the processors.
-    let threads = thread::available_parallelism().map_or(1.0, |threads| threads.get() as f64);
-    let whole = begun.elapsed().mul_f64(all as f64 / PART as f64 / threads);
-    if whole > OFTEN {
-        let whole = humantime::format_duration(Duration::from_secs(whole.as_secs()));
-        tell(&format!(
-            "{} sections in virtual time, about {whole}; Ctrl-C keeps what was played",
-            count(all)
-        ));
-    }
 }

@@ -60,7 +60,8 @@ fn undone_failovers(scenario: &Scenario) -> Option<String> {
     let by_sentinel = |fault: &FaultSpec| fault.action == Action::Fault(Fault::Failover { by: Way::Sentinel });
     (period * 4 <= ASKED_EVERY && scenario.faults.iter().any(by_sentinel)).then(|| {
         format!(
-            "lab.replicated.sentinel_period: with {} the Sentinels often undo the failover that one of them was told to make;              300ms is long enough",
+            "lab.replicated.sentinel_period: with {} the Sentinels often undo the failover that one of them was \
+             told to make; 300ms is long enough",
             show(period)
         )
     })

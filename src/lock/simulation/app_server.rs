@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::clock::{Clock, NEVER};
 use crate::protocol::{Announcements, Line, Time};
 
@@ -15,10 +17,10 @@ pub(super) struct AppServer {
     pub(super) dead: bool,
     /// Identifies it among all others, its predecessors included.
     pub(super) id: u64,
-    /// By key; `None` for a key that nobody waits for in line.
-    pub(super) lines: Vec<Option<KeyLine>>,
-    /// By key; `None` for a key that nobody had to wait for.
-    pub(super) channels: Vec<Option<Channel>>,
+    /// By key, those for which somebody waits in line: of many keys an app server wants few.
+    pub(super) lines: BTreeMap<usize, KeyLine>,
+    /// By key, those for which somebody had to wait.
+    pub(super) channels: BTreeMap<usize, Channel>,
     pub(super) last_permit: u64,
     /// When it next looks for channels that nobody uses.
     pub(super) sweeps: u64,
@@ -52,7 +54,7 @@ pub(super) struct Channel {
 }
 
 impl AppServer {
-    pub(super) fn new(clock: Clock, id: u64, keys: usize) -> Self {
+    pub(super) const fn new(clock: Clock, id: u64) -> Self {
         Self {
             clock,
             frozen: false,
@@ -60,8 +62,8 @@ impl AppServer {
             thawed: None,
             dead: false,
             id,
-            lines: (0..keys).map(|_| None).collect(),
-            channels: (0..keys).map(|_| None).collect(),
+            lines: BTreeMap::new(),
+            channels: BTreeMap::new(),
             last_permit: 0,
             sweeps: NEVER,
         }

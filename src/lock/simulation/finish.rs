@@ -139,8 +139,8 @@ impl World {
             }
         }
         for (a, app) in self.apps.iter().enumerate() {
-            let lines = app.lines.iter().flatten().count();
-            let channels = app.channels.iter().flatten().count();
+            let lines = app.lines.len();
+            let channels = app.channels.len();
             if lines + channels > 0 {
                 left.push(format!("{lines} lines and {channels} channels of app server {a}"));
             }

@@ -76,7 +76,7 @@ impl World {
             self.reset_worker(worker);
         }
         let (clock, id) = (self.draw_clock(), self.random.next());
-        self.apps[app] = AppServer::new(clock, id, self.settings.keys);
+        self.apps[app] = AppServer::new(clock, id);
         self.apps[app].dead = true;
     }
 

@@ -34,10 +34,9 @@ impl World {
 
     /// A feed is connected: subscribes to all keys in use.
     pub(super) fn subscribe_again(&mut self, f: usize) {
-        for key in 0..self.settings.keys {
-            if self.apps[self.sockets[f].app].channels[key].is_some() {
-                self.ask_feed(f, |app| Request::Subscribe { app, key: short(key) });
-            }
+        let channels = &self.apps[self.sockets[f].app].channels;
+        for key in channels.keys().copied().collect::<Vec<_>>() {
+            self.ask_feed(f, |app| Request::Subscribe { app, key: short(key) });
         }
     }
 
@@ -48,7 +47,7 @@ impl World {
             return;
         };
         let key = key as usize;
-        let Some(channel) = &mut self.apps[app].channels[key] else {
+        let Some(channel) = self.apps[app].channels.get_mut(&key) else {
             return;
         };
         let changed = match message {
@@ -71,7 +70,7 @@ impl World {
     /// A feed is gone.
     pub(super) fn on_unsubscribed(&mut self, f: usize, now: Time) {
         let Socket { app, node, .. } = self.sockets[f];
-        for channel in self.apps[app].channels.iter_mut().flatten() {
+        for channel in self.apps[app].channels.values_mut() {
             channel.announcements.on_subscribed(node, false, now);
         }
     }

@@ -18,14 +18,15 @@ impl World {
     pub(super) fn enter_line(&mut self, w: usize, now: Time) {
         let worker = &self.workers[w];
         let (app, key) = (worker.app, worker.key);
-        if self.apps[app].lines[key].is_none() {
+        if !self.apps[app].lines.contains_key(&key) {
             let permit = self.next_permit(app);
-            self.apps[app].lines[key] = Some(KeyLine {
+            let line = KeyLine {
                 line: Line::new(permit),
                 permit,
                 worker: w,
                 held: None,
-            });
+            };
+            self.apps[app].lines.insert(key, line);
             return self.take_permit(w, permit, now);
         }
         let since = worker.since;
@@ -40,7 +41,7 @@ impl World {
         };
         // Removes dead waiters at the front, so that they do not pile up while a key is held for long.
         self.front(app, key);
-        if let Some(line) = &mut self.apps[app].lines[key] {
+        if let Some(line) = self.apps[app].lines.get_mut(&key) {
             line.line.enter(since, waiter);
         }
         let front = self.front(app, key);
@@ -50,7 +51,7 @@ impl World {
     /// Since when the first waiter behind the present permit has waited.
     fn front(&mut self, app: usize, key: usize) -> Option<Time> {
         let workers = &self.workers;
-        let line = self.apps[app].lines[key].as_mut()?;
+        let line = self.apps[app].lines.get_mut(&key)?;
         line.line.front(|waiter| workers[waiter.worker].ticket != waiter.ticket)
     }
 
@@ -64,7 +65,7 @@ impl World {
         let worker = &self.workers[w];
         let (app, key, since) = (worker.app, worker.key, worker.since);
         let (mut heard, mut at) = (0, now);
-        if let Some(channel) = &mut self.apps[app].channels[key] {
+        if let Some(channel) = self.apps[app].channels.get_mut(&key) {
             heard = channel.announcements.changes();
             at = now + channel.announcements.yield_delay(since, now);
         }
@@ -86,7 +87,7 @@ impl World {
         if now < worker.until {
             return;
         }
-        let (permit, held) = match &self.apps[app].lines[key] {
+        let (permit, held) = match self.apps[app].lines.get(&key) {
             Some(line) => (line.permit, line.held),
             None => {
                 self.violate(Check::Permit, Some(key), Some(app), || {
@@ -125,15 +126,16 @@ impl World {
     fn pass_on(&mut self, app: usize, key: usize, mut permit: u64, now: Time) {
         loop {
             let following = self.next_permit(app);
-            let Some(line) = self.apps[app].lines[key]
-                .as_mut()
+            let Some(line) = self.apps[app]
+                .lines
+                .get_mut(&key)
                 .filter(|line| line.line.is_permit(permit))
             else {
                 // This permit was passed on before.
                 return;
             };
             let Some(waiter) = line.line.pass_on(following) else {
-                self.apps[app].lines[key] = None;
+                self.apps[app].lines.remove(&key);
                 return;
             };
             (line.permit, line.worker, line.held) = (following, waiter.worker, None);
@@ -149,7 +151,7 @@ impl World {
     pub(super) fn keep_permit(&mut self, w: usize, id: u32, now: Time) {
         let worker = &self.workers[w];
         let (app, key, permit) = (worker.app, worker.key, worker.permit);
-        if let Some(line) = &mut self.apps[app].lines[key]
+        if let Some(line) = self.apps[app].lines.get_mut(&key)
             && permit.is_some_and(|permit| line.line.is_permit(permit))
         {
             line.held = Some(id);
@@ -159,7 +161,7 @@ impl World {
     }
 
     fn permit_of(&self, app: usize, key: usize) -> Option<u64> {
-        self.apps[app].lines[key].as_ref().map(|line| line.permit)
+        self.apps[app].lines.get(&key).map(|line| line.permit)
     }
 
     /// Nobody asks in line without the permit.
@@ -178,14 +180,14 @@ impl World {
 
     /// The channel of a key, which is joined if necessary.
     fn join(&mut self, app: usize, key: usize, now: Time) -> &mut Announcements<u64> {
-        if self.apps[app].channels[key].is_none() {
+        if !self.apps[app].channels.contains_key(&key) {
             self.subscribe(app, key);
         }
         let (id, nodes) = (self.apps[app].id, self.settings.nodes);
         if self.apps[app].sweeps == NEVER {
             self.plan_sweep(app, now + self.settings.channel_idle);
         }
-        let channel = self.apps[app].channels[key].get_or_insert_with(|| Channel {
+        let channel = self.apps[app].channels.entry(key).or_insert_with(|| Channel {
             announcements: Announcements::new(id, nodes, now),
             used: now,
         });
@@ -195,7 +197,7 @@ impl World {
 
     /// Announces the waiters of this app server to the others.
     fn announce(&mut self, app: usize, key: usize, since: Option<Time>, asked: bool, now: Time) {
-        let Some(channel) = &mut self.apps[app].channels[key] else {
+        let Some(channel) = self.apps[app].channels.get_mut(&key) else {
             return;
         };
         channel.used = now;
@@ -211,7 +213,7 @@ impl World {
     /// A node delivered our release to a subscriber. If we are not subscribed there ourselves, we join the channel, so that
     /// the others' announcements reach us.
     pub(super) fn on_release_delivered(&mut self, app: usize, node: usize, key: usize, now: Time) {
-        let channel = self.apps[app].channels[key].as_ref();
+        let channel = self.apps[app].channels.get(&key);
         if !channel.is_some_and(|channel| channel.announcements.is_subscribed(node)) {
             self.join(app, key, now).on_unknown_app_server(now);
         }
@@ -219,7 +221,7 @@ impl World {
 
     /// There is a reason to ask again: the worker with the permit may ask earlier.
     pub(super) fn wake_first_in_line(&mut self, app: usize, key: usize) {
-        if let Some(line) = &self.apps[app].lines[key] {
+        if let Some(line) = self.apps[app].lines.get(&key) {
             self.wake(line.worker);
         }
     }
@@ -239,9 +241,9 @@ impl World {
         let now = self.time(app);
         let idle = self.settings.channel_idle;
         let mut next = None;
-        for key in 0..self.settings.keys {
-            let waits = self.apps[app].lines[key].is_some();
-            let Some(channel) = &mut self.apps[app].channels[key] else {
+        for key in self.apps[app].channels.keys().copied().collect::<Vec<_>>() {
+            let waits = self.apps[app].lines.contains_key(&key);
+            let Some(channel) = self.apps[app].channels.get_mut(&key) else {
                 continue;
             };
             if waits {
@@ -249,7 +251,7 @@ impl World {
             }
             let end = channel.used + idle;
             if end <= now {
-                self.apps[app].channels[key] = None;
+                self.apps[app].channels.remove(&key);
                 self.unsubscribe(app, key);
             } else {
                 next = Some(next.map_or(end, |next: Time| next.min(end)));
@@ -268,7 +270,7 @@ impl World {
         let (planned, heard, since) = (worker.until, worker.heard, worker.since);
         let deadline = worker.acquire.deadline();
         let (app, key, in_line) = (worker.app, worker.key, worker.permit.is_some());
-        let channel = self.apps[app].channels[key].as_mut().filter(|_| in_line);
+        let channel = self.apps[app].channels.get_mut(&key).filter(|_| in_line);
         let at = channel.map_or(planned, |channel| {
             channel.announcements.ask_at(planned, heard, since, now)
         });
@@ -278,7 +280,7 @@ impl World {
     pub(super) fn ask_again(&mut self, w: usize, now: Time) {
         let worker = &self.workers[w];
         if worker.permit.is_some()
-            && let Some(channel) = &self.apps[worker.app].channels[worker.key]
+            && let Some(channel) = self.apps[worker.app].channels.get(&worker.key)
         {
             self.workers[w].heard = channel.announcements.changes();
         }
@@ -339,7 +341,7 @@ impl World {
         let random = self.random.next();
         let worker = &mut self.workers[w];
         let (app, key, since) = (worker.app, worker.key, worker.since);
-        let channel = self.apps[app].channels[key].as_mut();
+        let channel = self.apps[app].channels.get_mut(&key);
         let changed = channel
             .as_ref()
             .is_some_and(|channel| channel.announcements.changes() != worker.heard);

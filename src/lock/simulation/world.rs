@@ -105,7 +105,7 @@ impl World {
         }
         for app in 0..app_servers {
             let (clock, id) = (self.draw_clock(), self.random.next());
-            self.apps.push(AppServer::new(clock, id, keys));
+            self.apps.push(AppServer::new(clock, id));
             self.connections.extend((0..nodes).map(|_| Connection::new()));
             self.workers.extend((0..workers).map(|_| Worker::new(app)));
         }
@@ -154,6 +154,12 @@ impl World {
         self.report.sections
     }
 
+    /// Events that have happened, which is also in the [report](World::report).
+    #[must_use]
+    pub const fn events_happened(&self) -> u64 {
+        self.report.events
+    }
+
     pub(super) fn note(&mut self, line: impl FnOnce(&Self) -> String) {
         if self.trace.is_some() {
             let line = line(self);
@@ -168,6 +174,18 @@ impl World {
         let next = self.events.next(u64::MAX);
         if let Some(event) = next {
             self.happen(event);
+        }
+        next.is_some()
+    }
+
+    /// Lets the next event happen if it comes by this true time, counted from the beginning. Returns false if none does; then it is
+    /// that time, or later.
+    pub fn step_until(&mut self, until: Duration) -> bool {
+        let until = nanos(until);
+        let next = self.events.next(until);
+        match next {
+            Some(event) => self.happen(event),
+            None => self.now = self.now.max(until),
         }
         next.is_some()
     }
@@ -350,6 +368,12 @@ mod tests {
         assert_eq!(report.attempts.total(), report.attempts.granted);
         let mut again = World::new(quiet(3, Wait::FailFast), 1).unwrap();
         assert!(again.step() && again.report().events == 1);
+        // Step by step it is the same course of events.
+        let mut steps = World::new(quiet(3, Wait::FailFast), 1).unwrap();
+        while steps.step_until(Duration::from_millis(100)) {}
+        again.run(Duration::from_millis(100));
+        assert_eq!(steps.report(), again.report());
+        assert_eq!(steps.events_happened(), again.report().events);
     }
 
     #[test]

@@ -3,15 +3,16 @@
 
 use ratatui::style::Color;
 
-use super::words::{curve_name, drawn_overrun, drawn_takeover, renewals};
-use crate::report::figures::{percent, time};
+use super::drawn::Drawn;
+use super::words::{curve_name, renewals, ttl};
 use crate::report::paint::Paint;
 use crate::report::plot::{Curve, Panel, Point};
-use lockstorm_data::model::setting;
 use lockstorm_plan::{Plan, Renewal, Row};
 
 /// The mark of the recommended setting.
 const BEST: &str = "◆";
+/// The mark of the line that the goal allows.
+const GOAL: &str = "-";
 
 /// Both pictures, one above the other, as lines of this width; `height` is that of both together.
 #[must_use]
@@ -23,58 +24,71 @@ pub fn plot_plan(plan: &Plan, width: u16, height: u16) -> Vec<String> {
         // Intervals have no short name.
         Renewal::Every(_) => char::from(b'a' + u8::try_from(place % 14).unwrap_or(0)).to_string(),
     };
-    let point = |row: &Row, figure: &dyn Fn(&Row) -> f64, mark: String| Point {
-        x: row.setting.ttl.as_secs_f64().log10(),
-        y: figure(row).log10(),
+    let x = |row: &Row| row.setting.ttl.as_secs_f64().log10();
+    let point = |row: &Row, drawn: &Drawn, mark: String| Point {
+        x: x(row),
+        y: drawn.place(row).unwrap_or(drawn.range.0).log10(),
         mark,
-        on_line: true,
+        on_line: drawn.place(row).is_some(),
     };
-    let curves = |figure: &dyn Fn(&Row) -> f64| -> Vec<Curve> {
+    let curves = |drawn: &Drawn| -> Vec<Curve> {
+        let curve = |points| Curve {
+            points,
+            color: Color::Reset,
+        };
+        let at_goal = |row: &Row, goal: f64| Point {
+            x: x(row),
+            y: goal.log10(),
+            mark: GOAL.to_owned(),
+            on_line: true,
+        };
+        // Below the others, which are written over it.
+        let goal = drawn
+            .goal
+            .iter()
+            .map(|(goal, _)| plan.rows.iter().map(|row| at_goal(row, *goal)).collect());
         let points = |(place, renewal): (usize, &Renewal)| {
             let rows = plan.rows.iter().filter(|row| row.setting.renewal == *renewal);
-            rows.map(|row| point(row, figure, letter(place, renewal))).collect()
+            rows.map(|row| point(row, drawn, letter(place, renewal))).collect()
         };
-        let all = renewals.iter().enumerate();
-        all.map(|curve| Curve {
-            points: points(curve),
-            color: Color::Reset,
-        })
-        .collect()
+        goal.chain(renewals.iter().enumerate().map(points)).map(curve).collect()
     };
-    let best = |figure: &dyn Fn(&Row) -> f64| {
+    let best = |drawn: &Drawn| {
         let row = &plan.rows[plan.choice.best()?];
-        Some(point(row, figure, BEST.to_owned()))
+        Some(point(row, drawn, BEST.to_owned()))
     };
     // The TTLs of the first curve.
     let of_first = plan
         .rows
         .iter()
         .filter(|row| Some(&row.setting.renewal) == renewals.first());
-    let ticks: Vec<(f64, String)> = of_first
-        .map(|row| (row.setting.ttl.as_secs_f64().log10(), setting(row.setting.ttl)))
-        .collect();
-    let panel = |figure: &dyn Fn(&Row) -> f64, most, height: u16, label| {
+    let ticks: Vec<(f64, String)> = of_first.map(|row| (x(row), ttl(row))).collect();
+    let panel = |drawn: &Drawn, most, height: u16| {
         let panel = Panel {
-            curves: &curves(figure),
-            best: best(figure),
+            curves: &curves(drawn),
+            best: best(drawn),
             several: None,
             ticks: &ticks,
             most,
-            label,
+            label: drawn.write,
         };
-        panel.draw((width, height.saturating_sub(1)), Paint::Off)
+        let goal = drawn.goal.iter().map(|(_, name)| format!("{GOAL} {name}"));
+        let bottom = drawn.bottom.iter().map(|bottom| format!("at the bottom: {bottom}"));
+        let signs: Vec<String> = std::iter::once(drawn.title.to_owned())
+            .chain(goal)
+            .chain(bottom)
+            .collect();
+        let title = signs.join("   ").chars().take(width.into()).collect();
+        let picture = panel.draw((width, height.saturating_sub(2)), Paint::Off);
+        std::iter::once(title).chain(picture).collect::<Vec<String>>()
     };
     let all = renewals.iter().enumerate();
     let legend = all.map(|(place, renewal)| format!("{} {}", letter(place, renewal), curve_name(renewal)));
     let legend: Vec<String> = legend.collect();
     let half = height / 2;
-    let mut lines = vec![format!(
-        "P(overrun) against the TTL     {}   {BEST} recommended",
-        legend.join("   ")
-    )];
-    lines.extend(panel(&drawn_overrun, 1.0, half, percent));
-    lines.push("mean takeover after a crash".to_owned());
-    lines.extend(panel(&drawn_takeover, f64::INFINITY, height - half, time));
+    let mut lines = vec![format!("{}   {BEST} recommended", legend.join("   "))];
+    lines.extend(panel(&Drawn::overruns(plan), 1.0, half));
+    lines.extend(panel(&Drawn::takeovers(plan), f64::INFINITY, height - half + 1));
     lines
 }
 
@@ -115,6 +129,8 @@ mod tests {
             };
             assert_eq!(marks('◆'), 2, "{lines:#?}");
             assert!(marks('o') >= 6, "{lines:#?}");
+            // The goal is a line, and what is 0 is at the bottom, where no line leads to it.
+            assert!(marks('-') >= 2 && lines[1].contains("the goal allows"), "{lines:#?}");
             assert!(lines.last().is_some_and(|axis| axis.contains("30 ms")), "{lines:#?}");
         }
     }

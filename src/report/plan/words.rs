@@ -165,7 +165,7 @@ pub(super) fn not_considered(question: &Question) -> Vec<&'static str> {
 }
 
 /// The TTL of a row: from two minutes on not in seconds.
-fn ttl(row: &Row) -> String {
+pub(super) fn ttl(row: &Row) -> String {
     let ttl = row.setting.ttl;
     if ttl < Duration::from_mins(2) {
         setting(ttl)
@@ -291,16 +291,6 @@ pub(super) fn curve_name(renewal: &Renewal) -> String {
         Renewal::Off => "no renewal".to_owned(),
         renewal => format!("renewal {renewal}"),
     }
-}
-
-/// How often sections outlast their lock, as it is drawn: what is rarer is at the bottom.
-pub(super) fn drawn_overrun(row: &Row) -> f64 {
-    row.overrun.p.max(1e-12)
-}
-
-/// How long takeovers take, as it is drawn.
-pub(super) fn drawn_takeover(row: &Row) -> f64 {
-    row.takeover_mean.max(1e-4)
 }
 
 fn chance(chance: &Chance, write: fn(f64) -> String) -> String {
