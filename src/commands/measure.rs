@@ -10,8 +10,7 @@ use lockstorm_lab::doctor;
 use lockstorm_lock::NodeAddress;
 use tokio::time::{Instant, interval, sleep_until};
 
-use super::print::{ended, print_result};
-use super::run::keep;
+use super::print::{ended, keep, print_result};
 use super::server::wait_for;
 use crate::cli::{DoctorArgs, Look};
 use crate::failure::Failure;

@@ -56,7 +56,7 @@ pub fn render_measurement(measured: &Measurement, path: &Path, paint: Paint) -> 
         ("drift", |node| {
             let drift = node.clock.and_then(|clock| clock.drift_ppm.zip(clock.drift_within_ppm));
             drift.map_or_else(Cell::none, |(ppm, within)| {
-                Cell::plain(format!("{ppm:.0} ppm ± {within:.0}"))
+                Cell::plain(format!("{:.0} ppm ± {within:.0}", ppm.round() + 0.0))
             })
         }),
     ];

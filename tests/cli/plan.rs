@@ -210,13 +210,13 @@ fn the_only_setting_becomes_a_scenario_even_if_it_is_not_fit() {
     assert_eq!(code, Some(0), "{warned}");
     says(
         &checked,
-        &["TTL 30ms, renewal off", "arms: redlock", "faults: 1", "expectations: 2"],
+        &["TTL 30ms, renewal off", "arms: redlock", "faults: 1", "expectations: 3"],
     );
     says(&warned, &["longer than the TTL"]);
     let expected = fs::read_to_string(&path).unwrap();
     says(
         &expected,
-        &["requests = 2000\n", "\"redlock.overran\" = \">= ", "do    = \"lag\""],
+        &["requests = 2000\n", "\"redlock.overran\"  = \">= ", "do    = \"lag\""],
     );
 }
 

@@ -13,7 +13,9 @@ use tempfile::TempDir;
 /// Servers with the user of [`RedisServer::add_user`], who may do this.
 fn servers(count: usize, rules: &str) -> Vec<RedisServer> {
     let servers: Vec<RedisServer> = (0..count).map(|_| RedisServer::start()).collect();
-    servers.iter().for_each(|server| server.add_user(rules));
+    for server in &servers {
+        server.add_user(rules);
+    }
     servers
 }
 
@@ -44,7 +46,9 @@ fn a_server_that_is_paused_is_silent_and_the_others_are_not() {
         let until = server.calls("time") + more;
         eventually("it is asked on and on", || server.calls("time") >= until);
     };
-    trio.iter().for_each(|server| wait(server, 3));
+    for server in &trio {
+        wait(server, 3);
+    }
     trio[2].pause();
     // Meanwhile it is silent for two seconds.
     wait(&trio[0], 20);
@@ -57,7 +61,7 @@ fn a_server_that_is_paused_is_silent_and_the_others_are_not() {
     says(
         &text,
         &[
-            " of 3600 s: it was interrupted",
+            " of 60 min: it was interrupted",
             "10 commands a second on each server",
             "no answer",
         ],

@@ -133,7 +133,7 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let mut question = Question::new(hold, round_trip, usize::from(nodes));
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);
-    question.outages = args.outage.clone();
+    question.outages.clone_from(&args.outage);
     question.contended = args.contended.unwrap_or(1.0);
     question.crashes_per_second = args.crash_rate.unwrap_or(1.0 / DAY);
     question.sections = args.sections;
