@@ -298,6 +298,7 @@ Examples:
   lockstorm plan --hold lognormal:20ms,0.6 --rate 100/s --ttl 250ms --simulate 7d --clients 1000
   lockstorm plan --hold 500ms --rate 60/s --ttl 2s --simulate 1h --clients 40 --keys 40 --node-crash 6/min,100ms
   lockstorm plan out.json --arm redlock --replay 100
+  lockstorm plan --from m.json --hold-from holds.csv --scenario choice.toml && lockstorm run choice.toml
   lockstorm plan --validate quick
 
 Exit codes: 0 a setting is recommended, or all cells agree; 1 error; 2 usage or bad input;
@@ -319,10 +320,13 @@ pub struct PlanArgs {
     /// The unit of the numbers in that file, if it does not say it.
     #[arg(long, value_enum, value_name = "UNIT", requires = "hold_from")]
     pub unit: Option<Unit>,
-    /// A round trip to one node: local, same-az, cross-az, cross-region, or a SPREAD [default: the record's, or same-az].
+    /// What `lockstorm doctor --measure` has measured of your own servers: round trips, pauses, and how many nodes there are.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// A round trip to one node: local, same-az, cross-az, cross-region, or a SPREAD [default: as measured, the record's, or same-az].
     #[arg(long, value_name = "NETWORK", value_parser = lockstorm_plan::network, allow_hyphen_values = true)]
     pub rtt: Option<Spread>,
-    /// Pauses of an app server as RATE,SPREAD, or none [default: the record's, or 1/h,lognormal:100ms,1].
+    /// Pauses of an app server as RATE,SPREAD, or none [default: as measured, the record's, or 1/h,lognormal:100ms,1].
     #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::pauses, allow_hyphen_values = true)]
     pub pause: Option<Pauses>,
     /// Times in which no quorum of the lock nodes can be reached, as RATE,SPREAD (2/month,30s): renewals then fail. They are not
@@ -330,9 +334,9 @@ pub struct PlanArgs {
     #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::outages, allow_hyphen_values = true,
         conflicts_with_all = ["simulate", "replay", "validate"])]
     pub outage: Option<Outages>,
-    /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock.
-    #[arg(long, value_name = "N", default_value = "3", value_parser = value_parser!(u8).range(1..=9))]
-    pub nodes: u8,
+    /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock [default: as measured, or 3].
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=9))]
+    pub nodes: Option<u8>,
     /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
     #[arg(long, value_name = "RATE", value_parser = lockstorm_plan::happening, allow_hyphen_values = true)]
     pub rate: Option<f64>,
@@ -365,8 +369,8 @@ pub struct PlanArgs {
     /// Check the simulation instead: play sections on real nodes, play the same in virtual time from the holds and acquires that
     /// were measured, and compare. The whole table takes about seven minutes, the quick one has two cells.
     #[arg(long, value_enum, value_name = "TABLE", num_args = 0..=1, default_missing_value = "whole",
-        conflicts_with_all = ["record", "hold", "hold_from", "rtt", "pause", "nodes", "rate", "ttl", "renew", "sections", "simulate",
-            "csv", "output"])]
+        conflicts_with_all = ["record", "hold", "hold_from", "from", "rtt", "pause", "nodes", "rate", "ttl", "renew", "sections",
+            "simulate", "csv", "output", "scenario"])]
     pub validate: Option<ValidationTable>,
     #[command(flatten)]
     pub server: Server,
@@ -376,6 +380,10 @@ pub struct PlanArgs {
     /// Write the plan to FILE as one HTML page that opens offline, besides what is printed. An existing file is replaced.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write a scenario to FILE that plays the recommended setting, or the only one that --ttl and --renew name, on real nodes, and
+    /// expects what the plan predicts. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
     /// Print the rows as CSV. Times are in seconds.
     #[arg(long)]
     pub csv: bool,
@@ -439,7 +447,7 @@ pub struct VirtualArgs {
     /// Play the record's faults again, so many times, at the times at which they took effect, and compare the means with what the
     /// arm did on real nodes.
     #[arg(long, value_name = "TIMES", requires = "record", allow_hyphen_values = true,
-        conflicts_with_all = ["simulate", "csv", "output", "hold", "hold_from", "rtt", "pause", "nodes", "rate", "ttl", "renew", "sections"],
+        conflicts_with_all = ["simulate", "csv", "output", "scenario", "hold", "hold_from", "from", "rtt", "pause", "nodes", "rate", "ttl", "renew", "sections"],
         value_parser = value_parser!(u32).range(1..=10_000))]
     pub replay: Option<u32>,
     /// The seed.
@@ -592,8 +600,10 @@ Examples:
   lockstorm doctor redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
   URLS='rediss://app:secret@a.example rediss://app:secret@b.example' lockstorm doctor --urls-env URLS
   lockstorm doctor redis://127.0.0.1:7001 --ttl 2s --node-timeout 20ms --json
+  lockstorm doctor --urls-env URLS --for 10m --measure m.json && lockstorm plan --from m.json --hold-from holds.csv
 
-Exit codes: 0 fit, also with warnings; 1 error; 2 usage; 3 something has to be changed first; 5 something could not be told")]
+Exit codes: 0 fit, also with warnings, or measured; 1 error; 2 usage; 3 something has to be changed first; 5 something could not be \
+told; 129, 130, 131 and 143 the measuring was ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM, and what was measured is kept")]
 pub struct DoctorArgs {
     /// The servers, for example `redis://user:password@host:6379` (`rediss://` for TLS). Others can see what stands here while the
     /// program runs: see --urls-env.
@@ -611,7 +621,15 @@ pub struct DoctorArgs {
     /// What the keys of your locks begin with, if the servers' users may use no others.
     #[arg(long, value_name = "PREFIX", default_value = "")]
     pub prefix: String,
-    /// Print the findings as JSON.
+    /// Measure instead, and write it to FILE: round trips, silences and clocks of the servers, and stalls of this process, by ten
+    /// TIME commands a second on each server. An existing file is replaced.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ttl", "node_timeout", "prefix"])]
+    pub measure: Option<PathBuf>,
+    /// For how long it is measured. Ctrl-C ends it sooner, and keeps what was measured.
+    #[arg(long = "for", value_name = "DURATION", default_value = "10m", value_parser = duration, allow_hyphen_values = true,
+        requires = "measure")]
+    pub time: Duration,
+    /// Print the findings, or what was measured, as JSON.
     #[arg(long)]
     pub json: bool,
     /// Show no progress; warnings and errors are still printed.

@@ -6,8 +6,8 @@ use lockstorm::report::{RecordFile, render_bench};
 use lockstorm_bench::{BenchOptions, CASES, Case, Certificates, Metric, Run, Step, bench as measure};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
 
-use super::print::{ended, print_for_people, print_titles};
-use super::{colour, run};
+use super::colour;
+use super::print::{ended, keep, print_for_people, print_titles};
 use crate::cli::{BenchArgs, Look};
 use crate::failure::{Failure, tell};
 
@@ -49,7 +49,7 @@ pub fn bench(args: &BenchArgs, look: Look) -> Result<ExitCode, Failure> {
         }
     });
     let (record, stop) = measured.map_err(Failure::error)?;
-    let written = run::keep(file.as_ref(), &record);
+    let written = keep(file.as_ref(), &record);
     // The results are printed even if the file could not be written.
     let printed = print_for_people(render_bench(&record, colour::paint(look)), look);
     written.map_err(Failure::error)?;

@@ -9,6 +9,7 @@ use lockstorm_lab::doctor::{Diagnosis, Fitness, PARTS, Settings, examine};
 use lockstorm_lock::NodeAddress;
 use tokio::task::JoinSet;
 
+use super::measure::measure;
 use super::print::print_result;
 use super::server::wait_for;
 use crate::cli::{DoctorArgs, Look};
@@ -21,6 +22,9 @@ const HOW: &str = "write it like redis://user:password@host:6379/0";
 /// Asks all servers at once, and prints what was found.
 pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
     let addresses = addresses(args)?;
+    if let Some(path) = &args.measure {
+        return measure(&addresses, path, args, look);
+    }
     let settings = Settings {
         ttl: args.ttl,
         node_timeout: args.node_timeout,
@@ -83,8 +87,8 @@ fn addresses(args: &DoctorArgs) -> Result<Vec<NodeAddress>, Failure> {
             "there is no URL: name the servers, for example redis://127.0.0.1:6379",
         ));
     }
-    if args.ttl.is_zero() || args.node_timeout.is_zero() {
-        return Err(Failure::usage("--ttl and --node-timeout must be longer than 0"));
+    if args.ttl.is_zero() || args.node_timeout.is_zero() || args.time.is_zero() {
+        return Err(Failure::usage("--ttl, --node-timeout and --for must be longer than 0"));
     }
     // Not the text itself: a piece of a password may look like a URL of its own.
     let read = (1..).zip(&urls).map(|(n, url)| {

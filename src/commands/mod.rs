@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod explain;
 pub mod lab;
 mod load;
+mod measure;
 pub mod plan;
 mod print;
 pub mod recipes;

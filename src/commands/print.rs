@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::console::ascii;
-use lockstorm::report::Paint;
+use lockstorm::report::{FileError, Paint, RecordFile};
 use lockstorm_base::output::{stderr, stdout};
 use lockstorm_base::{Stop, stop_at_once};
 use serde::Serialize;
@@ -89,4 +89,16 @@ pub(super) fn nothing_left_but_to_print() {
     if let Err(error) = stop_at_once() {
         tell(&format!("cannot listen for signals: {error}"));
     }
+}
+
+/// Writes the record to its file, if there is one. A signal ends us only while we wait for a reader: no file is left half written.
+pub(super) fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result<(), FileError> {
+    let write = || file.map_or(Ok(()), |file| file.write(record));
+    if file.is_some_and(RecordFile::is_special) {
+        nothing_left_but_to_print();
+        return write();
+    }
+    let written = write();
+    nothing_left_but_to_print();
+    written
 }

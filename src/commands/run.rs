@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use lockstorm::report::{FileError, Progress, RecordFile, render};
+use lockstorm::report::{Progress, RecordFile, render};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
 use lockstorm_run::{CheckResult, Ended, Record, headless};
-use serde::Serialize;
 
 use super::load::{load, room};
-use super::print::{ended, nothing_left_but_to_print, print_result, signalled};
+use super::print::{ended, keep, print_result, signalled};
 use super::{consent, server};
 use crate::cli::{Look, RunArgs};
 use crate::exit_code;
@@ -41,18 +40,6 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             ended(stop, printed.map(|_| judge(&record)))
         }
     }
-}
-
-/// Writes the record to its file, if there is one. A signal ends us only while we wait for a reader: no file is left half written.
-pub fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result<(), FileError> {
-    let write = || file.map_or(Ok(()), |file| file.write(record));
-    if file.is_some_and(RecordFile::is_special) {
-        nothing_left_but_to_print();
-        return write();
-    }
-    let written = write();
-    nothing_left_but_to_print();
-    written
 }
 
 /// The exit code for the record: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.

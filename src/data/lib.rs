@@ -18,7 +18,7 @@
 //!   (`figures_page` compares the table of docs/figures.md with it); `consequence`: what faults meant for an arm's locks, with its
 //!   words; `column`: what can stand in a column; `counts` and `sums`: plain counts and
 //!   times, each one array from the recorder to the record (`fields`); the timeline (second 0, the end), recorders, figures,
-//!   series
+//!   series; `measurement`: what was measured of the user's own servers, the file that a plan reads
 //! - `model`: ids, events, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
 //!   bring, with their targets, the obstacles to an action, its undo, and the proof of its effect. `std`, `serde` and
 //!   `strum` only

@@ -32,7 +32,8 @@
 //!   asks; `turn` lets one start after the other. `request`, `answer`, `choice` and `urls` are plain data. `act` breaks
 //!   and mends hosts, `status` says how they are
 //! - `doctor`: whether servers are fit for locks: `examine` asks one for its `facts`, `checks/` are pure functions of
-//!   these, a `finding` says what was seen and what to do, `diagnosis` what follows
+//!   these, a `finding` says what was seen and what to do, `diagnosis` what follows; `measure` asks servers for their
+//!   time over and over (`clock`)
 //!
 //! # Rules, and why
 //!

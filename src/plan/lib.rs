@@ -15,8 +15,9 @@
 //!   `tail`; `formulas` are the closed forms with their sources, `overrun`, `renewed` and `elapsed` sums over distributions
 //!   (`bins`), `simulate` plays sections in the engine's virtual world, with `surroundings` (clients that share locks
 //!   and crash, nodes that crash) on all processors (`worlds`), `replay` does so with the faults of a record,
-//!   `predicted` says what a run should show, `read/` what files, records and the command line say, `snippets` the
-//!   settings for other clients, which the tests in `waiters` play by each client's own rule. Pure but for the files
+//!   `predicted` says what a run should show, `scenario` makes one of it, `read/` what files, records, measurements and
+//!   the command line say, `snippets` the settings for other clients, which the tests in `waiters` play by each client's
+//!   own rule. Pure but for the files
 //! - `validation`: whether the simulation tells the truth: a `stage` is played on real nodes, `seen` is what its record
 //!   says, `comparison` plays the same in virtual time from what was measured, `agreement` has the statistics, `table`
 //!   the cells and the control with a planted error
@@ -53,6 +54,7 @@ mod read;
 mod renewed;
 mod replay;
 mod row;
+mod scenario;
 mod setting;
 mod simulate;
 mod simulated;
@@ -78,11 +80,12 @@ pub use pauses::Pauses;
 pub use predicted::Predicted;
 pub use question::{Goal, Question, Risk};
 pub use read::{
-    FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, happening, holds_of_file, holds_of_record, network,
-    node_crashes, outages, pauses, per_second, risk, spread,
+    FromMeasurement, FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, happening, holds_of_file,
+    holds_of_record, measurement_of_file, network, node_crashes, outages, pauses, per_second, risk, spread,
 };
 pub use replay::{Played, Replay, Replayed};
 pub use row::{Row, Shortfall};
+pub use scenario::scenario;
 pub use setting::{Renewal, Setting, settings};
 pub use simulate::{Extent, sample, simulate};
 pub use simulated::{Simulated, Takeovers};

@@ -266,6 +266,27 @@ fn a_prediction_says_what_a_run_should_show() {
 }
 
 #[test]
+fn the_only_setting_becomes_a_scenario_even_if_it_is_not_fit() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("choice.toml");
+    let file = path.to_str().unwrap();
+    let question = "--hold lognormal:20ms,0.6 --ttl 30ms --renew off --rtt cross-az --sections 2000";
+    assert!(planned(&format!("{question} --scenario {file}"), 3).contains("No setting here meets"));
+    let (code, checked, warned) = told(&["check", file]);
+    assert_eq!(code, Some(0), "{warned}");
+    says(
+        &checked,
+        &["TTL 30ms, renewal off", "arms: redlock", "faults: 1", "expectations: 3"],
+    );
+    says(&warned, &["longer than the TTL"]);
+    let expected = fs::read_to_string(&path).unwrap();
+    says(
+        &expected,
+        &["requests = 2000\n", "\"redlock.overran\"  = \">= ", "do    = \"lag\""],
+    );
+}
+
+#[test]
 fn the_page_has_everything_and_asks_nobody() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("plan.html");
@@ -328,6 +349,13 @@ fn bad_input_is_refused_in_one_line() {
     refused("no-such.json", &["cannot read no-such.json"]);
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     refused(manifest, &["Cargo.toml is not a record"]);
+    refused("--hold 20ms --from no-such.json", &["no-such.json: cannot be read"]);
+    let no_measurement = ["Cargo.toml: is not a whole measurement", "`lockstorm doctor URL"];
+    refused(&format!("--hold 20ms --from {manifest}"), &no_measurement);
+    refused(
+        "--hold 20ms --ttl 5ms,10ms --renew off --scenario s.toml",
+        &["one --ttl and one --renew"],
+    );
     refused("--hold-from no-such.csv", &["no-such.csv: cannot be read"]);
     refused("--hold 20ms --simulate soon", &["write a number of sections", "7d"]);
     refused("--hold 20ms --clients 9", &["--simulate"]);

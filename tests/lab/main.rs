@@ -6,5 +6,6 @@ mod doctor;
 mod engine;
 mod kept;
 mod leftovers;
+mod measure;
 mod other_users;
 mod own_nodes;

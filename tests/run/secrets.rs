@@ -178,6 +178,7 @@ fn no_spelling_of_a_lock_nodes_url_reveals_its_password() {
         fs::write(directory.path().join("my.toml"), format!("{SCENARIO}[lab]\n{nodes}\n")).unwrap();
         for arguments in [
             &["doctor", url][..],
+            &["doctor", url, "--measure", "out.json", "--for", "1s"],
             &["check", "my.toml"],
             &["run", "my.toml", "--record", "out.json", "--log", "log"],
             &["check", "my.toml", "--set", &format!("lab.nodes=[{}]", quoted(url))],

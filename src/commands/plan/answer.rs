@@ -1,18 +1,20 @@
 //! Answers the question that the arguments ask.
 
 use std::env;
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::super::print::{plot_room, print, print_result};
 use super::{made, replay, validate, virtually};
 use crate::cli::{Look, PlanArgs, Unit};
 use crate::exit_code;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
 use lockstorm_data::metrics::units;
 use lockstorm_plan::{
-    FromRecord, Goal, Plan, Question, Risk, TimeUnit, grid, holds_of_file, holds_of_record, settings,
+    FromRecord, Goal, Plan, Question, Risk, TimeUnit, grid, holds_of_file, holds_of_record, measurement_of_file,
+    scenario, settings,
 };
 
 /// The most settings that are looked at.
@@ -51,9 +53,10 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     };
     if let Some(path) = &args.output {
         let command = made::command(env::args_os().skip(1));
-        let page = plan_page(&plan, &given, &command, &made::when()).map_err(Failure::error)?;
-        let cannot = |error| Failure::error(format!("cannot write {}: {error}", path.display()));
-        replace(path, |file| file.write_all(page.as_bytes())).map_err(cannot)?;
+        write(path, &plan_page(&plan, &given, &command, &made::when()).map_err(Failure::error)?)?;
+    }
+    if let Some(path) = &args.scenario {
+        write(path, &scenario(&plan, args.virtually.seed).map_err(Failure::usage)?)?;
     }
     let text = |paint| render_plan(&plan, &given, paint, plot_room());
     let printed = match args.csv {
@@ -65,6 +68,11 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         (None, Some(_)) => printed,
         (None, None) => ExitCode::from(exit_code::NO),
     })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let cannot = |error| Failure::error(format!("cannot write {}: {error}", path.display()));
+    replace(path, |file| file.write_all(text.as_bytes())).map_err(cannot)
 }
 
 /// The question, and where its parts come from.
@@ -90,8 +98,18 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
                 "how long does a section take? Give a record, --hold-from FILE, or --hold, for example --hold lognormal:20ms,0.6",
             )
         })?;
+    let measured = args
+        .from
+        .as_deref()
+        .map(measurement_of_file)
+        .transpose()
+        .map_err(Failure::usage)?;
+    let stalls = measured.as_ref().and_then(|measured| measured.pauses.clone());
     let given = Given {
+        measured: args.from.as_deref().map(|path| path.display().to_string()),
+        stalls: stalls.is_some(),
         record: record.as_ref().map(|record| record.arm.clone()),
+        nodes: args.nodes.is_some(),
         round_trip: args.rtt.is_some(),
         pauses: args.pause.is_some(),
         rate: args.rate.is_some(),
@@ -99,7 +117,9 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
         crashes: args.crash_rate.is_some(),
         risk: args.risk,
     };
-    let (mut round_trip, mut pauses, mut rate) = (args.rtt.clone(), args.pause.clone(), args.rate);
+    let of_nodes = measured.as_ref().map(|measured| measured.round_trip.clone());
+    let mut round_trip = args.rtt.clone().or(of_nodes);
+    let (mut pauses, mut rate) = (args.pause.clone().or(stalls), args.rate);
     if let Some(record) = record {
         round_trip = round_trip.or(record.round_trip);
         pauses = pauses.or(record.pauses);
@@ -116,7 +136,11 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
             units::rate(pauses.per_second * pauses.length.mean())
         )));
     }
-    let mut question = Question::new(hold, round_trip, usize::from(args.nodes));
+    let nodes = args
+        .nodes
+        .or(measured.as_ref().map(|measured| measured.nodes))
+        .unwrap_or(3);
+    let mut question = Question::new(hold, round_trip, usize::from(nodes));
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);
     question.outages.clone_from(&args.outage);
@@ -131,5 +155,9 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
         },
         takeover: args.takeover.map(|most| most.as_secs_f64()),
     };
+    let too_short = measured
+        .filter(|_| args.pause.is_none())
+        .and_then(|measured| measured.too_short(&question));
+    warn(too_short);
     Ok((question, given))
 }

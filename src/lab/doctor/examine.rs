@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::IpAddr;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use super::facts::{Clock, Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
+use super::clock::{clock_of, since_epoch};
+use super::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 use super::settings::Settings;
 use crate::server::sessions;
+use lockstorm_data::metrics::Clock;
 use lockstorm_lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError, Wait,
 };
@@ -176,29 +178,16 @@ async fn clock(session: &mut Session) -> Result<Option<Clock>, SessionError> {
         if begun.elapsed() >= MEASURING {
             break;
         }
-        let (before, start) = (SystemTime::now(), Instant::now());
-        let Reply::Array(fields) = session.ask(&["TIME"]).await? else {
+        let (asked, start) = (since_epoch(), Instant::now());
+        let reply = session.ask(&["TIME"]).await?;
+        let Some(clock) = clock_of(&reply, asked, start.elapsed()) else {
             return Ok(None);
         };
-        let half = micros(start.elapsed() / 2);
-        let ours = before.duration_since(UNIX_EPOCH).map_or(0, micros).saturating_add(half);
-        let number = |at: usize| fields.get(at).and_then(Reply::number::<i64>);
-        let (Some(seconds), Some(rest)) = (number(0), number(1)) else {
-            return Ok(None);
-        };
-        let theirs = seconds.saturating_mul(1_000_000).saturating_add(rest);
-        if best.is_none_or(|best| half < best.within_us) {
-            best = Some(Clock {
-                ahead_us: theirs.saturating_sub(ours),
-                within_us: half,
-            });
+        if best.is_none_or(|best| clock.within_us < best.within_us) {
+            best = Some(clock);
         }
     }
     Ok(best)
-}
-
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Acquires, extends and releases a lock by the engine itself, and sees that its key is gone. Then it tries what locks can do

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use lockstorm_data::metrics::Clock;
+
 /// What is known of a server before it is asked, and what it said.
 #[derive(Debug, Clone)]
 pub struct Facts {
@@ -88,15 +90,6 @@ pub struct Server {
     pub clock: Option<Clock>,
     /// What became of a lock; `None`: none was tried, because the server can't keep locks.
     pub trial: Option<Trial>,
-}
-
-/// A server's clock, compared with ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clock {
-    /// How far it is ahead, in microseconds; negative: behind.
-    pub ahead_us: i64,
-    /// How far off this may be, in microseconds: half of the round trip in which it was asked.
-    pub within_us: i64,
 }
 
 impl Server {

@@ -4,12 +4,14 @@ mod csv;
 mod hgrm;
 mod holds;
 mod lines;
+mod measurement;
 mod prometheus;
 mod record;
 mod unit;
 mod words;
 
 pub use holds::holds_of_file;
+pub use measurement::{FromMeasurement, measurement_of_file};
 pub(crate) use record::sum;
 pub use record::{FromRecord, of_record as holds_of_record};
 pub use unit::TimeUnit;

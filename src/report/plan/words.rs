@@ -26,6 +26,12 @@ pub(super) const TAKEOVERS: &str = "takeovers: from the death of a holder until 
 pub struct Given {
     /// The arm of the record, if there is one.
     pub record: Option<String>,
+    /// The file of the measurement, if there is one: it has round trips and nodes.
+    pub measured: Option<String>,
+    /// Whether it has stalls, too.
+    pub stalls: bool,
+    /// `--nodes`.
+    pub nodes: bool,
     /// `--rtt`.
     pub round_trip: bool,
     /// `--pause`.
@@ -62,10 +68,11 @@ fn spread(spread: &Spread) -> String {
 
 /// What was asked: a name and a value for each line.
 pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, String)> {
-    let origin = |is_given: bool| match (is_given, given.record.is_some()) {
-        (true, _) => "",
-        (false, true) => " (from the record)",
-        (false, false) => " (assumed)",
+    let origin = |is_given: bool, is_measured: bool| match (is_given, &given.measured) {
+        (true, _) => String::new(),
+        (false, Some(file)) if is_measured => format!(" (measured: {file})"),
+        _ if given.record.is_some() => " (from the record)".to_owned(),
+        _ => " (assumed)".to_owned(),
     };
     let pauses = match question.pauses.per_second {
         none if none <= 0.0 => "none".to_owned(),
@@ -75,6 +82,12 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
             spread(&question.pauses.length)
         ),
     };
+    let of_nodes = match &given.measured {
+        Some(_) => origin(given.nodes, true),
+        None => String::new(),
+    };
+    let is_few = given.stalls && !given.pauses && matches!(question.pauses.length, Spread::LogNormal { .. });
+    let few = if is_few { ", too few to tell their sigma" } else { "" };
     let arm = given.record.as_ref();
     let arm = arm.map_or(String::new(), |arm| format!(" (arm \"{arm}\")"));
     let assumed = |is_given: bool| if is_given { "" } else { " (assumed)" };
@@ -84,11 +97,14 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
     };
     let mut lines = vec![
         ("sections", spread(&question.hold) + &arm),
-        ("load", often(question.per_second) + origin(given.rate)),
+        ("load", often(question.per_second) + &origin(given.rate, false)),
         ("waiting", waited + assumed(given.contended)),
-        ("round trip", spread(&question.round_trip) + origin(given.round_trip)),
-        ("nodes", nodes(question.nodes)),
-        ("pauses", pauses + origin(given.pauses)),
+        (
+            "round trip",
+            spread(&question.round_trip) + &origin(given.round_trip, true),
+        ),
+        ("nodes", nodes(question.nodes) + &of_nodes),
+        ("pauses", pauses + &origin(given.pauses, given.stalls) + few),
         (
             "crashes",
             crashes(question.crashes_per_second * DAY) + assumed(given.crashes),

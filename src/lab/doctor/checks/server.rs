@@ -365,8 +365,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::doctor::facts::{Clock, Keys};
+    use crate::doctor::facts::Keys;
     use crate::doctor::finding::Verdict;
+    use lockstorm_data::metrics::Clock;
 
     fn map(fields: &[(&str, &str)]) -> BTreeMap<String, String> {
         fields

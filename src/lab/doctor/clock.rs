@@ -1,0 +1,48 @@
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use lockstorm_data::metrics::Clock;
+use lockstorm_lock::Reply;
+
+/// What our clock says.
+pub(super) fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A server's clock by its reply to a TIME that was sent when ours said `asked`, and that took so long; `None` if it does not tell
+/// the time.
+pub(super) fn clock_of(reply: &Reply, asked: Duration, took: Duration) -> Option<Clock> {
+    let Reply::Array(fields) = reply else { return None };
+    let number = |at: usize| fields.get(at).and_then(Reply::number::<i64>);
+    let theirs = number(0)?.saturating_mul(1_000_000).saturating_add(number(1)?);
+    let within_us = micros(took / 2);
+    Some(Clock {
+        ahead_us: theirs.saturating_sub(micros(asked).saturating_add(within_us)),
+        within_us,
+    })
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_compared_in_the_middle_of_the_round_trip() {
+        let time = |fields: &[&str]| Reply::Array(fields.iter().map(|text| Reply::Text((*text).to_owned())).collect());
+        let (asked, took) = (Duration::from_millis(50_000), Duration::from_millis(10));
+        let of = |reply: &Reply| clock_of(reply, asked, took).map(|clock| (clock.ahead_us, clock.within_us));
+        assert_eq!(of(&time(&["50", "7000"])), Some((2_000, 5_000)));
+        assert_eq!(of(&time(&["49", "999999"])), Some((-5_001, 5_000)));
+        for other in [
+            time(&["50"]),
+            time(&["now", "0"]),
+            Reply::Error("NOPERM".to_owned()),
+            Reply::Nil,
+        ] {
+            assert_eq!(of(&other), None);
+        }
+    }
+}
