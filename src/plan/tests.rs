@@ -7,8 +7,14 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp, LogNormal, Uniform};
 
-use crate::formulas::reliable;
-use crate::{Outages, Pauses, Plan, Question, Renewal, Row, Setting, Spread};
+use super::answer::Plan;
+use super::formulas::reliable;
+use super::outages::Outages;
+use super::pauses::Pauses;
+use super::question::Question;
+use super::row::Row;
+use super::setting::{Renewal, Setting};
+use super::spread::Spread;
 
 fn draw(spread: &Spread, random: &mut SmallRng) -> f64 {
     match spread {

@@ -53,7 +53,10 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     };
     if let Some(path) = &args.output {
         let command = made::command(env::args_os().skip(1));
-        write(path, &plan_page(&plan, &given, &command, &made::when()).map_err(Failure::error)?)?;
+        write(
+            path,
+            &plan_page(&plan, &given, &command, &made::when()).map_err(Failure::error)?,
+        )?;
     }
     if let Some(path) = &args.scenario {
         write(path, &scenario(&plan, args.virtually.seed).map_err(Failure::usage)?)?;
