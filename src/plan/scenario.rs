@@ -172,7 +172,7 @@ name         = \"{name}\"
 lock         = \"{name}\"
 ttl          = \"{ttl}\"
 renew        = \"{renewal}\"
-wait         = {{ retries = {retries}, delay = \"{delay}\", jitter = \"{delay}\" }}
+wait         = \"queue\"
 timeout      = \"{timeout}\"
 node_timeout = \"{node_timeout}\"
 ",
@@ -190,8 +190,6 @@ node_timeout = \"{node_timeout}\"
             // It ends with its sections; the machine may be slow.
             limit = shown((3.0 * self.seconds + 10.0).ceil()),
             think = shown(self.think),
-            retries = timeouts.retries,
-            delay = shown(timeouts.retry_delay),
             timeout = shown(timeouts.acquire),
             node_timeout = shown(timeouts.node),
         );
