@@ -11,7 +11,7 @@ use super::answer::Plan;
 use super::formulas::restart_delay;
 use super::question::Question;
 use super::setting::{Renewal, Setting};
-use super::snippets::snippets;
+use super::snippets::{Snippet, snippets};
 use super::spread::Spread;
 
 /// The medians and sigmas of `--rtt same-az` and `--rtt cross-region`, in seconds.
@@ -19,7 +19,7 @@ const SAME_AZ: (f64, f64) = (0.000_4, 0.4);
 const CROSS_REGION: (f64, f64) = (0.065, 0.15);
 
 /// What is printed for each client; nothing if no setting is recommended.
-struct Printed(Vec<super::Snippet>);
+struct Printed(Vec<Snippet>);
 
 impl Printed {
     fn of(ttl: Duration, renewal: Renewal, hold: f64, (median, sigma): (f64, f64), nodes: usize) -> Self {
