@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn a_clock_is_compared_in_the_middle_of_the_round_trip() {
         let time = |fields: &[&str]| Reply::Array(fields.iter().map(|text| Reply::Text((*text).to_owned())).collect());
-        let (asked, took) = (Duration::from_millis(50_000), Duration::from_millis(10));
+        let (asked, took) = (Duration::from_secs(50), Duration::from_millis(10));
         let of = |reply: &Reply| clock_of(reply, asked, took).map(|clock| (clock.ahead_us, clock.within_us));
         assert_eq!(of(&time(&["50", "7000"])), Some((2_000, 5_000)));
         assert_eq!(of(&time(&["49", "999999"])), Some((-5_001, 5_000)));
