@@ -307,7 +307,7 @@ and SIGTERM, with what was played in virtual time.")]
 pub struct PlanArgs {
     /// A record of `lockstorm run --record`: its holds, round trips and what the machine added to them.
     pub record: Option<PathBuf>,
-    /// The arm of the record. If left out, the first one that held locks.
+    /// The arm of the record. If left out, the first one that held locks on lock nodes.
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
     /// How long a section takes.
@@ -334,7 +334,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "RATE,SPREAD", value_parser = lockstorm_plan::outages, allow_hyphen_values = true,
         conflicts_with_all = ["simulate", "replay", "validate"])]
     pub outage: Option<Outages>,
-    /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock [default: as measured, or 3].
+    /// Lock nodes: 1 for a single lock, 3 or 5 for Redlock [default: as measured, those of the record's arm, or 3].
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=9))]
     pub nodes: Option<u8>,
     /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
@@ -501,12 +501,15 @@ Examples:
   lockstorm sweep my.toml --over ttl=500ms,1s,2s --over renew=off,ttl/3 --repeat 3
   lockstorm sweep flash-sale --over arm.redlock.wait=fail-fast,queue --duration 10s
   lockstorm sweep my.toml --find-max rate --while \"acquire_p99 < 50ms\" --duration 10s
+  lockstorm sweep ttl-race --over ttl=30ms,50ms --json | jq '.rows[] | [.arm, .cell.ttl, .overran / .sections]'
 
 KEY is a dotted path as in --set. Without a dot it is a key of every arm with lock nodes (ttl, renew, node_timeout), or of the \
 swarm (rate, workers, servers, think).
 
 Exit codes: 0 all settings were played, 1 error, or another sweep is writing to the same file, 2 usage or bad input, 129, 130, \
-131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. Damage does not change the exit code."
+131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM. Damage does not change the exit code.
+
+Every field of a row of the JSON is documented at the type `Tradeoff` of the library."
 )]
 pub struct SweepArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
@@ -537,6 +540,10 @@ pub struct SweepArgs {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub play: Play,
+    /// Print the table as JSON: a row for each setting and arm, what a search found, and the file of the results. Times are in
+    /// microseconds.
+    #[arg(long)]
+    pub json: bool,
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,

@@ -12,10 +12,11 @@ use lockstorm_plan::sweep::{
     Cell, Grid, Journal, JournalError, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations,
 };
 use lockstorm_run::{Ended, headless};
+use serde_json::json;
 
 use super::load::{overrides, room};
-use super::print::{ended, plot_room, print_for_people};
-use super::{colour, consent, server};
+use super::print::{ended, plot_room, print_result};
+use super::{consent, server};
 use crate::cli::{Look, SweepArgs};
 use crate::failure::{Failure, tell, warn};
 
@@ -41,7 +42,11 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
         quiet: args.quiet,
     };
     let grid = Grid::of(&args.over).map_err(Failure::usage)?;
-    for cell in &grid.cells {
+    let first = args.find_max.as_deref().map(|key| {
+        let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;
+        Ok::<_, Failure>(Cell(vec![(key.to_owned(), scale.write(first))]))
+    });
+    for cell in grid.cells.iter().chain(&first.transpose()?) {
         stage.scenario(cell, stage.base.seed)?;
     }
     check_temp_dir().map_err(Failure::usage)?;
@@ -59,12 +64,19 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
         None => list(&stage, grid, &server, &mut journal)?,
     };
     let tradeoffs = tradeoffs(&played.cells, &journal.outcomes);
-    let mut text = render_sweep(&tradeoffs, colour::paint(look), plot_room());
-    if let Some(found) = &played.found {
-        text += &format!("\n{found}\n");
-    }
-    text += &format!("\nevery figure of every play: {}\n", path.display());
-    let printed = print_for_people(text, look);
+    let result = json!({
+        "rows": tradeoffs,
+        "found": played.found,
+        "results": path.display().to_string(),
+    });
+    let text = |paint| {
+        let mut text = render_sweep(&tradeoffs, paint, plot_room());
+        if let Some(found) = &played.found {
+            text += &format!("\n{found}\n");
+        }
+        text + &format!("\nevery figure of every play: {}\n", path.display())
+    };
+    let printed = print_result(args.json, &result, text, look);
     if played.stop.is_some() {
         tell("interrupted; the same command goes on from here");
     }

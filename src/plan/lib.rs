@@ -14,7 +14,8 @@
 //!   be expected of it) and a `choice`, and `grid` (the settings worth a look); `spread` is how long something takes, assumed or `measured` with a fitted
 //!   `tail`; `formulas` are the closed forms with their sources, `overrun`, `renewed` and `elapsed` sums over distributions
 //!   (`bins`), `simulate` plays sections in the engine's virtual world, with `surroundings` (clients that share locks
-//!   and crash, nodes that crash) on all processors (`worlds`), `replay` does so with the faults of a record,
+//!   and crash, nodes that crash) on all processors (`worlds`), `replay` does so with the faults of a record
+//!   (`compared` with what was real),
 //!   `predicted` says what a run should show, `scenario` makes one of it, `read/` what files, records, measurements and
 //!   the command line say, `snippets` the settings for other clients, which the tests in `waiters` play by each client's
 //!   own rule. Pure but for the files
@@ -39,6 +40,7 @@ mod bins;
 mod chance;
 mod choice;
 mod client_timeouts;
+mod compared;
 mod draws;
 mod elapsed;
 mod error;
@@ -72,6 +74,7 @@ pub use answer::Plan;
 pub use chance::{Basis, Chance};
 pub use choice::{Choice, Why, Wish};
 pub use client_timeouts::ClientTimeouts;
+pub use compared::Compared;
 pub use error::PlanError;
 pub use grid::grid;
 pub use measured::Measured;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::compared::Compared;
 use super::error::PlanError;
 use super::question::Question;
 use super::read::{FromRecord, holds_of_record, sum};
@@ -13,10 +14,11 @@ use super::simulate::{End, play, settings};
 use super::simulated::Simulated;
 use super::spread::Spread;
 use super::surroundings::Surroundings;
+use super::validation::Verdict;
 use super::worlds::{FromWorld, in_parallel, seed_of};
 use lockstorm_data::metrics::{Count, Time};
 use lockstorm_data::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
-use lockstorm_data::scenario::{ArmSpec, Persistence, Popularity, Renew, Scenario, Voter, WorkloadSpec};
+use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence, Popularity, Renew, Scenario, WorkloadSpec};
 use lockstorm_lock::simulation::{Order, Span, World};
 use lockstorm_run::{ArmRecord, Record};
 
@@ -29,6 +31,8 @@ pub struct Replay {
     setting: Setting,
     surroundings: Surroundings,
     orders: Vec<(Duration, Order)>,
+    /// How many units there are under each lock.
+    stock: u64,
     length: Duration,
     /// What the arm did on real nodes.
     pub real: Replayed,
@@ -36,10 +40,10 @@ pub struct Replay {
     pub left_out: Vec<String>,
 }
 
-/// What an arm did, or does in virtual time on average.
+/// What an arm did on real nodes, or in one play.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Replayed {
-    /// Sections that ended.
+    /// Sections that had work.
     pub sections: f64,
     /// Of these, the ones that outlasted their lock.
     pub overran: f64,
@@ -47,17 +51,37 @@ pub struct Replayed {
     pub refused: f64,
     /// Locks of dead app servers that somebody else got.
     pub takeovers: f64,
-    /// The mean time from the death until then, in seconds; 0 if there were none.
-    pub takeover_mean: f64,
+    /// The mean time from the death until then, in seconds; `None` if there were none.
+    pub takeover_mean: Option<f64>,
 }
+
+impl Replayed {
+    fn of(simulated: &Simulated) -> Self {
+        let takeovers = simulated.takeovers;
+        Self {
+            sections: simulated.sections as f64,
+            overran: simulated.overran as f64,
+            refused: simulated.refused as f64,
+            takeovers: takeovers.count as f64,
+            takeover_mean: (takeovers.count > 0).then(|| takeovers.mean()),
+        }
+    }
+}
+
+/// Each of its figures with its name.
+const FIGURES: [(&str, fn(&Replayed) -> Option<f64>); 5] = [
+    ("sections", |did| Some(did.sections)),
+    ("overran", |did| Some(did.overran)),
+    ("refused", |did| Some(did.refused)),
+    ("takeovers", |did| Some(did.takeovers)),
+    ("takeover_mean", |did| did.takeover_mean),
+];
 
 /// What the worlds of a replay gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
-    /// How often it was played.
-    pub times: u64,
-    /// What a world gave on average.
-    pub means: Replayed,
+    /// What each world gave.
+    pub plays: Vec<Replayed>,
     /// What all worlds gave together.
     pub all: Simulated,
     /// Each time from an app server's death until somebody else got its lock.
@@ -87,10 +111,17 @@ impl Replay {
             .iter()
             .find(|arm| arm.name == name)
             .ok_or_else(|| wrong("its scenario has lost it"))?;
-        let voters = spec.voters(&scenario.lab).into_iter().map(Voter::host);
-        let hosts: Vec<HostId> = voters
-            .collect::<Option<_>>()
-            .ok_or_else(|| wrong("its nodes are not independent of each other, as those in virtual time are"))?;
+        match spec.nodes() {
+            LockNodes::OneHost | LockNodes::EveryHost => {}
+            LockNodes::Nowhere => return Err(wrong("it takes no lock on lock nodes; name one that does with --arm")),
+            LockNodes::Master | LockNodes::FirstMaster | LockNodes::Cluster | LockNodes::ClusterMasters => {
+                return Err(wrong(
+                    "its lock is on replicated nodes or a cluster, and virtual time has neither replicas nor failovers: only locks \
+                     on independent nodes are played; name one with --arm",
+                ));
+            }
+        }
+        let hosts = spec.hosts_in(&scenario.lab);
         let WorkloadSpec::Inventory(work) = &scenario.workload else {
             return Err(wrong(
                 "it needs a run of the inventory workload, where each request takes a lock",
@@ -124,7 +155,10 @@ impl Replay {
             surroundings: surroundings(scenario, spec, &question, keys.min(MOST_KEYS)),
             question,
             orders,
-            length: Duration::from_secs_f64(record.elapsed.clamp(0.0, 1e6)),
+            // Of so many products none is sold out soon.
+            stock: if keys > MOST_KEYS { u64::MAX } else { work.stock },
+            // Of a fixed number of requests an arm may have done its own long before the others.
+            length: Duration::from_secs_f64(arm.figures.finish.unwrap_or(record.elapsed).clamp(0.0, record.elapsed)),
             real: real(arm)?,
             left_out,
         };
@@ -141,6 +175,23 @@ impl Replay {
         self.orders.len()
     }
 
+    /// Each figure on real nodes beside those of the plays. If something could not be played, it may explain any difference, so
+    /// nothing is decided.
+    #[must_use]
+    pub fn compared(&self, played: &Played) -> Vec<Compared> {
+        let compare = |(name, of): (_, fn(&Replayed) -> Option<f64>)| {
+            let compared = Compared::of(name, of(&self.real), played.plays.iter().map(of));
+            match self.left_out.is_empty() {
+                true => compared,
+                false => Compared {
+                    verdict: Verdict::Undecided,
+                    ..compared
+                },
+            }
+        };
+        FIGURES.map(compare).into()
+    }
+
     /// Plays it so many times, each with its own seed, until `stop` is set, or until a play has taken a thousand million events
     /// without an end. `done` counts the plays.
     #[must_use]
@@ -155,6 +206,7 @@ impl Replay {
         let settings = settings(&self.question, &setting, &self.surroundings);
         let played = in_parallel(times, stop, |number| {
             let mut world = World::new(settings.clone(), seed_of(seed, number)).ok()?;
+            world.stock(self.stock);
             for (at, order) in &self.orders {
                 world.order(*at, *order).ok()?;
             }
@@ -177,22 +229,12 @@ impl Replay {
             };
             Some(FromWorld { what, is_last })
         });
-        let times = played.iter().filter(|given| !given.is_last).count() as u64;
-        let plays = (times as f64).max(1.0);
+        let whole = played.iter().filter(|given| !given.is_last);
         let all = played
             .iter()
             .fold(Simulated::default(), |sum, given| sum.with(given.what.0));
-        let each = |count: u64| count as f64 / plays;
-        let means = Replayed {
-            sections: each(all.sections),
-            overran: each(all.overran),
-            refused: each(all.refused),
-            takeovers: each(all.takeovers.count),
-            takeover_mean: all.takeovers.mean(),
-        };
         Played {
-            times,
-            means,
+            plays: whole.map(|given| Replayed::of(&given.what.0)).collect(),
             all,
             takeovers: played.into_iter().flat_map(|given| given.what.1).collect(),
         }
@@ -246,11 +288,11 @@ fn real(arm: &ArmRecord) -> Result<Replayed, PlanError> {
         .map_err(|error| PlanError::new(error.to_string()))?;
     let outcomes = &arm.figures.outcomes;
     Ok(Replayed {
-        sections: arm.figures.votes_at_release.iter().sum::<u64>() as f64,
+        sections: arm.figures.sections() as f64,
         overran: arm.figures.counts[Count::Overran] as f64,
         refused: (outcomes.contended + outcomes.no_quorum + outcomes.expired + outcomes.unknown) as f64,
         takeovers: takeovers.len() as f64,
-        takeover_mean: takeovers.mean() / 1e6,
+        takeover_mean: (!takeovers.is_empty()).then(|| takeovers.mean() / 1e6),
     })
 }
 

@@ -122,11 +122,12 @@ mod tests {
 
     /// Figures that are part of another column or only exist during a run, and quantiles for expectations and the record
     /// only.
-    const NO_COLUMN: [Metric; 14] = [
+    const NO_COLUMN: [Metric; 15] = [
         Metric::AcquireP90,
         Metric::AcquireP999,
         Metric::Attempts,
         Metric::TakeoverP99,
+        Metric::Sections,
         Metric::HoldP50,
         Metric::Begun,
         Metric::Answered,

@@ -114,7 +114,7 @@ fn takeover(likeness: Likeness) -> Cell {
     Cell::new(tone(likeness.verdict), text)
 }
 
-const fn word(verdict: Verdict) -> &'static str {
+pub(super) const fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Agrees => "✔ agrees",
         Verdict::Undecided => "? undecided",
@@ -122,7 +122,7 @@ const fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-const fn tone(verdict: Verdict) -> Tone {
+pub(super) const fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Agrees => Tone::Good,
         Verdict::Undecided => Tone::Doubt,

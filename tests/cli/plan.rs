@@ -265,6 +265,133 @@ fn a_prediction_says_what_a_run_should_show() {
     );
 }
 
+/// A record of a short run, with this change. Its arm "redlock" has 233 sections, and "single" has 2.
+fn record(dir: &TempDir, change: impl FnOnce(&mut Value)) -> String {
+    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/record/short-run.json");
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(seed).unwrap()).unwrap();
+    change(&mut record);
+    let path = dir.path().join("record.json");
+    fs::write(&path, record.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// "single" has the times of "redlock", and host 1 those of host 2.
+fn alike(record: &mut Value) {
+    record["arms"][0]["histograms"] = record["arms"][1]["histograms"].clone();
+    record["round_trips"][0] = record["round_trips"][1].clone();
+    record["round_trips"][0]["host"] = 1.into();
+}
+
+/// What a plan prints, whether or not a setting is recommended.
+fn text_of(words: &str) -> String {
+    told(&split(words)).1
+}
+
+#[test]
+fn a_record_is_planned_from_the_first_arm_with_lock_nodes_and_with_as_many() {
+    let dir = TempDir::new().unwrap();
+    let rest = "--rtt same-az --renew off";
+    let path = record(&dir, alike);
+    says(
+        &text_of(&format!("{path} {rest}")),
+        &["233 values measured", "(arm \"single\")", "1 node (from the record)"],
+    );
+    let path = record(&dir, |record| {
+        alike(record);
+        record["scenario"]["arms"][0]["lock"] = "local".into();
+    });
+    let text = text_of(&format!("{path} {rest}"));
+    says(&text, &["(arm \"redlock\")", "1 may fail (from the record)"]);
+    assert!(!text.contains("stopped"), "{text}");
+    says(
+        &text_of(&format!("{path} {rest} --nodes 5")),
+        &["5 nodes, 3 of which must answer: 2 may fail\n"],
+    );
+    says(
+        &text_of(&format!("{path} {rest} --arm single")),
+        &["1 may fail (assumed)"],
+    );
+    let nowhere = record(&dir, |record| {
+        for arm in [0, 1] {
+            record["scenario"]["arms"][arm]["lock"] = "none".into();
+        }
+    });
+    refused(&nowhere, &["under a lock on lock nodes", "--arm"]);
+}
+
+#[test]
+fn what_timers_added_is_told_as_that_and_a_record_that_was_stopped_as_such() {
+    let dir = TempDir::new().unwrap();
+    let path = record(&dir, |record| {
+        record["interrupted"] = true.into();
+        record["arms"][1]["cut_off"] = 46.into();
+    });
+    let text = text_of(&format!("{path} --arm redlock"));
+    says(
+        &text,
+        &[
+            "pauses      timers were late by a median of ",
+            "measured in each section (from the record)",
+            "the run was stopped before its end; 46 sections were cut off then and are not in these values",
+        ],
+    );
+    assert!(!text.contains("an hour"), "{text}");
+    let given = text_of(&format!("{path} --arm redlock --pause 2/h,50ms"));
+    says(&given, &["2 an hour and app server, 50 ms\n"]);
+}
+
+#[test]
+fn only_arms_whose_nodes_are_independent_are_replayed() {
+    let dir = TempDir::new().unwrap();
+    let replay = |path: &str| format!("{path} --arm single --replay 40");
+    let path = record(&dir, alike);
+    let both = json(&replay(&path), 0);
+    let figures = both["figures"].as_array().unwrap();
+    assert_eq!(both["times"], 40);
+    assert_eq!(figures.len(), 5, "{both:#}");
+    // A figure that none of the plays has can't be compared.
+    assert_eq!(figures[4]["verdict"], "undecided", "{both:#}");
+    assert!(
+        figures[0]["interval"][0].as_f64() <= figures[0]["mean"].as_f64(),
+        "{both:#}"
+    );
+    let text = planned(&replay(&path), 0);
+    says(&text, &["virtual time, mean", "95 % of the plays", "✖ differs"]);
+    assert!(!text.contains("takeover mean"), "{text}");
+    for (key, value, said) in [
+        ("follow", "sentinel", "replicated nodes or a cluster"),
+        ("follow", "fixed", "replicated nodes or a cluster"),
+        ("lock", "local", "takes no lock on lock nodes"),
+    ] {
+        let path = record(&dir, |record| {
+            alike(record);
+            let arm = &mut record["scenario"]["arms"][0];
+            if key == "follow" {
+                arm["topology"] = "replicated".into();
+            }
+            arm[key] = value.into();
+        });
+        refused(&replay(&path), &["arm \"single\" can't be replayed", said, "--arm"]);
+    }
+    let cut = record(&dir, |record| {
+        alike(record);
+        record["scenario"]["workload"]["popularity"] = serde_json::json!({ "zipf": 1.0 });
+    });
+    let both = json(&replay(&cut), 0);
+    let figures = both["figures"].as_array().unwrap();
+    assert!(
+        figures.iter().all(|figure| figure["verdict"] == "undecided"),
+        "{both:#}"
+    );
+    says(
+        &planned(&replay(&cut), 0),
+        &[
+            "! not played: the products' popularity",
+            "? undecided: what was not played may explain",
+        ],
+    );
+}
+
 #[test]
 fn the_only_setting_becomes_a_scenario_even_if_it_is_not_fit() {
     let dir = TempDir::new().unwrap();

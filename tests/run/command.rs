@@ -455,6 +455,23 @@ fn a_pause_that_was_ordered_is_no_stall_of_the_machine() {
     assert_eq!(record.arms[0].doubt, None);
 }
 
+/// Nobody knows how long they would have taken.
+#[test]
+fn sections_that_the_end_cuts_off_are_counted_apart() {
+    let _lab = beside();
+    let run = Run::start(CLOSED, &["workload.hold=10m"]);
+    run.until("locks are held", |s| s.arms[0].figures.holding >= 2);
+    let record = run.stop();
+    let figures = &record.arms[0].figures;
+    assert!(figures.counts[Count::CutOff] >= 2, "{figures:#?}");
+    assert_eq!(
+        (figures.sections(), figures.times[Time::Needed].count),
+        (0, 0),
+        "{figures:#?}"
+    );
+    assert_eq!((figures.counts[Count::Overran], figures.orders), (0, 0), "{figures:#?}");
+}
+
 /// It has no other answer to go by, and no hold is too long to be waited for.
 #[test]
 fn a_section_that_outlasts_the_load_by_seconds_ends() {

@@ -75,6 +75,29 @@ fn a_ttl_that_is_too_short_overruns_and_the_sweep_is_not_played_twice() {
         "{stderr}"
     );
     assert_eq!((again, lines(&place.at(JOURNAL)).len()), (stdout, 3));
+    let (json, _) = swept(&place, &[&over[..], &["--json", "--quiet"]].concat(), 0);
+    let table: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let (short, long) = (&table["rows"][0], &table["rows"][1]);
+    assert_eq!(
+        (&short["arm"], &short["cell"]["ttl"]),
+        (&"single".into(), &"20ms".into()),
+        "{table:#}"
+    );
+    assert_eq!(
+        (&short["overran"], &short["overran_interval"][1]),
+        (&short["sections"], &1.0.into()),
+        "{table:#}"
+    );
+    assert_eq!(
+        (&long["overran"], &long["overran_interval"][0]),
+        (&0.into(), &0.0.into()),
+        "{table:#}"
+    );
+    assert_eq!(
+        (&table["found"], &table["results"]),
+        (&serde_json::Value::Null, &JOURNAL.into()),
+        "{table:#}"
+    );
     // More repeats go on with other seeds.
     swept(&place, &["sale.toml", "--over", "ttl=5s", "--repeat", "2"], 0);
     let results = lines(&place.at(JOURNAL));
@@ -162,9 +185,14 @@ fn a_sweep_whose_journal_is_taken_away_or_replaced_says_so() {
 #[test]
 fn the_largest_rate_is_searched() {
     let place = place();
-    let open = SALE.replace("think = \"5ms\"", "rate = \"10/s\"");
-    fs::write(place.at("open.toml"), open).unwrap();
-    let search = ["open.toml", "--find-max", "rate", "--while", "acquired <= 25"];
+    let search = ["sale.toml", "--find-max", "rate", "--while", "acquired <= 25"];
+    // Requests at a rate start when they are due.
+    let (_, refused) = swept(&place, &search, 2);
+    assert!(
+        refused.contains("contradicts rate") && refused.contains("set think to 0s"),
+        "{refused}"
+    );
+    let search = [&search[..], &["--set", "swarm.think=0s"]].concat();
     let (stdout, stderr) = swept(&place, &search, 0);
     let found = stdout
         .lines()

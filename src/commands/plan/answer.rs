@@ -19,6 +19,8 @@ use lockstorm_plan::{
 
 /// The most settings that are looked at.
 const MOST: usize = 10_000;
+/// Lock nodes, if nobody says how many.
+const NODES: usize = 3;
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
 
@@ -111,7 +113,7 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let given = Given {
         measured: args.from.as_deref().map(|path| path.display().to_string()),
         stalls: stalls.is_some(),
-        record: record.as_ref().map(|record| record.arm.clone()),
+        record: record.clone(),
         nodes: args.nodes.is_some(),
         round_trip: args.rtt.is_some(),
         pauses: args.pause.is_some(),
@@ -123,6 +125,7 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let of_nodes = measured.as_ref().map(|measured| measured.round_trip.clone());
     let mut round_trip = args.rtt.clone().or(of_nodes);
     let (mut pauses, mut rate) = (args.pause.clone().or(stalls), args.rate);
+    let of_arm = record.as_ref().and_then(|record| record.nodes);
     if let Some(record) = record {
         round_trip = round_trip.or(record.round_trip);
         pauses = pauses.or(record.pauses);
@@ -139,11 +142,9 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
             units::rate(pauses.per_second * pauses.length.mean())
         )));
     }
-    let nodes = args
-        .nodes
-        .or(measured.as_ref().map(|measured| measured.nodes))
-        .unwrap_or(3);
-    let mut question = Question::new(hold, round_trip, usize::from(nodes));
+    let nodes = args.nodes.or(measured.as_ref().map(|measured| measured.nodes));
+    let nodes = nodes.map(usize::from).or(of_arm).unwrap_or(NODES);
+    let mut question = Question::new(hold, round_trip, nodes);
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);
     question.outages.clone_from(&args.outage);

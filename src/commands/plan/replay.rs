@@ -24,15 +24,15 @@ pub fn replay(path: &Path, times: u32, args: &PlanArgs, look: Look) -> Result<Ex
         replay.play(times, args.virtually.seed, &interrupt.stop, &done)
     });
     if played.all.ended_early {
-        tell(&format!("only {} of {times} plays ended: {ENDED_EARLY}", played.times));
+        let ended = played.plays.len();
+        tell(&format!("only {ended} of {times} plays ended: {ENDED_EARLY}"));
     }
     let both = serde_json::json!({
         "arm": replay.arm,
-        "times": played.times,
+        "times": played.plays.len(),
         "orders": replay.orders(),
         "left_out": replay.left_out,
-        "real": replay.real,
-        "virtual": played.means,
+        "figures": replay.compared(&played),
         "all": played.all,
     });
     let printed = print_result(args.json, &both, |paint| render_replay(&replay, &played, paint), look)?;

@@ -25,6 +25,7 @@ pub enum Count {
     Fenced,
     Errors,
     Stalled,
+    CutOff,
 }
 
 impl FieldName for Count {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::consequence::Consequence;
 use super::counts::Counts;
 use super::quantiles::Quantiles;
-use super::sums::Times;
+use super::sums::{Time, Times};
 use crate::model::{CauseKind, Outcomes};
 
 /// Provider calls for each superseded version of a value: 1 is perfect.
@@ -21,6 +21,13 @@ pub struct HitsPerExpiry {
 }
 
 impl Figures {
+    /// Sections that had work: they found something to do, and their end was not that of the run. Those that `overran` are a part of
+    /// them.
+    #[must_use]
+    pub fn sections(&self) -> u64 {
+        self.times[Time::Hold].count
+    }
+
     /// The longest of the outages; 0 ms without any.
     #[must_use]
     pub fn longest_outage(&self) -> Outage {

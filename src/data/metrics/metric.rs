@@ -134,7 +134,7 @@ const RESPONSE: &str = "time of a request from its *intended* start: in an open 
                         counts its delay";
 const SERVICE: &str = "time of a request from its actual start";
 const LAG: &str = "how much of the delay was the load generator's own";
-const HOLD: &str = "time from an acquire to its release: reading, the hold, writing";
+const HOLD: &str = "of `sections`: time from an acquire to its release: reading, the hold, writing";
 const TAKEOVER: &str = "time from the verified death of an app server until a lock that it held was granted again, to \
                         anybody. A lock that nobody asked for after that gives no value, and one that was asked for \
                         late measures the demand, not the TTL";
@@ -221,14 +221,18 @@ metrics! {
     TakeoverP50 = "takeover p50", Duration(|f| f.times[Time::Takeover], P50), LockNodes, Plain, TAKEOVER;
     TakeoverP99 = "takeover p99", Duration(|f| f.times[Time::Takeover], P99), LockNodes, Plain, TAKEOVER;
     TakeoverMax = "takeover max", Duration(|f| f.times[Time::Takeover], Max), LockNodes, Plain, TAKEOVER;
+    Sections = "sections", Number(Figures::sections), Locks, Plain,
+        "sections that had work: they found something to do (a unit to sell, a value to fill), and the end of the run did not cut them off. Whoever finds the stock sold out, or the value there, is done at once, whatever the TTL";
+    CutOff = "cut off", Counted(Count::CutOff), Locks, Plain,
+        "sections whose work the end of the run cut off, because it was stopped. They are in none of the other figures of sections, and none has done any damage";
     HoldP50 = "hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD;
     HoldP99 = "hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD;
     LocksLost = "locks lost", Counted(Count::LocksLost), LockNodes, Doubt,
         "locks lost while they were held, as the lock engine told the holder";
     Overran = "overran", Counted(Count::Overran), LockNodes, Doubt,
-        "sections that outlasted the validity of their lock, of all sections: also those of buyers who find the stock sold out, which are short";
+        "those of the `sections` that outlasted the validity of their lock";
     Stalled = "stalled", Counted(Count::Stalled), LockNodes, Doubt,
-        "of the sections that `overran`, those that would not have if this machine had let their app server run: the damage that they do is not the lock's";
+        "sections, with work or without, that outlasted their lock and would not have if this machine had let their app server run: the damage that they do is not the lock's";
     Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
         "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
     Offered = "offered", Number(|f| f.offered), Load, Plain,

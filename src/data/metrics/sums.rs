@@ -36,13 +36,13 @@ pub enum Time {
     /// How late the load generator was: from the intended start until the request was dealt to its app server, or until
     /// the pause of a worker was over.
     Lag,
-    /// A section: from the acquire to the release.
+    /// A section that had work: from the acquire to the release.
     Hold,
     /// How much longer a simulated time (a hold, a service time) took than the time that was drawn.
     Overshoot,
     /// From the verified death of an app server to the next grant of a lock that one of its workers held, by whomever.
     Takeover,
-    /// What a lock's validity had to cover: from the attempt that acquired it to the end of the section.
+    /// What a lock's validity had to cover in such a section: from the attempt that acquired it to the end.
     Needed,
 }
 

@@ -9,7 +9,11 @@ use crate::protocol::{Command, Renewal, Time};
 impl World {
     /// A worker got its lock.
     pub(super) fn hold(&mut self, w: usize, id: u32, now: Time) {
-        let hold = Duration::from_nanos(self.settings.hold.draw(&mut self.random));
+        let mut hold = Duration::from_nanos(self.settings.hold.draw(&mut self.random));
+        let found = self.stock.get(self.workers[w].key).copied();
+        if found == Some(0) {
+            hold = Duration::ZERO;
+        }
         let wants = self.settings.wants_of(w);
         let (renew, reply_timeout) = (wants.renew, wants.rules.reply_timeout);
         let claim = &mut self.claims[id];
@@ -20,6 +24,7 @@ impl World {
             self.samples.acquires.push(now - worker.since);
         }
         worker.stage = Stage::Holding;
+        worker.found = found;
         worker.granted = now;
         worker.until = if worker.probes.is_empty() { now + hold } else { now };
         worker.renewal = renew.map(|interval| Renewal::new(interval, reply_timeout, start));
@@ -127,7 +132,11 @@ impl World {
 
     /// Releases the lock, and waits until enough nodes have confirmed it.
     pub(super) fn release(&mut self, w: usize, now: Time) {
-        if let Some(id) = self.workers[w].claim {
+        let (key, found) = (self.workers[w].key, self.workers[w].found);
+        if let Some(id) = self.workers[w].claim.filter(|_| found != Some(0)) {
+            if let Some(found) = found {
+                self.stock[key] = found - 1;
+            }
             self.report.sections += 1;
             if self.keeps_samples {
                 self.samples.holds.push(now - self.workers[w].granted);

@@ -12,7 +12,7 @@ pub struct Report {
     pub events: u64,
     /// Acquires that ended in any way, with their releases.
     pub cycles: u64,
-    /// Sections that ended with a release.
+    /// Sections that had work and ended with a release.
     pub sections: u64,
     /// Of these, the ones that went on after the validity of their lock had ended.
     pub overran: u64,

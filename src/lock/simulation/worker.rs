@@ -28,6 +28,8 @@ pub(super) enum Stage {
 pub(super) struct Worker {
     pub(super) app: usize,
     pub(super) stage: Stage,
+    /// How much its section found to do, see [`World::stock`](super::World::stock); `None` if there is always something.
+    pub(super) found: Option<u64>,
     /// When it got the lock that it holds.
     pub(super) granted: Time,
     /// The end of the stage, if the stage has a fixed one.
@@ -78,6 +80,7 @@ impl Worker {
         Self {
             app,
             stage: Stage::Idle,
+            found: None,
             granted: Time::ZERO,
             until: Time::MAX,
             ticket: 0,

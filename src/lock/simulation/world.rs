@@ -38,6 +38,8 @@ pub struct World {
     pub(super) claims: Claims,
     pub(super) last_token: u64,
     pub(super) strays: Vec<Option<Stray>>,
+    /// How many units each key has left; empty if there is always something to do.
+    pub(super) stock: Vec<u64>,
     /// The holders' beliefs, by key.
     pub(super) beliefs: Vec<Vec<Belief>>,
     pub(super) forgotten: Vec<Forgotten>,
@@ -75,6 +77,7 @@ impl World {
             claims: Claims::default(),
             last_token: 0,
             strays: Vec::new(),
+            stock: Vec::new(),
             beliefs: vec![Vec::new(); settings.keys],
             forgotten: Vec::new(),
             orders: Orders::default(),
@@ -134,6 +137,12 @@ impl World {
     /// Keeps [`Samples`] of every section from now on.
     pub const fn keep_samples(&mut self) {
         self.keeps_samples = true;
+    }
+
+    /// Gives each key so many units from now on. A section reads them when it begins and writes back one less at its end, whatever
+    /// others wrote meanwhile. Whoever finds none is done at once, and does not count as a section.
+    pub fn stock(&mut self, units: u64) {
+        self.stock = vec![units; self.settings.keys];
     }
 
     /// Takes the samples that were kept since they were last taken: all takeovers, and the rest if [`World::keep_samples`] was
@@ -374,6 +383,17 @@ mod tests {
         again.run(Duration::from_millis(100));
         assert_eq!(steps.report(), again.report());
         assert_eq!(steps.events_happened(), again.report().events);
+    }
+
+    #[test]
+    fn a_key_that_is_sold_out_is_still_locked_but_has_no_sections() {
+        let mut settings = quiet(3, Wait::Queue);
+        settings.keys = 2;
+        let mut world = World::new(settings, 1).unwrap();
+        world.stock(5);
+        let report = world.play();
+        assert_eq!((report.violations, report.sections), (vec![], 10));
+        assert!(report.attempts.granted > 50, "{:?}", report.attempts);
     }
 
     #[test]

@@ -1,11 +1,15 @@
+use serde::{Serialize, Serializer};
+
 use super::cell::Cell;
 use super::outcome::{ArmOutcome, Outcome};
+use crate::formulas::wilson;
 use lockstorm_data::metrics::{Count, Figures, Metric, Quantiles, Time};
 
-/// What one arm did with one setting, over all repeats.
-#[derive(Debug, Clone, PartialEq)]
+/// What one arm did with one setting, over all repeats: a row of `lockstorm sweep`, and of its JSON. What is `None` is null there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tradeoff {
-    /// The setting.
+    /// The setting; in JSON an object with a value for each key.
+    #[serde(serialize_with = "by_key")]
     pub cell: Cell,
     /// The arm.
     pub arm: String,
@@ -13,18 +17,22 @@ pub struct Tradeoff {
     pub plays: usize,
     /// Plays that prove nothing good.
     pub inconclusive: usize,
-    /// Sections that had something to do: one that finds everything sold out ends at once, whatever its TTL.
+    /// [Sections](Figures::sections) that had work.
     pub sections: u64,
-    /// Sections that went on when their lock had expired.
+    /// Those of them that went on when their lock had expired.
     pub overran: u64,
+    /// The 95 % interval of the part of the sections that did, 0 to 1 (Wilson 1927); `None` without sections.
+    pub overran_interval: Option<[f64; 2]>,
     /// Lost updates; `None` if nothing was sold, so that none could be lost.
     pub lost_updates: Option<u64>,
     /// Units sold beyond the stock; `None` as long as every play had units left, so that it could not show.
     pub oversold: Option<u64>,
     /// Answers a second.
     pub throughput: f64,
-    /// Those of them that sold something, and those that found their product sold out.
-    pub sold: [f64; 2],
+    /// Those of them that sold something.
+    pub sold_per_second: f64,
+    /// Those of them that found their product sold out.
+    pub sold_out_per_second: f64,
     /// Requests that did not get their lock.
     pub gave_up: u64,
     /// The worst p99 of an acquire, in microseconds.
@@ -36,12 +44,16 @@ pub struct Tradeoff {
 }
 
 /// How long the locks of killed app servers were nobody's, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Takeover {
     /// The mean of the plays' medians, each counted by its number of takeovers: a result keeps no more than quantiles.
     pub p50_us: u64,
     /// The longest of all plays.
     pub max_us: u64,
+}
+
+fn by_key<S: Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(cell.0.iter().map(|(key, value)| (key, value)))
 }
 
 /// A row for each cell and arm, in the order of `cells`; cells that were not played are left out.
@@ -81,17 +93,23 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         sent as f64 / (nodes.len().max(1) as f64)
     };
     let (orders, oversold) = (total(&|figures| figures.orders), total(&|figures| figures.oversold));
+    let (sections, overran) = (
+        total(&Figures::sections),
+        total(&|figures| figures.counts[Count::Overran]),
+    );
     let all_sold_out = !figures.is_empty() && figures.iter().all(|(figures, _)| figures.sold_out_all);
     Tradeoff {
         cell: cell.clone(),
         plays: plays.len(),
         inconclusive: plays.iter().filter(|play| proves_nothing(play, &arm)).count(),
-        sections: total(&|figures| figures.times[Time::Needed].count),
-        overran: total(&|figures| figures.counts[Count::Overran]),
+        sections,
+        overran,
+        overran_interval: (sections > 0).then(|| wilson(overran as f64, sections as f64).into()),
         lost_updates: Some(total(&|figures| figures.lost_updates)).filter(|lost| *lost > 0 || orders > 0),
         oversold: Some(oversold).filter(|oversold| *oversold > 0 || all_sold_out),
         throughput: mean(Metric::Throughput),
-        sold: [Metric::SoldPerSecond, Metric::SoldOutPerSecond].map(mean),
+        sold_per_second: mean(Metric::SoldPerSecond),
+        sold_out_per_second: mean(Metric::SoldOutPerSecond),
         gave_up: total(&|figures| figures.counts[Count::GaveUp]),
         acquire_p99_us: figures
             .iter()
@@ -150,7 +168,7 @@ mod tests {
             ..Figures::default()
         };
         figures.counts[Count::Overran] = overran;
-        figures.times[Time::Needed].count = sections;
+        figures.times[Time::Hold].count = sections;
         figures
     }
 

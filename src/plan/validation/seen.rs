@@ -6,7 +6,7 @@ use super::stage::PlayedLock;
 use crate::replay::Replay;
 use lockstorm_data::metrics::{Count, Time, histogram};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
-use lockstorm_run::{ArmRecord, Record};
+use lockstorm_run::Record;
 
 /// What one lock did on real nodes, in microseconds.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Seen {
     pub lock: PlayedLock,
     /// The length of the measured part in seconds, of all runs together.
     pub elapsed: f64,
-    /// Sections that ended.
+    /// Sections that had work.
     pub sections: u64,
     /// Of these, the ones that outlasted their lock.
     pub overran: u64,
@@ -82,7 +82,7 @@ fn of_lock(record: &Record, lock: PlayedLock) -> Result<Seen, String> {
     Ok(Seen {
         lock,
         elapsed: record.elapsed,
-        sections: sections(arm),
+        sections: arm.figures.sections(),
         overran: arm.figures.counts[Count::Overran],
         holds: time(Time::Hold)?,
         acquires: time(Time::Acquired)?,
@@ -99,10 +99,6 @@ fn sum<'a>(parts: impl IntoIterator<Item = &'a Histogram<u64>>) -> Histogram<u64
         let _ = all.add(part);
     }
     all
-}
-
-fn sections(arm: &ArmRecord) -> u64 {
-    arm.figures.votes_at_release.iter().sum()
 }
 
 /// How long app servers paused, from the effect of the pause to that of its end.

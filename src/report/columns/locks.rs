@@ -5,7 +5,7 @@ use crate::report::paint::Tone;
 use crate::report::table::Cell;
 use lockstorm_data::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
 use lockstorm_data::metrics::Shown::{self, Always, IfAny};
-use lockstorm_data::metrics::{Count, Metric, Time};
+use lockstorm_data::metrics::{Count, Metric};
 
 /// The columns about the locks.
 pub(crate) const LOCKS: &[Shown] = &[
@@ -40,6 +40,7 @@ pub(crate) const SECTIONS: &[Shown] = &[
     Always(Figure(Metric::Overran)),
     IfAny(Figure(Metric::Stalled)),
     IfAny(Figure(Metric::Aborted)),
+    IfAny(Figure(Metric::CutOff)),
 ];
 
 pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
@@ -48,9 +49,9 @@ pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
         .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
 }
 
-/// Sections that outlasted their validity, with their share of all sections; none in n means fewer than 3 in n.
+/// Sections that outlasted their validity, with their share of those that had work; none in n means fewer than 3 in n.
 pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
-    let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.times[Time::Hold].count);
+    let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.sections());
     if arm.nodes == 0 || sections == 0 {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::model::setting;
 use lockstorm_plan::{
-    Basis, Chance, Choice, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread, Why, Wish,
+    Basis, Chance, Choice, FromRecord, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread, Why, Wish,
 };
 
 /// Seconds of a day.
@@ -24,8 +24,8 @@ pub(super) const TAKEOVERS: &str = "takeovers: from the death of a holder until 
 /// Which parts of the question were given; the others are assumed or come from the record.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Given {
-    /// The arm of the record, if there is one.
-    pub record: Option<String>,
+    /// The record, if there is one.
+    pub record: Option<FromRecord>,
     /// The file of the measurement, if there is one: it has round trips and nodes.
     pub measured: Option<String>,
     /// Whether it has stalls, too.
@@ -74,22 +74,25 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
         _ if given.record.is_some() => " (from the record)".to_owned(),
         _ => " (assumed)".to_owned(),
     };
+    let length = &question.pauses.length;
     let pauses = match question.pauses.per_second {
         none if none <= 0.0 => "none".to_owned(),
-        often => format!(
-            "{} an hour and app server, {}",
-            small(often * 3600.0),
-            spread(&question.pauses.length)
+        _ if question.pauses.in_holds => format!(
+            "timers were late by a median of {}, p99 {}, measured in each section",
+            time(length.quantile(0.5)),
+            time(length.quantile(0.99))
         ),
+        often => format!("{} an hour and app server, {}", small(often * 3600.0), spread(length)),
     };
-    let of_nodes = match &given.measured {
-        Some(_) => origin(given.nodes, true),
-        None => String::new(),
+    let record = given.record.as_ref();
+    let arm = record.map_or(String::new(), |record| format!(" (arm \"{}\")", record.arm));
+    let is_known = given.nodes || given.measured.is_some() || record.is_some_and(|record| record.nodes.is_some());
+    let of_nodes = match is_known {
+        true => origin(given.nodes, true),
+        false => " (assumed)".to_owned(),
     };
     let is_few = given.stalls && !given.pauses && matches!(question.pauses.length, Spread::LogNormal { .. });
     let few = if is_few { ", too few to tell their sigma" } else { "" };
-    let arm = given.record.as_ref();
-    let arm = arm.map_or(String::new(), |arm| format!(" (arm \"{arm}\")"));
     let assumed = |is_given: bool| if is_given { "" } else { " (assumed)" };
     let waited = match question.contended {
         all if all >= 1.0 => "somebody waits for every lock".to_owned(),
@@ -119,7 +122,21 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
         lines.push(("outages", outages));
     }
     lines.push(("goal", goal(question, given)));
+    lines.extend(record.and_then(cut_short).map(|text| ("record", text)));
     lines
+}
+
+/// What the values of a record lack since its run was stopped.
+fn cut_short(record: &FromRecord) -> Option<String> {
+    let cut_off = match record.cut_off {
+        0 => String::new(),
+        1 => "; 1 section was cut off then and is not in these values".to_owned(),
+        some => format!(
+            "; {} sections were cut off then and are not in these values",
+            count(some)
+        ),
+    };
+    (record.interrupted || record.cut_off > 0).then(|| format!("the run was stopped before its end{cut_off}"))
 }
 
 /// The load, in words.

@@ -6,7 +6,6 @@ use crate::report::paint::{Paint, Tone};
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{count, micros, rate};
-use lockstorm_plan::formulas::wilson;
 use lockstorm_plan::sweep::Tradeoff;
 
 /// The table, in colour if wanted, and with a plot of so many columns and lines.
@@ -74,11 +73,10 @@ fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
         (Some(0), _) => Cell::new(Tone::Doubt, "? 0"),
         (Some(n), _) => Cell::new(Tone::Bad, format!("✖ {}", count(n))),
     };
-    let (low, high) = wilson(row.overran as f64, (row.sections as f64).max(1.0));
-    let overran = match row.sections {
-        0 => [Cell::none(), Cell::none()],
-        sections => [
-            Cell::plain(percent(row.overran as f64 / sections as f64)),
+    let overran = match row.overran_interval {
+        None => [Cell::none(), Cell::none()],
+        Some([low, high]) => [
+            Cell::plain(percent(row.overran as f64 / row.sections as f64)),
             Cell::plain(percents(low, high)),
         ],
     };
@@ -90,7 +88,7 @@ fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
     cells.push(damage(row.oversold));
     let if_any = |value: f64, text: String| if value > 0.0 { Cell::plain(text) } else { Cell::none() };
     cells.push(Cell::plain(rate(row.throughput)));
-    cells.extend(row.sold.map(|sold| if_any(sold, rate(sold))));
+    cells.extend([row.sold_per_second, row.sold_out_per_second].map(|sold| if_any(sold, rate(sold))));
     cells.push(if_any(row.gave_up as f64, count(row.gave_up)));
     cells.push(Cell::plain(micros(row.acquire_p99_us)));
     if with_takeover {

@@ -39,9 +39,9 @@ impl CacheFill {
         }
         match self.tools.enter(counter, &entry.data).await {
             Ok(section) => {
-                let done = self.inside(counter, &entry, &look, &section, rng).await;
-                section.leave(true).await;
-                done
+                let filled = self.inside(counter, &entry, &look, &section, rng).await;
+                section.leave(&filled).await;
+                filled.map(drop)
             }
             Err(Failed::Refused) => self.outside(counter, &entry, look).await,
             Err(failed) => Err(failed),
@@ -71,7 +71,7 @@ impl CacheFill {
         }
     }
 
-    /// With the lock: looks again, if the arm does that, and fills the cache.
+    /// With the lock: looks again, if the arm does that, and fills the cache, unless somebody else has.
     async fn inside(
         &self,
         counter: Counter<'_>,
@@ -79,13 +79,13 @@ impl CacheFill {
         seen: &Look,
         section: &Section<'_>,
         rng: &mut SmallRng,
-    ) -> Result<(), Failed> {
+    ) -> Result<bool, Failed> {
         let mut supersedes = seen.version;
         if self.tools.arm.second_look && self.tools.arm.lock.is_some() {
             let look = self.look(counter, entry).await?;
             if look.fresh {
                 counter.count(Count::Hits);
-                return Ok(());
+                return Ok(false);
             }
             supersedes = look.version;
         }
@@ -105,7 +105,7 @@ impl CacheFill {
             Ok(()) => filler.refilled(),
             Err(_) => filler.give_up().await,
         }
-        filled
+        filled.map(|()| true)
     }
 
     /// Without the lock: serves the value if it is fresh by now, or an old one if the arm allows that.

@@ -72,7 +72,7 @@ impl Inventory {
             Update::ReadWrite => self.read_and_write(product, &by, &section, counter, rng).await,
             Update::Atomic => self.update(product, &by, &section, counter, rng).await,
         };
-        section.leave(!matches!(sold, Ok(false))).await;
+        section.leave(&sold).await;
         if !sold? {
             counter.count(Count::SoldOut);
         }

@@ -112,21 +112,20 @@ impl Section<'_> {
         !stood_still.is_zero() && stood_still >= explains
     }
 
-    /// Counts the hold time, the votes and a lost lock, and releases the lock. `worked`: there was something to do. What a section
-    /// needed of its lock says nothing about a TTL if there was not.
-    pub(super) async fn leave(self, worked: bool) {
+    /// Counts what the section did with its lock, the votes and a lost lock, and releases the lock. `worked`: whether it found
+    /// something to do.
+    pub(super) async fn leave(self, worked: &Result<bool, Failed>) {
         let counter = self.counter;
-        counter.time(Time::Hold, self.tools.stalls.since(self.since).0);
-        // A lock's validity counts from the attempt that acquired it. A request is too large to keep that time too.
-        if let Some(lock) = self.guard.held_lock().filter(|_| worked) {
-            counter.time(Time::Needed, lock.asked().elapsed());
+        match worked {
+            // It ended at once, whatever its TTL.
+            Ok(false) => {}
+            // Nobody knows how long it would have taken.
+            Err(Failed::Cancelled) => counter.count(Count::CutOff),
+            Ok(true) | Err(_) => self.count_work(),
         }
         counter.voted(self.guard.votes(), self.guard.nodes());
         if self.guard.is_lost() {
             counter.count(Count::LocksLost);
-        }
-        if self.guard.overran() {
-            counter.count(Count::Overran);
         }
         if self.is_stalled() {
             counter.count(Count::Stalled);
@@ -134,6 +133,18 @@ impl Section<'_> {
         self.count_late_votes();
         drop(self.held);
         self.guard.release().await;
+    }
+
+    /// Counts a section that had work: what it needed of its lock says something about a TTL.
+    fn count_work(&self) {
+        self.counter.time(Time::Hold, self.tools.stalls.since(self.since).0);
+        // A lock's validity counts from the attempt that acquired it. A request is too large to keep that time too.
+        if let Some(lock) = self.guard.held_lock() {
+            self.counter.time(Time::Needed, lock.asked().elapsed());
+        }
+        if self.guard.overran() {
+            self.counter.count(Count::Overran);
+        }
     }
 
     /// Counts the votes that the lock has in the end: now if all nodes have answered, otherwise once they had their time

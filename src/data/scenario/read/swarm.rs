@@ -36,7 +36,8 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
         reader.complain("ramp", format!("a ramp of {ramp} is longer than the run of {duration}"));
     }
     if rate.is_some() && !think.is_zero() {
-        let why = "contradicts rate: requests at a rate start when they are due; leave one of them out";
+        let why =
+            "contradicts rate: requests at a rate start when they are due; leave one of them out, or set think to 0s";
         reader.complain("think", why);
     }
     reader.finish();

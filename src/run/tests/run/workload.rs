@@ -309,7 +309,7 @@ impl Bench {
     }
 }
 
-const ANSWERS: [(Count, &str); 9] = [
+const ANSWERS: [(Count, &str); 10] = [
     (Count::Hits, "hits"),
     (Count::StaleReads, "stale"),
     (Count::GaveUp, "gave up"),
@@ -319,6 +319,7 @@ const ANSWERS: [(Count, &str); 9] = [
     (Count::Aborted, "aborted"),
     (Count::Fenced, "fenced"),
     (Count::Errors, "errors"),
+    (Count::CutOff, "cut off"),
 ];
 
 /// Everything that was counted, provider calls included: `2 hits, 1 calls`. Sales are in the ledger.
@@ -349,6 +350,11 @@ fn sums(tally: &Tally) -> Sums {
 
 fn timed(tally: &Tally, time: Time) -> u64 {
     sums(tally).time(time).map_or(0, |times| times.len())
+}
+
+/// How many sections were timed, from the acquire and from its attempt.
+fn held(tally: &Tally) -> [u64; 2] {
+    [Time::Hold, Time::Needed].map(|time| timed(tally, time))
 }
 
 fn least(tally: &Tally, time: Time) -> u64 {
@@ -429,6 +435,27 @@ fn only_lock_arms_count_acquires() {
             assert_eq!(sums(&tally).votes_at_release[1], locked);
             assert_eq!(sums(&tally).votes_in_the_end[1], locked);
         }
+    });
+}
+
+/// Whoever finds nothing to do is done at once, whatever the TTL.
+#[test]
+fn only_sections_that_had_work_are_timed_and_can_overrun() {
+    test(async |node| {
+        let selling = Bench::selling(&node, waiting(LockKind::Single), ms(0)).await;
+        let tally = selling.requests(12).await;
+        assert_eq!((counted(&tally).as_str(), held(&tally)), ("2 sold out", [10, 10]));
+        let reading = Bench::reading(&node, waiting(LockKind::Single), ms(50)).await;
+        let tally = reading.requests(3).await;
+        assert_eq!((counted(&tally).as_str(), held(&tally)), ("2 hits, 1 calls", [1, 1]));
+        // An atomic sale finds out at its end.
+        let WorkloadSpec::Inventory(spec) = sells(StockIn::Database, ms(300)) else {
+            unreachable!("it sells")
+        };
+        let nothing = WorkloadSpec::Inventory(InventorySpec { stock: 0, ..spec });
+        let late = updating(Update::Atomic, losing(OnLoss::CarryOn));
+        let tally = Bench::new(&node, late, nothing, ms(0)).await.request().await;
+        assert_eq!((counted(&tally).as_str(), held(&tally)), ("1 sold out, 1 lost", [0, 0]));
     });
 }
 
@@ -1053,6 +1080,8 @@ fn simulated_work_is_given_up_unfinished_when_the_run_must_end() {
         assert!(!request.is_finished(), "only those who wait for a lock are given up");
         bench.hurry.give_up_all();
         assert_eq!(request.await.expect("a worker"), Done::Cancelled);
+        let tally = bench.taken();
+        assert_eq!((counted(&tally).as_str(), held(&tally)), ("1 cut off", [0, 0]));
         assert_eq!(bench.books().await, (0, 10));
         let held: u64 = bench.query("EXISTS", &["arm:product:0"]);
         assert_eq!(held, 0, "its lock is released");

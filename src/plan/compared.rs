@@ -1,0 +1,84 @@
+use serde::Serialize;
+
+use super::validation::Verdict;
+
+/// The part of the plays that an interval leaves out on each side.
+const LEFT_OUT: f64 = 0.025;
+
+/// A figure of an arm on real nodes, and in the plays of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Compared {
+    /// Its name: that of the field of [`Replayed`](super::Replayed).
+    pub name: &'static str,
+    /// On real nodes; null if it has no value there.
+    pub real: Option<f64>,
+    /// The mean of the plays in which it has one.
+    pub mean: Option<f64>,
+    /// The 95 % prediction interval of one more play (Wilks 1941: the k-th smallest and the k-th largest of n plays, with
+    /// k = ⌊0.025 (n + 1)⌋); null with fewer than 39.
+    pub interval: Option<[f64; 2]>,
+    /// Whether the real figure lies within it; undecided without an interval, and if the interval begins at zero but does not end
+    /// there: then nothing at all would lie within it, too.
+    pub verdict: Verdict,
+}
+
+impl Compared {
+    /// Compares the real figure with that of each play.
+    pub(super) fn of(name: &'static str, real: Option<f64>, plays: impl Iterator<Item = Option<f64>>) -> Self {
+        let mut values: Vec<f64> = plays.flatten().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let interval = interval(&values);
+        let verdict = match (real, interval) {
+            (Some(real), Some([low, high])) if real < low || real > high => Verdict::Differs,
+            (Some(_), Some([low, high])) if low > 0.0 || high <= 0.0 => Verdict::Agrees,
+            _ => Verdict::Undecided,
+        };
+        Self {
+            name,
+            real,
+            mean: (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
+            interval,
+            verdict,
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
+fn interval(sorted: &[f64]) -> Option<[f64; 2]> {
+    let rank = (LEFT_OUT * (sorted.len() + 1) as f64 + 1e-9) as usize;
+    let low = rank.checked_sub(1)?;
+    Some([sorted[low], sorted[sorted.len() - rank]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_figure_lies_within_the_plays_or_not_and_few_plays_say_nothing() {
+        let of = |real, plays: u32| Compared::of("refused", real, (1..=plays).map(|play| Some(f64::from(play))));
+        assert_eq!(of(Some(20.0), 38).interval, None);
+        assert_eq!(of(Some(20.0), 38).verdict, Verdict::Undecided);
+        let hundred = of(Some(2.0), 100);
+        assert_eq!((hundred.interval, hundred.mean), (Some([2.0, 99.0]), Some(50.5)));
+        assert_eq!(hundred.verdict, Verdict::Agrees);
+        for outside in [1.0, 100.0] {
+            assert_eq!(of(Some(outside), 100).verdict, Verdict::Differs, "{outside}");
+        }
+        assert_eq!(of(None, 100).verdict, Verdict::Undecided);
+        assert_eq!(of(Some(39.0), 39).interval, Some([1.0, 39.0]));
+    }
+
+    #[test]
+    fn what_would_lie_beside_nothing_at_all_agrees_with_nothing() {
+        let of = |real, all: [f64; 2]| {
+            let plays = (0..100).map(|play| Some(all[usize::from(play % 2 == 0)]));
+            Compared::of("takeovers", Some(real), plays).verdict
+        };
+        assert_eq!(of(1.0, [0.0, 3.0]), Verdict::Undecided);
+        assert_eq!(of(4.0, [0.0, 3.0]), Verdict::Differs);
+        assert_eq!(of(0.0, [0.0, 0.0]), Verdict::Agrees);
+        let none = Compared::of("takeover_mean", Some(0.1), (0..100).map(|_| None));
+        assert_eq!((none.mean, none.verdict), (None, Verdict::Undecided));
+    }
+}
