@@ -68,8 +68,10 @@ impl Replayed {
     }
 }
 
-/// Each of its figures with its name.
-const FIGURES: [(&str, fn(&Replayed) -> Option<f64>); 5] = [
+/// A figure: its name, and how it is read.
+type Figure = (&'static str, fn(&Replayed) -> Option<f64>);
+
+const FIGURES: [Figure; 5] = [
     ("sections", |did| Some(did.sections)),
     ("overran", |did| Some(did.overran)),
     ("refused", |did| Some(did.refused)),
@@ -179,7 +181,7 @@ impl Replay {
     /// nothing is decided.
     #[must_use]
     pub fn compared(&self, played: &Played) -> Vec<Compared> {
-        let compare = |(name, of): (_, fn(&Replayed) -> Option<f64>)| {
+        let compare = |(name, of): Figure| {
             let compared = Compared::of(name, of(&self.real), played.plays.iter().map(of));
             match self.left_out.is_empty() {
                 true => compared,

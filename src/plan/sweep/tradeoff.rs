@@ -17,7 +17,7 @@ pub struct Tradeoff {
     pub plays: usize,
     /// Plays that prove nothing good.
     pub inconclusive: usize,
-    /// [Sections](Figures::sections) that had work.
+    /// [Sections](Figures::sections) that had work; 0 in arms without lock nodes.
     pub sections: u64,
     /// Those of them that went on when their lock had expired.
     pub overran: u64,
@@ -94,7 +94,8 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
     };
     let (orders, oversold) = (total(&|figures| figures.orders), total(&|figures| figures.oversold));
     let (sections, overran) = (
-        total(&Figures::sections),
+        // The same as [`Figures::sections`], but none in arms without lock nodes, which can't overrun.
+        total(&|figures| figures.times[Time::Needed].count),
         total(&|figures| figures.counts[Count::Overran]),
     );
     let all_sold_out = !figures.is_empty() && figures.iter().all(|(figures, _)| figures.sold_out_all);
@@ -168,7 +169,7 @@ mod tests {
             ..Figures::default()
         };
         figures.counts[Count::Overran] = overran;
-        figures.times[Time::Hold].count = sections;
+        figures.times[Time::Needed].count = sections;
         figures
     }
 
