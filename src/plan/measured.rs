@@ -91,7 +91,7 @@ impl Measured {
     fn of_distinct(points: Vec<(f64, f64)>, between: Between, n: f64) -> Result<Self, String> {
         if n < FEWEST {
             return Err(format!(
-                "{n} values are too few to see how holds vary; measure at least {FEWEST}, and better 10,000"
+                "{n} values are too few to see how they vary; measure at least {FEWEST}, and better 10,000"
             ));
         }
         let beyond_last = n - points.last().map_or(0.0, |&(_, below)| below);

@@ -21,7 +21,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// What happens so often a day: `12 a day`, `1 in 30 days`, `1 in 2.7 years`, `1 in 1.2e9 years`.
+/// What happens so often a day: `12 a day`, `1 in 30 days`, `1 in 2.74 years`, `1 in 1.2e9 years`.
 pub(super) fn pace(a_day: f64) -> String {
     match 1.0 / a_day {
         _ if a_day <= 0.0 => "0".to_owned(),
@@ -101,7 +101,7 @@ mod tests {
                 "12 a day",
                 "1 in 30 days",
                 "1 in 190 days",
-                "1 in 2.7 years",
+                "1 in 2.74 years",
                 "1 in 2.7e9 years"
             ]
         );

@@ -81,6 +81,14 @@ fn what_is_recommended_can_be_deployed() {
         &["No setting meets both", "Allow --takeover 1m 30s"],
     );
     assert_eq!(recommended(&format!("{outage} --risk 1/year")), (45_000, 15_000));
+    for (risk, goal) in [
+        ("1/day", "one overlap a day"),
+        ("3/day", "3 overlaps a day"),
+        ("1/week", "one overlap in 7 days"),
+    ] {
+        let text = planned(&format!("--hold 2s --pause none --risk {risk}"), 0);
+        says(&text, &[format!("at most {goal}\n").as_str()]);
+    }
     // Where nothing survives so long a pause, that is said.
     let short = planned("--hold 20ms --pause none --risk 1/month --takeover 500ms", 0);
     says(&short, &["What none of them has: a pause of 1 s is survived."]);

@@ -163,11 +163,10 @@ fn nodes(nodes: usize) -> String {
 }
 
 fn goal(question: &Question, given: &Given) -> String {
-    let most = pace(question.goal.overlaps_per_day).replacen("1 in", "one overlap in", 1);
-    let most = if most.ends_with("a day") {
-        most.replace("a day", "overlaps a day")
-    } else {
-        most
+    let most = match pace(question.goal.overlaps_per_day) {
+        one if one == "1 a day" => "one overlap a day".to_owned(),
+        some if some.ends_with(" a day") => some.replace(" a day", " overlaps a day"),
+        rare => rare.replacen("1 in", "one overlap in", 1),
     };
     let risk = match given.risk {
         None => format!("at most {most} (assumed)"),
