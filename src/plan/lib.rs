@@ -47,7 +47,6 @@ mod error;
 pub mod formulas;
 mod grid;
 mod measured;
-mod outages;
 mod overrun;
 mod pauses;
 mod predicted;
@@ -78,8 +77,7 @@ pub use compared::Compared;
 pub use error::PlanError;
 pub use grid::grid;
 pub use measured::Measured;
-pub use outages::Outages;
-pub use pauses::Pauses;
+pub use pauses::{Outages, Pauses};
 pub use predicted::Predicted;
 pub use question::{Goal, Question, Risk};
 pub use read::{

@@ -6,8 +6,7 @@ use super::chance::Chance;
 use super::elapsed;
 use super::formulas::reliable;
 use super::measured::Bound;
-use super::outages::Outages;
-use super::pauses::Pauses;
+use super::pauses::{Outages, Pauses};
 use super::question::Question;
 use super::renewed;
 use super::setting::Setting;
@@ -48,7 +47,7 @@ pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
             let by_outage = question.outages.as_ref().map(|outages| {
                 let rate = outages.per_second;
                 rested(&outages.length, sections_hit(question, rate), |bound| {
-                    left(&|left| cut_off(question, outages, left, interval, bound))
+                    left(&|left| without_quorum(question, outages, left, interval, bound))
                 })
             });
             [by_pause, by_outage]
@@ -130,7 +129,7 @@ fn paused_between(question: &Question, pauses: &Pauses, left: f64, interval: f64
 
 /// A section of a renewed lock that still runs when its lock expires because no quorum could be reached for its renewals. They are
 /// tried every `interval`: an outage does no harm that ends before the last try within `left` of the last success.
-fn cut_off(question: &Question, outages: &Outages, left: f64, interval: f64, bound: Bound) -> f64 {
+fn without_quorum(question: &Question, outages: &Outages, left: f64, interval: f64, bound: Bound) -> f64 {
     let tries = (left / interval).floor();
     let excess = |seconds| outages.length.excess(seconds, bound);
     // For how many of the seconds between two renewals an outage that begins then lasts too long, on average.

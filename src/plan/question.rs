@@ -1,7 +1,6 @@
 use serde::Serialize;
 
-use super::outages::Outages;
-use super::pauses::Pauses;
+use super::pauses::{Outages, Pauses};
 use super::spread::Spread;
 
 /// The overlaps that may happen.

@@ -9,8 +9,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Uniform};
 
 use super::answer::Plan;
 use super::formulas::reliable;
-use super::outages::Outages;
-use super::pauses::Pauses;
+use super::pauses::{Outages, Pauses};
 use super::question::Question;
 use super::row::Row;
 use super::setting::{Renewal, Setting};

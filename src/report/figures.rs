@@ -3,7 +3,7 @@
 use lockstorm_data::metrics::units::rate;
 
 /// Seconds of a day.
-const DAY: f64 = 86_400.0;
+pub(super) const DAY: f64 = 86_400.0;
 
 /// Seconds as a duration with two or three digits: `0.42 ms`, `61 ms`, `2.33 s`, `15.2 s`, `16 min`, `1.5 h`, `3 days`.
 pub(super) fn time(seconds: f64) -> String {

@@ -8,6 +8,7 @@ use crate::draws::duration;
 use crate::error::PlanError;
 use crate::pauses::Pauses;
 use crate::question::Question;
+use crate::row::DAY;
 use crate::spread::Spread;
 use lockstorm_base::input;
 use lockstorm_data::metrics::Measurement;
@@ -22,7 +23,7 @@ const SIGMA: f64 = 1.0;
 /// The most nodes.
 const NODES: usize = 9;
 /// Seconds of a year.
-const YEAR: f64 = 365.0 * 86_400.0;
+const YEAR: f64 = 365.0 * DAY;
 
 /// What `lockstorm doctor --measure` has measured, as a plan uses it.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,7 +111,6 @@ impl FromMeasurement {
     /// (the rule of three, 95 %; Hanley and Lippman-Hand, JAMA 1983), and each hits as many sections as are under way.
     #[must_use]
     pub fn too_short(&self, question: &Question) -> Option<String> {
-        const DAY: f64 = 86_400.0;
         let under_way = question.per_second * question.hold.mean() * question.contended;
         let needed = 3.0 * under_way * DAY / question.goal.overlaps_per_day;
         if self.seconds >= needed {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::outages::Outages;
-use crate::pauses::Pauses;
+use crate::pauses::{Outages, Pauses};
 use crate::question::Risk;
 use crate::row::DAY;
 use crate::simulate::Extent;

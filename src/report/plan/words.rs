@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::report::figures::{pace, percent, percents, small, time};
+use crate::report::figures::{DAY, pace, percent, percents, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
@@ -10,9 +10,6 @@ use lockstorm_data::model::setting;
 use lockstorm_plan::{
     Basis, Chance, Choice, FromRecord, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread, Why, Wish,
 };
-
-/// Seconds of a day.
-const DAY: f64 = 86_400.0;
 
 /// What is extrapolated.
 pub(super) const EXTRAPOLATED: &str =
