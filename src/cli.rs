@@ -15,7 +15,7 @@ use lockstorm_plan::sweep::Axis;
 use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
 
 use crate::exit_code;
-use crate::words::words;
+use crate::glossary::words;
 
 const EXAMPLES: &str = "\
 Examples:

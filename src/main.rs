@@ -4,8 +4,8 @@ mod cli;
 mod commands;
 mod exit_code;
 mod failure;
+mod glossary;
 mod log;
-mod words;
 
 use std::env;
 use std::process::ExitCode;

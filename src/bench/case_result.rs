@@ -8,7 +8,7 @@ use super::case::Trouble;
 use super::contender::Contender;
 use super::metric::Metric;
 use super::run::Run;
-use super::statistics::Spread;
+use super::statistics::Quartiles;
 
 /// A case that can't be measured on this machine, or by this build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ pub struct Summary {
     /// The contender.
     pub contender: Contender,
     /// The metrics that could be measured.
-    pub metrics: BTreeMap<Metric, Spread>,
+    pub metrics: BTreeMap<Metric, Quartiles>,
     /// The first reason why a round of it failed.
     pub error: Option<String>,
 }
@@ -107,5 +107,5 @@ pub struct Ratio {
     /// The peer.
     pub peer: Contender,
     /// The metrics that could be measured for both.
-    pub metrics: BTreeMap<Metric, Spread>,
+    pub metrics: BTreeMap<Metric, Quartiles>,
 }

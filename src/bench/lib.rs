@@ -58,5 +58,5 @@ pub use self::metric::Metric;
 pub use self::options::BenchOptions;
 pub use self::record::BenchRecord;
 pub use self::run::Run;
-pub use self::statistics::{Spread, jain};
+pub use self::statistics::{Quartiles, jain};
 pub use self::target::{Basis, Bound, Judged, TARGETS, Target};

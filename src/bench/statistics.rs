@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The median of some figures, and how far they spread.
+/// The median of some figures, and their quartiles and extremes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct Quartiles {
     /// The median.
     pub median: f64,
     /// The first quartile.
@@ -19,8 +19,8 @@ pub struct Spread {
     pub n: usize,
 }
 
-impl Spread {
-    /// The spread of these figures; `None` if there are none. It interpolates between two figures (Hyndman and Fan 1996,
+impl Quartiles {
+    /// The quartiles of these figures; `None` if there are none. It interpolates between two figures (Hyndman and Fan 1996,
     /// type 7).
     #[must_use]
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
@@ -66,22 +66,25 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_number_lies_between_two() {
-        let spread = Spread::of([4.0, 1.0, 3.0, 2.0]).unwrap();
-        assert_eq!((spread.median, spread.q1, spread.q3), (2.5, 1.75, 3.25));
-        assert_eq!((spread.min, spread.max, spread.n), (1.0, 4.0, 4));
+        let quartiles = Quartiles::of([4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert_eq!((quartiles.median, quartiles.q1, quartiles.q3), (2.5, 1.75, 3.25));
+        assert_eq!((quartiles.min, quartiles.max, quartiles.n), (1.0, 4.0, 4));
     }
 
     #[test]
     fn quartiles_of_seven_rounds_are_figures_among_them_or_halfway() {
-        let spread = Spread::of((1..=7).map(f64::from)).unwrap();
-        assert_eq!((spread.median, spread.q1, spread.q3), (4.0, 2.5, 5.5));
+        let quartiles = Quartiles::of((1..=7).map(f64::from)).unwrap();
+        assert_eq!((quartiles.median, quartiles.q1, quartiles.q3), (4.0, 2.5, 5.5));
     }
 
     #[test]
     fn one_figure_is_its_own_median_and_an_empty_list_has_none() {
-        let spread = Spread::of([7.0, f64::NAN, f64::INFINITY]).unwrap();
-        assert_eq!((spread.median, spread.q1, spread.q3, spread.n), (7.0, 7.0, 7.0, 1));
-        assert_eq!(Spread::of([]), None);
+        let quartiles = Quartiles::of([7.0, f64::NAN, f64::INFINITY]).unwrap();
+        assert_eq!(
+            (quartiles.median, quartiles.q1, quartiles.q3, quartiles.n),
+            (7.0, 7.0, 7.0, 1)
+        );
+        assert_eq!(Quartiles::of([]), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::record::BenchRecord;
 use super::round::{ORPHANS_AFTER, WARM_UP};
 use super::run::Run;
 use super::settings::settings;
-use super::statistics::Spread;
+use super::statistics::Quartiles;
 use super::target::TARGETS;
 use lockstorm_run::Machine;
 
@@ -119,7 +119,7 @@ fn summary(result: &CaseResult, case: &Case, contender: Contender) -> Summary {
     let runs = || result.rounds.iter().filter_map(|round| round.of(contender));
     Summary {
         contender,
-        metrics: spreads(|metric| runs().filter_map(|run| metric.of(run, case)).collect()),
+        metrics: quartiles(|metric| runs().filter_map(|run| metric.of(run, case)).collect()),
         error: runs().find_map(|run| run.error.clone()),
     }
 }
@@ -132,14 +132,14 @@ fn ratio(result: &CaseResult, case: &Case, peer: Contender) -> Ratio {
     };
     Ratio {
         peer,
-        metrics: spreads(|metric| {
+        metrics: quartiles(|metric| {
             let rounds = result.rounds.iter();
             rounds.filter_map(|round| in_round(round, metric)).collect()
         }),
     }
 }
 
-fn spreads(figures: impl Fn(Metric) -> Vec<f64>) -> BTreeMap<Metric, Spread> {
-    let spread = |&metric: &Metric| Some((metric, Spread::of(figures(metric))?));
-    Metric::ALL.iter().filter_map(spread).collect()
+fn quartiles(figures: impl Fn(Metric) -> Vec<f64>) -> BTreeMap<Metric, Quartiles> {
+    let quartiles = |&metric: &Metric| Some((metric, Quartiles::of(figures(metric))?));
+    Metric::ALL.iter().filter_map(quartiles).collect()
 }

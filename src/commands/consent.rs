@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use lockstorm_data::metrics::units::counted;
 use lockstorm_data::scenario::Scenario;
-use lockstorm_lab::doctor::{Check, Finding, Settings, Verdict};
+use lockstorm_lab::doctor::{Check, Finding, LockUse, Verdict};
 use lockstorm_lock::NodeAddress;
 
 use super::doctor::diagnose;
@@ -49,12 +49,12 @@ pub fn admit(scenario: &Scenario, play: &Play, may_ask: bool) -> Result<Vec<Stri
     let addresses: Vec<NodeAddress> = addresses.collect::<Result<_, _>>()?;
     agree(scenario, &addresses, play.yes, may_ask)?;
     let arms = || scenario.arms.iter().filter(|arm| arm.lock.uses_nodes());
-    let settings = Settings {
+    let lock_use = LockUse {
         ttl: arms().map(|arm| arm.ttl).max().unwrap_or_default(),
         node_timeout: arms().map(|arm| arm.node_timeout).min().unwrap_or_default(),
         prefix: PREFIX.to_owned(),
     };
-    let diagnosis = diagnose(addresses, &settings, true)?;
+    let diagnosis = diagnose(addresses, &lock_use, true)?;
     let (fatal, other): (Vec<Finding>, Vec<Finding>) = diagnosis
         .findings
         .into_iter()

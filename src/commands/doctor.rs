@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lockstorm::report::{examination_bar, render_diagnosis};
-use lockstorm_lab::doctor::{Diagnosis, Fitness, PARTS, Settings, examine};
+use lockstorm_lab::doctor::{Diagnosis, Fitness, LockUse, PARTS, examine};
 use lockstorm_lock::NodeAddress;
 use tokio::task::JoinSet;
 
@@ -25,12 +25,12 @@ pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.measure {
         return measure(&addresses, path, args, look);
     }
-    let settings = Settings {
+    let lock_use = LockUse {
         ttl: args.ttl,
         node_timeout: args.node_timeout,
         prefix: args.prefix.clone(),
     };
-    let diagnosis = diagnose(addresses, &settings, args.quiet)?;
+    let diagnosis = diagnose(addresses, &lock_use, args.quiet)?;
     print_result(args.json, &diagnosis, |paint| render_diagnosis(&diagnosis, paint), look)?;
     Ok(ExitCode::from(match diagnosis.fitness {
         Fitness::Fit => 0,
@@ -40,19 +40,19 @@ pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
 }
 
 /// Asks all servers at once. Unless it is to be quiet, a bar on a terminal shows how far that has got.
-pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings, quiet: bool) -> Result<Diagnosis, Failure> {
+pub fn diagnose(addresses: Vec<NodeAddress>, lock_use: &LockUse, quiet: bool) -> Result<Diagnosis, Failure> {
     let bar = examination_bar(addresses.len(), quiet);
     let facts = wait_for(async {
         let mut asked = JoinSet::new();
         for (place, address) in addresses.into_iter().enumerate() {
-            let (settings, bar) = (settings.clone(), bar.clone());
+            let (lock_use, bar) = (lock_use.clone(), bar.clone());
             asked.spawn(async move {
                 let told = AtomicU64::new(0);
                 let done = || {
                     told.fetch_add(1, Ordering::Relaxed);
                     bar.inc(1);
                 };
-                let facts = examine(&address, &settings, done).await;
+                let facts = examine(&address, &lock_use, done).await;
                 // Whoever can't be asked is done sooner.
                 bar.inc(PARTS - told.into_inner().min(PARTS));
                 (place, facts)
@@ -63,7 +63,7 @@ pub fn diagnose(addresses: Vec<NodeAddress>, settings: &Settings, quiet: bool) -
         facts.into_iter().map(|(_, facts)| facts).collect::<Vec<_>>()
     })?;
     bar.finish_and_clear();
-    Ok(Diagnosis::of(&facts, settings))
+    Ok(Diagnosis::of(&facts, lock_use))
 }
 
 fn addresses(args: &DoctorArgs) -> Result<Vec<NodeAddress>, Failure> {

@@ -7,7 +7,7 @@ use lockstorm_data::scenario::meant;
 use super::print::print_for_people;
 use crate::cli::{ExplainArgs, Look};
 use crate::failure::Failure;
-use crate::words::{rows, words};
+use crate::glossary::{rows, words};
 
 /// Prints what a word means, in each of its meanings; without a word, all words.
 pub fn explain(args: &ExplainArgs, look: Look) -> Result<ExitCode, Failure> {

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::client::Slot;
 use crate::error::LabError;
-use crate::found::{Found, verified};
+use crate::findings::{Found, verified};
 use crate::lab::Lab;
 use crate::protocol::Order;
 use crate::proxy::Proxy;

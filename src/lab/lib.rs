@@ -107,7 +107,7 @@ mod docker;
 pub mod doctor;
 mod emit;
 mod error;
-mod found;
+mod findings;
 pub mod keeper;
 pub mod kept;
 mod lab;

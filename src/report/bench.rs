@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
 use lockstorm_bench::{
-    BenchRecord, CaseResult, Contender, Judged, LeftOut, LoadKind, Metric, Spread, Summary, Trouble,
+    BenchRecord, CaseResult, Contender, Judged, LeftOut, LoadKind, Metric, Quartiles, Summary, Trouble,
 };
 use lockstorm_data::metrics::units::{counted, rate};
 
@@ -204,7 +204,7 @@ fn millis(micros: f64) -> String {
 fn ratio(case: &CaseResult, peer: Contender) -> Cell {
     let ratio = case.ratios.iter().find(|ratio| ratio.peer == peer);
     match ratio.and_then(|ratio| ratio.metrics.get(&Metric::CyclesPerS)) {
-        Some(Spread { median, q1, q3, .. }) => Cell::plain(format!("{median:.2}× ({q1:.2}–{q3:.2})")),
+        Some(Quartiles { median, q1, q3, .. }) => Cell::plain(format!("{median:.2}× ({q1:.2}–{q3:.2})")),
         None => Cell::none(),
     }
 }

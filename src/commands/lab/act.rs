@@ -3,7 +3,7 @@ use std::process::ExitCode;
 use lockstorm_lab::kept::{Acted, Answer, Choice, Effect, Request, Verb, find};
 
 use super::refused::{failure, no_answer};
-use super::words;
+use super::text;
 use crate::cli::{HostsArgs, Look};
 use crate::commands::print::print_for_people;
 use crate::exit_code;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, tell};
 /// Breaks or mends hosts of the kept lab.
 pub fn act(verb: Verb, args: &HostsArgs, look: Look) -> Result<ExitCode, Failure> {
     let hosts = Choice::read(&args.hosts).map_err(Failure::usage)?;
-    let kept = find().map_err(failure)?.ok_or_else(|| Failure::error(words::NONE))?;
+    let kept = find().map_err(failure)?.ok_or_else(|| Failure::error(text::NONE))?;
     let acted = match kept.ask(&Request::Act { verb, hosts }).map_err(failure)? {
         Answer::Acted(acted) => acted,
         Answer::Refused(why) => return Err(Failure::usage(why)),

@@ -5,7 +5,7 @@ mod choose;
 mod down;
 mod refused;
 mod status;
+mod text;
 mod up;
-mod words;
 
 pub use choose::lab;

@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
 use super::refused::status_of_kept;
-use super::words;
+use super::text;
 use crate::cli::{Look, StatusArgs};
 use crate::commands::print::{print, print_result};
 use crate::exit_code;
@@ -13,10 +13,10 @@ pub fn status(args: &StatusArgs, look: Look) -> Result<ExitCode, Failure> {
         if args.json {
             print("null\n")?;
         }
-        tell(words::NONE);
+        tell(text::NONE);
         return Ok(ExitCode::from(exit_code::NO));
     };
-    let printed = print_result(args.json, &status, |_| words::status(&status), look)?;
+    let printed = print_result(args.json, &status, |_| text::status(&status), look)?;
     let Some(doubt) = &status.doubt else {
         return Ok(printed);
     };

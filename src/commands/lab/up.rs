@@ -1,11 +1,11 @@
 use std::process::ExitCode;
 
 use lockstorm_base::{Stop, Stops};
-use lockstorm_lab::kept::{End, KeptError, Launched, Order, Service, Status, launch, turn};
+use lockstorm_lab::kept::{End, KeptError, LabOrder, Launched, Service, Status, launch, turn};
 use lockstorm_lab::{Containers, LabOptions, ServerBinary, StartLock, check_temp_dir};
 
 use super::refused::{failure, status_of_kept};
-use super::words;
+use super::text;
 use crate::cli::{Look, UpArgs};
 use crate::commands::print::{print_for_people, signalled};
 use crate::commands::server::{self, wait_for};
@@ -25,7 +25,7 @@ pub fn up(args: &UpArgs, look: Look) -> Result<ExitCode, Failure> {
     check_temp_dir().map_err(Failure::usage)?;
     let turn = turn(|| tell("another lab is just being started: waiting until it is up")).map_err(failure)?;
     let server = server::find(&args.nodes)?;
-    let order = Order {
+    let order = LabOrder {
         hosts: args.hosts.into(),
         port: (args.port > 0).then_some(args.port),
         persistence: args.persistence,
@@ -53,27 +53,27 @@ pub fn up(args: &UpArgs, look: Look) -> Result<ExitCode, Failure> {
 }
 
 /// A lab is kept already. That is as good as a new one if it was ordered in the same way.
-fn already(order: &Order, status: &Status, look: Look) -> Result<ExitCode, Failure> {
+fn already(order: &LabOrder, status: &Status, look: Look) -> Result<ExitCode, Failure> {
     if status.order != *order {
         return Err(Failure::error(format!(
             "a lab is kept already, and it was ordered in another way ({}, {}): use it (`lockstorm lab status`), or take it down \
              first with `lockstorm lab down`",
-            words::order(&status.order),
+            text::order(&status.order),
             status.server
         )));
     }
-    print_for_people(format!("a lab is kept already\n\n{}", words::how_to_use(status)), look)
+    print_for_people(format!("a lab is kept already\n\n{}", text::how_to_use(status)), look)
 }
 
-fn background(order: &Order, server: ServerBinary, look: Look) -> Result<ExitCode, Failure> {
+fn background(order: &LabOrder, server: ServerBinary, look: Look) -> Result<ExitCode, Failure> {
     let program = LabOptions::new(server).map_err(Failure::error)?.keeper;
     match launch(order, &program, tell).map_err(failure)? {
-        Launched::Ready(status) => print_for_people(words::how_to_use(&status), look),
+        Launched::Ready(status) => print_for_people(text::how_to_use(&status), look),
         Launched::Stopped(stop) => Ok(stopped(stop)),
     }
 }
 
-fn foreground(order: &Order, turn: StartLock, look: Look) -> Result<ExitCode, Failure> {
+fn foreground(order: &LabOrder, turn: StartLock, look: Look) -> Result<ExitCode, Failure> {
     wait_for(async {
         let mut stops =
             Stops::listen().map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
@@ -84,7 +84,7 @@ fn foreground(order: &Order, turn: StartLock, look: Look) -> Result<ExitCode, Fa
         };
         // From now on it is found at its socket.
         drop(turn);
-        let text = words::how_to_use(&service.status().await);
+        let text = text::how_to_use(&service.status().await);
         // The lab is kept whether or not somebody reads this.
         if let Err(unread) = print_for_people(text, look) {
             unread.report();

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Counts;
+use super::durations::Durations;
 use super::fields::{FieldName, Fields};
 use super::histogram::{histogram, in_micros};
 use super::quantiles::Quantiles;
-use super::spread::Spread;
 use crate::model::{CauseKind, Outcome, Outcomes};
 
 /// The times that are measured. In the figures of a record each is a field in microseconds: `response_us`.
@@ -99,19 +99,19 @@ pub struct Sums {
     pub causes: BTreeMap<(usize, CauseKind), u64>,
     /// Plain counts.
     pub counts: Counts,
-    times: [Spread; Time::VARIANTS.len()],
+    times: [Durations; Time::VARIANTS.len()],
 }
 
 impl Sums {
     /// A distribution in microseconds; `None` if there is no value.
     #[must_use]
     pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
-        self.spread(time).histogram()
+        self.durations(time).histogram()
     }
 
     /// A distribution in microseconds, as it is stored.
     #[must_use]
-    pub const fn spread(&self, time: Time) -> &Spread {
+    pub const fn durations(&self, time: Time) -> &Durations {
         &self.times[time as usize]
     }
 
@@ -120,7 +120,7 @@ impl Sums {
     pub fn acquires(&self) -> Histogram<u64> {
         let mut all = histogram();
         for time in Time::ACQUIRES {
-            self.spread(time).add_to(&mut all);
+            self.durations(time).add_to(&mut all);
         }
         all
     }
@@ -157,7 +157,7 @@ impl Sums {
         self.votes_in_the_end = Votes::default();
         self.causes.clear();
         self.counts = Counts::default();
-        self.times.iter_mut().for_each(Spread::clear);
+        self.times.iter_mut().for_each(Durations::clear);
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::condition::Trigger;
 use super::database_url::DatabaseUrl;
+use super::expectation::Trigger;
 use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
 use super::node_url::NodeUrl;
 use crate::metrics::units::counted;

@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::checks;
 use super::facts::Facts;
 use super::finding::{Finding, Verdict};
-use super::settings::Settings;
+use super::lock_use::LockUse;
 use lockstorm_data::model::printable;
 
 /// Everything that was found.
@@ -30,10 +30,10 @@ pub enum Fitness {
 impl Diagnosis {
     /// What the facts say of servers for such locks.
     #[must_use]
-    pub fn of(facts: &[Facts], settings: &Settings) -> Self {
+    pub fn of(facts: &[Facts], lock_use: &LockUse) -> Self {
         let mut findings = Vec::new();
         for server in facts {
-            let found = checks::of_server(server, settings).into_iter();
+            let found = checks::of_server(server, lock_use).into_iter();
             let named = |finding: Finding| Finding {
                 server: Some(server.name.clone()),
                 // Whatever a server says, it must not reach a terminal as more than text.

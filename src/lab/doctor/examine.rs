@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::clock::{clock_of, since_epoch};
 use super::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
-use super::settings::Settings;
+use super::lock_use::LockUse;
 use crate::server::sessions;
 use lockstorm_data::metrics::Clock;
 use lockstorm_lock::{
@@ -33,9 +33,9 @@ const SETTINGS: [&str; 3] = ["appendfsync", "min-replicas-to-write", "no-appendf
 
 /// Everything that the checks need to know of a server. `done` is called for each of [`PARTS`] that is done, fewer times if the
 /// server can't be asked.
-pub async fn examine(address: &NodeAddress, settings: &Settings, done: impl Fn()) -> Facts {
+pub async fn examine(address: &NodeAddress, lock_use: &LockUse, done: impl Fn()) -> Facts {
     let host = address.host();
-    let server = ask_all(address, settings, &done).await;
+    let server = ask_all(address, lock_use, &done).await;
     Facts {
         name: address.to_string(),
         is_loopback: host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
@@ -60,7 +60,7 @@ fn unreached(error: SessionError) -> Unreached {
     })
 }
 
-async fn ask_all(address: &NodeAddress, settings: &Settings, done: &impl Fn()) -> Result<Server, SessionError> {
+async fn ask_all(address: &NodeAddress, lock_use: &LockUse, done: &impl Fn()) -> Result<Server, SessionError> {
     let options = NodeOptions::default();
     let mut session = Session::open(address, &options).await?;
     done();
@@ -88,7 +88,7 @@ async fn ask_all(address: &NodeAddress, settings: &Settings, done: &impl Fn()) -
         !is("role", "slave") && !is("cluster_enabled", "1") && !is("redis_mode", "sentinel")
     });
     let trial = match may_lock || info.is_err() {
-        true => Some(trial(address, settings, &mut session, &mut second).await?),
+        true => Some(trial(address, lock_use, &mut session, &mut second).await?),
         false => None,
     };
     done();
@@ -194,11 +194,11 @@ async fn clock(session: &mut Session) -> Result<Option<Clock>, SessionError> {
 /// without; `last` is of no more use after that.
 async fn trial(
     address: &NodeAddress,
-    settings: &Settings,
+    lock_use: &LockUse,
     session: &mut Session,
     last: &mut Session,
 ) -> Result<Trial, SessionError> {
-    let key = format!("{}lockstorm-doctor-{:016x}", settings.prefix, rand::random::<u64>());
+    let key = format!("{}lockstorm-doctor-{:016x}", lock_use.prefix, rand::random::<u64>());
     let names: Vec<String> = (0..TRIAL_KEYS).map(|number| format!("{key}-{number}")).collect();
     let (set, at) = (set_keys(session, &names).await?, Instant::now());
     let lock = try_lock(address, &key).await;

@@ -9,12 +9,12 @@ mod diagnosis;
 mod examine;
 mod facts;
 mod finding;
+mod lock_use;
 mod measure;
-mod settings;
 
 pub use self::diagnosis::{Diagnosis, Fitness};
 pub use self::examine::{PARTS, TRIAL_TTL, examine};
 pub use self::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 pub use self::finding::{Check, Finding, Verdict};
+pub use self::lock_use::LockUse;
 pub use self::measure::measure;
-pub use self::settings::Settings;

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::order::Order;
+use super::lab_order::LabOrder;
 use super::urls::Urls;
 use lockstorm_data::model::HostId;
 
@@ -59,7 +59,7 @@ pub struct Status {
     /// For example `redis-server 7.0.15`.
     pub server: String,
     /// How it was ordered.
-    pub order: Order,
+    pub order: LabOrder,
     /// How its hosts are.
     pub hosts: Vec<HostStatus>,
     /// Why nobody can tell how its hosts are now, if that is so.

@@ -1,4 +1,4 @@
-//! The process in the background that keeps a lab. Whoever starts it writes the [`Order`] to its stdin, a line of JSON, reads
+//! The process in the background that keeps a lab. Whoever starts it writes the [`LabOrder`] to its stdin, a line of JSON, reads
 //! from its stdout how it gets on (`Report`), and writes `keep` once the lab is ready. If stdin ends before that, nobody
 //! wants the lab any more, and it is taken down.
 
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::answer::Status;
 use super::error::KeptError;
-use super::order::Order;
+use super::lab_order::LabOrder;
 use super::service::Service;
 use super::socket;
 use crate::emit::emit;
@@ -61,12 +61,12 @@ fn run() -> Result<(), KeptError> {
     let mut line = String::new();
     let read = io::stdin().read_line(&mut line);
     read.map_err(|error| KeptError::system("read the order", error))?;
-    let order: Order =
+    let order: LabOrder =
         serde_json::from_str(&line).map_err(|error| KeptError::system("read the order", error.into()))?;
     socket::runtime()?.block_on(keep(order))
 }
 
-async fn keep(order: Order) -> Result<(), KeptError> {
+async fn keep(order: LabOrder) -> Result<(), KeptError> {
     let mut stops = Stops::listen().map_err(|error| KeptError::system("listen for signals", error))?;
     let mut wanted = wanted();
     let up = Service::up(order, |what| report(&Report::Waits(what.to_owned())));

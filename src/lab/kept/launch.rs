@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::answer::Status;
 use super::background::{ARGUMENT, KEEP, Report};
 use super::error::KeptError;
-use super::order::Order;
+use super::lab_order::LabOrder;
 use super::socket;
 use crate::emit;
 use lockstorm_base::{Stop, Stops};
@@ -26,11 +26,11 @@ pub enum Launched {
 ///
 /// # Errors
 /// There is no lab. Nothing is left of it.
-pub fn launch(order: &Order, program: &Path, tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
+pub fn launch(order: &LabOrder, program: &Path, tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
     socket::runtime()?.block_on(follow(order, program, tell))
 }
 
-async fn follow(order: &Order, program: &Path, mut tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
+async fn follow(order: &LabOrder, program: &Path, mut tell: impl FnMut(&str)) -> Result<Launched, KeptError> {
     // Before anything is started, so that no signal leaves it behind.
     let mut stops = Stops::listen().map_err(|error| KeptError::system("listen for signals", error))?;
     let start = |error: io::Error| KeptError::system(format!("start {}", program.display()), error);

@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use super::answer::{Acted, Answer, Status};
 use super::choice::Choice;
 use super::error::KeptError;
-use super::order::Order;
+use super::lab_order::LabOrder;
 use super::request::{Request, Verb};
 use super::urls::Urls;
 use super::{act, socket, status};
@@ -37,7 +37,7 @@ pub struct Service {
 struct KeptLab {
     lab: Lab,
     run: OpenedRun,
-    order: Order,
+    order: LabOrder,
     server: String,
     since: SystemTime,
     urls: Urls,
@@ -60,7 +60,7 @@ impl Service {
     ///
     /// # Errors
     /// The lab did not start. Nothing is left of it then.
-    pub async fn up(order: Order, tell: impl Fn(&str) + Send + Sync) -> Result<Self, KeptError> {
+    pub async fn up(order: LabOrder, tell: impl Fn(&str) + Send + Sync) -> Result<Self, KeptError> {
         let binary = order.binary().await?;
         let server = binary.to_string();
         let options = LabOptions {

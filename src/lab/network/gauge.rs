@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpSocket;
 use tokio::time::timeout;
 
-use crate::found::Found;
+use crate::findings::Found;
 use crate::network::source;
 use crate::proxy::{Path, State};
 use crate::server::node_name::NodeName;

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::error::LabError;
-use crate::found::{self, Found};
+use crate::findings::{self, Found};
 use crate::lab::Lab;
 use crate::network::gauge::{Gauge, What};
 use crate::network::link_states::LinkState;
@@ -243,7 +243,7 @@ fn limit(action: Action, state: &LinkState) -> Duration {
 
 /// Notes that an action on a link has taken effect: since it is so on each of these connections.
 fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<Instant> {
-    let verified = found::verified(found);
+    let verified = findings::verified(found);
     state.undergo(action, verified.at);
     verified
 }

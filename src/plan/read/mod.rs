@@ -1,5 +1,6 @@
 //! What is known, read from the command line, from files and from records.
 
+mod arguments;
 mod csv;
 mod hgrm;
 mod holds;
@@ -8,13 +9,12 @@ mod measurement;
 mod prometheus;
 mod record;
 mod unit;
-mod words;
 
+pub use arguments::{
+    MOST_SECTIONS, clock_jumps, extent, happening, network, node_crashes, outages, pauses, per_second, risk, spread,
+};
 pub use holds::holds_of_file;
 pub use measurement::{FromMeasurement, measurement_of_file};
 pub(crate) use record::sum;
 pub use record::{FromRecord, of_record as holds_of_record};
 pub use unit::TimeUnit;
-pub use words::{
-    MOST_SECTIONS, clock_jumps, extent, happening, network, node_crashes, outages, pauses, per_second, risk, spread,
-};

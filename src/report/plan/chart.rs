@@ -10,8 +10,8 @@ use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
 use super::drawn::Drawn;
+use super::phrases::{curve_name, renewals, ttl};
 use super::ticks::{ROOM, round_time, round_times};
-use super::words::{curve_name, renewals, ttl};
 use lockstorm_plan::{Plan, Renewal, Row};
 
 /// The colour of text and axes in the drawing, which the page replaces by that of its own text.

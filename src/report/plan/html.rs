@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::chart;
 use super::drawn::Drawn;
-use super::words::{
+use super::phrases::{
     EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, not_considered, recommendation, sources, table,
 };
 use crate::report::paint::Tone;

@@ -4,12 +4,12 @@ mod chart;
 mod csv;
 mod drawn;
 mod html;
+mod phrases;
 mod plot;
 mod text;
 mod ticks;
-mod words;
 
 pub use csv::plan_csv;
 pub use html::plan_page;
+pub use phrases::Given;
 pub use text::render_plan;
-pub use words::Given;

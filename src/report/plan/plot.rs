@@ -4,7 +4,7 @@
 use ratatui::style::Color;
 
 use super::drawn::Drawn;
-use super::words::{curve_name, renewals, ttl};
+use super::phrases::{curve_name, renewals, ttl};
 use crate::report::paint::Paint;
 use crate::report::plot::{Curve, Panel, Point};
 use lockstorm_plan::{Plan, Renewal, Row};

@@ -1,9 +1,9 @@
 use std::fmt::Write as _;
 
-use super::plot::plot_plan;
-use super::words::{
+use super::phrases::{
     EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, not_considered, recommendation, sources, table,
 };
+use super::plot::plot_plan;
 use crate::report::paint::{Paint, Tone};
 use lockstorm_plan::{Plan, snippets};
 

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::oracle::News;
-use lockstorm_data::metrics::{Batch, Count, Part, Point, Quantiles, RecentTenths, Series, Spread, Sums, Time, When};
+use lockstorm_data::metrics::{
+    Batch, Count, Durations, Part, Point, Quantiles, RecentTenths, Series, Sums, Time, When,
+};
 use lockstorm_data::model::Outcomes;
 
 /// The series of one arm, and what is needed to go on with it.
@@ -32,17 +34,17 @@ pub(crate) struct Curves {
 #[derive(Debug, Default)]
 struct Slice {
     point: Point,
-    acquire: Spread,
-    response: Spread,
+    acquire: Durations,
+    response: Durations,
 }
 
 impl Slice {
     fn add(&mut self, sums: &Sums) {
         count(&mut self.point, sums);
         for time in Time::ACQUIRES {
-            self.acquire.add(sums.spread(time));
+            self.acquire.add(sums.durations(time));
         }
-        self.response.add(sums.spread(Time::Response));
+        self.response.add(sums.durations(Time::Response));
     }
 }
 
@@ -76,7 +78,7 @@ impl Curves {
         let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
         for second in seconds {
             if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Durations::quantiles);
                 // The load says what was due, and the ledger what was sold. Without a dealer, every request that begins
                 // was offered.
                 *point = Point {
@@ -99,7 +101,7 @@ impl Curves {
         }
         for tenth in touched {
             if let (Some(point), Some(slice)) = (recent_tenths.at(tenth), self.tenths.get(&tenth)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Spread::quantiles);
+                let [acquire, response] = [&slice.acquire, &slice.response].map(Durations::quantiles);
                 (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
                 (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
                 point.no_quorum = slice.point.outcomes.no_quorum;

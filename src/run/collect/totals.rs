@@ -178,7 +178,7 @@ impl Totals {
 impl ServerSums {
     fn add(&mut self, sums: &Sums) {
         self.counts.add(&sums.counts);
-        sums.spread(Time::Response).add_to(&mut self.response);
+        sums.durations(Time::Response).add_to(&mut self.response);
     }
 
     fn load(&self, server: usize, intakes: Intakes) -> ServerLoad {

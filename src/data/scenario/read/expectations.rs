@@ -1,18 +1,18 @@
 //! `[expect]`.
 
-use super::super::condition::Expectation;
+use super::super::expectation::Expectation;
 use super::super::reader::Reader;
 use super::super::tree::Value;
-use super::condition::{self, Known};
+use super::comparison::{self, Known};
 use crate::metrics::{Group, Metric};
 
 pub(super) fn read(reader: &Reader<'_>, known: Known<'_>) -> Vec<Expectation> {
     let mut expectations = Vec::new();
     for (key, node) in reader.entries() {
         let found = match &node.value {
-            Value::Text(text) => condition::figure(key, known).and_then(|(arm, metric)| {
+            Value::Text(text) => comparison::figure(key, known).and_then(|(arm, metric)| {
                 check(metric)?;
-                condition::bounds(text, &arm, metric)
+                comparison::bounds(text, &arm, metric)
             }),
             Value::Table(_) => Err(format!(
                 "is a table; put the whole name in quotes: \"{key}.oversold\" = \"== 0\""

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use strum::VariantArray;
 
-use super::super::condition::Trigger;
+use super::super::expectation::Trigger;
 use super::super::reader::Reader;
 use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
-use super::condition::{self, Known};
+use super::comparison::{self, Known};
 use crate::model::{
     Action, Direction, Fault, HostId, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
 };
@@ -202,7 +202,7 @@ fn start(table: &mut Reader<'_>, count: usize, known: Known<'_>) -> FaultStart {
     let at = table.get("at", value::duration).map(FaultStart::At);
     let when = table.get("when", |value| {
         let text = value::text(value)?;
-        condition::parse(&text, known).map(|all| FaultStart::When(Trigger { text, all }))
+        comparison::parse(&text, known).map(|all| FaultStart::When(Trigger { text, all }))
     });
     let after = table.get("after", |value| after(&value::text(value)?, count));
     at.or(when).or(after).unwrap_or(FaultStart::At(Duration::ZERO))

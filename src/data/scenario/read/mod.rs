@@ -1,7 +1,7 @@
 //! Turns the tree into validated types, with a file for each part of a scenario.
 
 mod arms;
-mod condition;
+mod comparison;
 mod database;
 mod expectations;
 mod faults;

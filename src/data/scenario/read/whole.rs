@@ -10,7 +10,7 @@ use super::super::tree;
 use super::super::value;
 use super::super::whole::Scenario;
 use super::super::workload;
-use super::condition::Known;
+use super::comparison::Known;
 use super::{arms, database, expectations, faults, lab, swarm};
 use crate::model::printable;
 

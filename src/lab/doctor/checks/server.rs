@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached};
 use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
-use crate::doctor::settings::Settings;
+use crate::doctor::lock_use::LockUse;
 
 /// The oldest version that has what locks need.
 const OLDEST: (u32, u32) = (6, 2);
@@ -14,7 +14,7 @@ const CLOCK_LIMIT_US: i64 = 500_000;
 const SHOW: &str = "allow the user to read it (`ACL SETUSER … +info +config|get`), or look at it on the server";
 
 /// The findings of one server.
-pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Finding> {
+pub(in crate::doctor) fn of_server(facts: &Facts, lock_use: &LockUse) -> Vec<Finding> {
     let server = match &facts.server {
         Ok(server) => server,
         Err(why) => return vec![Finding::new(Check::Reach, unreached(why))],
@@ -32,18 +32,18 @@ pub(in crate::doctor) fn of_server(facts: &Facts, settings: &Settings) -> Vec<Fi
                 found.extend([
                     (Check::Replication, replication(server)),
                     (Check::Eviction, eviction(server)),
-                    (Check::Persistence, persistence(server, settings.ttl)),
+                    (Check::Persistence, persistence(server, lock_use.ttl)),
                 ]);
             }
         }
         Err(why) => found.push((Check::Kind, unknown(format!("it does not answer INFO: {why}"), SHOW))),
     }
     if let Some(tried) = &server.trial {
-        found.push((Check::Permission, permission(tried, settings)));
+        found.push((Check::Permission, permission(tried, lock_use)));
         found.extend(keys(tried).map(|judgement| (Check::Keys, judgement)));
     }
     found.extend([
-        (Check::RoundTrip, round_trip(server, settings)),
+        (Check::RoundTrip, round_trip(server, lock_use)),
         (Check::Clock, clock(server)),
         (Check::Access, access(facts, server)),
     ]);
@@ -211,12 +211,12 @@ fn persistence(server: &Server, ttl: Duration) -> Judgement {
     }
 }
 
-fn permission(trial: &Trial, settings: &Settings) -> Judgement {
-    let keys = match settings.prefix.as_str() {
+fn permission(trial: &Trial, lock_use: &LockUse) -> Judgement {
+    let keys = match lock_use.prefix.as_str() {
         "" => "~PREFIX*",
         prefix => &format!("~{prefix}*"),
     };
-    let prefix = match settings.prefix.is_empty() {
+    let prefix = match lock_use.prefix.is_empty() {
         true => "; if the user may use keys with a prefix only, name it with --prefix",
         false => "",
     };
@@ -285,12 +285,12 @@ fn keys(trial: &Trial) -> Option<Judgement> {
     }
 }
 
-fn round_trip(server: &Server, settings: &Settings) -> Judgement {
+fn round_trip(server: &Server, lock_use: &LockUse) -> Judgement {
     let (Some(median), Some(p99)) = (server.round_trip(0.5), server.round_trip(0.99)) else {
         return unknown("it does not answer PING", "allow the user PING (`ACL SETUSER … +ping`)");
     };
     let millis = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
-    let limit = settings.node_timeout;
+    let limit = lock_use.node_timeout;
     let seen = format!(
         "median {}, p99 {}; the node timeout is {}",
         millis(median),
@@ -298,14 +298,14 @@ fn round_trip(server: &Server, settings: &Settings) -> Judgement {
         millis(limit)
     );
     let cure = "use servers that are nearer, or a longer node timeout (see what `lockstorm plan` says of the TTL then)";
-    if settings.ttl <= limit {
-        let ttl = humantime::format_duration(settings.ttl);
+    if lock_use.ttl <= limit {
+        let ttl = humantime::format_duration(lock_use.ttl);
         let seen = format!("{seen}, and the TTL of {ttl} is not longer: a lock may have expired when its votes are in");
         return bad(seen, "choose a TTL of many node timeouts");
     }
     if median >= limit {
         bad(seen, cure)
-    } else if p99 * 2 >= limit || p99 * 10 >= settings.ttl {
+    } else if p99 * 2 >= limit || p99 * 10 >= lock_use.ttl {
         warning(seen, cure)
     } else {
         good(seen)
@@ -455,12 +455,12 @@ mod tests {
         let mut server = facts.server.clone().unwrap();
         change(&mut facts, &mut server);
         facts.server = Ok(server);
-        let settings = Settings {
+        let lock_use = LockUse {
             ttl: Duration::from_secs(10),
             node_timeout: Duration::from_millis(40),
             prefix: String::new(),
         };
-        let findings = of_server(&facts, &settings).into_iter();
+        let findings = of_server(&facts, &lock_use).into_iter();
         let not_good = findings.filter(|finding| finding.verdict != Verdict::Good);
         not_good.map(|finding| (finding.check, finding.verdict)).collect()
     }
@@ -561,12 +561,12 @@ mod tests {
     #[test]
     fn a_ttl_that_the_node_timeout_uses_up_is_bad() {
         let of = |ttl| {
-            let settings = Settings {
+            let lock_use = LockUse {
                 ttl: Duration::from_millis(ttl),
                 node_timeout: Duration::from_millis(40),
                 prefix: String::new(),
             };
-            let found = of_server(&sound(), &settings).into_iter();
+            let found = of_server(&sound(), &lock_use).into_iter();
             found
                 .filter(|found| found.check == Check::RoundTrip)
                 .map(|found| found.verdict)
@@ -586,12 +586,12 @@ mod tests {
                 keys: Keys::default(),
             });
             facts.server = Ok(server);
-            let settings = Settings {
+            let lock_use = LockUse {
                 ttl: Duration::from_secs(10),
                 node_timeout: Duration::from_millis(40),
                 prefix: String::new(),
             };
-            let found = of_server(&facts, &settings).into_iter();
+            let found = of_server(&facts, &lock_use).into_iter();
             let found: Vec<_> = found.filter(|found| found.check == Check::Permission).collect();
             (found[0].verdict, found[0].cure.clone().unwrap())
         };

@@ -8,7 +8,7 @@ use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 
 /// The lab that somebody wants to have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct LabOrder {
     /// How many hosts, 1 to 9.
     pub hosts: usize,
     /// The port of host 1; the others follow. `None`: free ports are chosen.
@@ -25,7 +25,7 @@ pub struct Order {
     pub image: Option<String>,
 }
 
-impl Order {
+impl LabOrder {
     /// The server program of all nodes.
     pub(super) async fn binary(&self) -> Result<ServerBinary, LabError> {
         match &self.image {

@@ -2,7 +2,7 @@
 
 use strum::VariantArray;
 
-use super::super::condition::{Expectation, Op};
+use super::super::expectation::{Expectation, Op};
 use super::super::spec::ArmSpec;
 use super::super::suggest;
 use super::super::value;

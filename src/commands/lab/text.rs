@@ -6,7 +6,7 @@ use std::time::Duration;
 use humantime::format_duration;
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Words;
-use lockstorm_lab::kept::{HostStatus, NodeStatus, Order, Status};
+use lockstorm_lab::kept::{HostStatus, LabOrder, NodeStatus, Status};
 
 /// That there is none, and what to do.
 pub const NONE: &str = "no lab is kept: start one with `lockstorm lab up`; labs of another TMPDIR are not seen";
@@ -70,7 +70,7 @@ fn quoted(path: &Path) -> String {
 }
 
 /// How a lab was ordered: `3 hosts from port 7001, persistence none`.
-pub fn order(order: &Order) -> String {
+pub fn order(order: &LabOrder) -> String {
     let mut parts = vec![match (order.hosts, order.port) {
         (1, Some(port)) => format!("1 host on port {port}"),
         (hosts, Some(port)) => format!("{hosts} hosts from port {port} on"),

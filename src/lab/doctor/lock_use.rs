@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// How the locks are used that the servers are to keep.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct LockUse {
     /// The longest TTL.
     pub ttl: Duration,
     /// How long a reply is waited for.

@@ -11,13 +11,13 @@ const FEW: usize = 1024;
 /// Times in microseconds. A tenth of a second of one app server has few of them, and a collector that comes late finds
 /// many such tenths. With a histogram for each, every delay would cost memory that is never given back.
 #[derive(Debug, Clone, Default)]
-pub struct Spread {
+pub struct Durations {
     few: Vec<u32>,
     /// Used once there are more values; it contains the few too.
     many: Option<Histogram<u64>>,
 }
 
-impl Spread {
+impl Durations {
     /// Adds a value. A value above 2³² − 1 counts as that.
     pub fn record(&mut self, micros: u64) {
         match &mut self.many {
@@ -93,10 +93,10 @@ impl Spread {
 mod tests {
     use super::*;
 
-    fn of(values: impl IntoIterator<Item = u64>) -> Spread {
-        let mut spread = Spread::default();
-        values.into_iter().for_each(|micros| spread.record(micros));
-        spread
+    fn of(values: impl IntoIterator<Item = u64>) -> Durations {
+        let mut durations = Durations::default();
+        values.into_iter().for_each(|micros| durations.record(micros));
+        durations
     }
 
     /// A histogram of the same values.
@@ -118,7 +118,7 @@ mod tests {
                 "{n} values"
             );
         }
-        assert!(Spread::default().histogram().is_none());
+        assert!(Durations::default().histogram().is_none());
     }
 
     #[test]
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn a_cleared_spread_has_no_histogram() {
-        let mut spread = of(1..=5000);
-        spread.clear();
-        assert!(spread.many.is_none() && spread.histogram().is_none());
-        assert!(spread.few.capacity() <= 2 * FEW);
+        let mut durations = of(1..=5000);
+        durations.clear();
+        assert!(durations.many.is_none() && durations.histogram().is_none());
+        assert!(durations.few.capacity() <= 2 * FEW);
     }
 }
