@@ -54,22 +54,28 @@ impl Chance {
             ..self
         }
     }
-}
 
-impl Add for Chance {
-    type Output = Self;
+    /// The chance of either of two causes of which only one can be met.
+    pub(super) fn or(self, other: Self) -> Self {
+        self.with(other, |a, b| (a + b).min(1.0))
+    }
 
-    /// The chance of either of two rare and independent causes. It rests on the weaker of the two bases, unless that part
-    /// is less than a hundredth of the whole.
-    fn add(self, other: Self) -> Self {
-        let either = |a: f64, b: f64| a + b - a * b;
+    /// Both together. They rest on the weaker of the two bases, unless its part is certainly less than a hundredth of the whole: of a
+    /// tail that was fitted to n values, only what they can show is certain, which is 3/n.
+    fn with(self, other: Self, either: impl Fn(f64, f64) -> f64) -> Self {
         let high = either(self.high, other.high);
-        let rank = |part: &Self| match part.basis {
-            Basis::Assumed => 0,
-            Basis::Measured(_) => 1,
-            Basis::Extrapolated(_) => 2,
-        };
-        let counts = |part: &&Self| part.high >= 0.01 * high;
+        let (rank, certain) = (
+            |part: &Self| match part.basis {
+                Basis::Assumed => 0,
+                Basis::Measured(_) => 1,
+                Basis::Extrapolated(_) => 2,
+            },
+            |part: &Self| match part.basis {
+                Basis::Extrapolated(n) => part.high.max(3.0 / n as f64),
+                _ => part.high,
+            },
+        );
+        let counts = |part: &&Self| certain(part) >= 0.01 * high;
         let weakest = [self, other]
             .iter()
             .filter(counts)
@@ -81,6 +87,15 @@ impl Add for Chance {
             high,
             basis: weakest.unwrap_or(self).basis,
         }
+    }
+}
+
+impl Add for Chance {
+    type Output = Self;
+
+    /// The chance of either of two independent causes.
+    fn add(self, other: Self) -> Self {
+        self.with(other, |a, b| a + b - a * b)
     }
 }
 
@@ -97,7 +112,16 @@ mod tests {
         };
         let sum = Chance::assumed(0.5) + shaky(0.1);
         assert!((sum.p - 0.55).abs() < 1e-12 && sum.is_extrapolated(), "{sum:?}");
-        assert!(!(Chance::assumed(0.5) + shaky(1e-6)).is_extrapolated());
+        // What is beyond a hundred values may be as much as 3 %.
+        assert!((Chance::assumed(0.5) + shaky(1e-6)).is_extrapolated());
+        let of_many = Chance {
+            basis: Basis::Extrapolated(100_000),
+            ..shaky(1e-6)
+        };
+        assert!(!(Chance::assumed(0.5) + of_many).is_extrapolated());
+        assert!((Chance::assumed(1e-9) + of_many).is_extrapolated());
+        let either = Chance::assumed(0.5).or(Chance::assumed(0.25));
+        assert_eq!(either, Chance::assumed(0.75));
         assert_eq!(Chance::assumed(0.0) + Chance::assumed(0.0), Chance::assumed(0.0));
     }
 }

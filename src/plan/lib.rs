@@ -57,6 +57,7 @@ mod replay;
 mod row;
 mod scenario;
 mod setting;
+mod several;
 mod simulate;
 mod simulated;
 mod snippets;

@@ -10,6 +10,7 @@ use super::pauses::{Outages, Pauses};
 use super::question::Question;
 use super::renewed;
 use super::setting::Setting;
+use super::several;
 use super::spread::Spread;
 
 /// The probability that one section outlasts its lock: by its own length, because its app server pauses, or because its renewals fail.
@@ -17,8 +18,7 @@ use super::spread::Spread;
 /// Without renewal that is P(hold > reliable − elapsed), where elapsed is the time from the first command to the quorum's reply, and
 /// for pauses the same with a pause in the section. With renewal a section may be as long as it likes, and only a pause that
 /// is longer than what the last renewal has left makes it outlast its lock, a renewal that a quorum answers too late, or an outage in
-/// which all renewals fail that the lock has left. Of several pauses in one section without renewal, one is drawn, and those beyond the
-/// first take their mean, which is exact as long as pauses are rarer than sections.
+/// which all renewals fail that the lock has left. Several pauses in one section without renewal add up ([`several`]).
 pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
     let reliable = reliable(setting.ttl.as_secs_f64());
     let granted = granted(question, reliable);
@@ -29,12 +29,15 @@ pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
             let by_length = rested(&question.hold, 1.0, |bound| {
                 left(&|left| question.hold.beyond_at(left, bound))
             });
+            // How long the quorum takes hardly matters to how many of the sections end before.
+            let usual = left(&|left| left);
             let by_pause = pauses.filter(|pauses| !pauses.in_holds).map(|pauses| {
+                let holds = question.hold.values_up_to(usual);
                 rested(&pauses.length, sections_hit(question, pauses.per_second), |bound| {
-                    left(&|left| paused(question, left, bound))
+                    left(&|left| paused(&holds, pauses, left, bound)) + paused_often(&holds, pauses, usual, bound)
                 })
             });
-            by_length + by_pause.unwrap_or(Chance::assumed(0.0))
+            by_pause.into_iter().fold(by_length, Chance::or)
         }
         Some(interval) => {
             let late = elapsed::beyond(&question.round_trip, question.nodes, reliable - interval);
@@ -101,17 +104,17 @@ fn happens(often: f64) -> f64 {
 }
 
 /// A section that would end within `left`, but a pause in it lasts longer than it can.
-fn paused(question: &Question, left: f64, bound: Bound) -> f64 {
-    let pauses = &question.pauses;
-    average(&question.holds, |hold| {
-        if hold >= left {
-            return 0.0;
-        }
-        let often = pauses.per_second * hold;
-        // Where pauses are not rare, those beyond the first one take their mean.
-        let others = (often - 1.0).max(0.0) * pauses.length.mean();
-        let outlasts = pauses.length.beyond_at(left - hold - others, bound);
-        happens(often * outlasts)
+fn paused(holds: &[(f64, f64)], pauses: &Pauses, left: f64, bound: Bound) -> f64 {
+    average(holds, |hold| match hold < left {
+        true => happens(pauses.per_second * hold * pauses.length.beyond_at(left - hold, bound)),
+        false => 0.0,
+    })
+}
+
+/// A section that would end within `left`, but several pauses in it last longer together than it can, and none of them alone.
+fn paused_often(holds: &[(f64, f64)], pauses: &Pauses, left: f64, bound: Bound) -> f64 {
+    average(holds, |hold| {
+        several::are_too_long(&pauses.length, pauses.per_second * hold, left - hold, bound)
     })
 }
 

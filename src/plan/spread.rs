@@ -112,12 +112,21 @@ impl Spread {
 
     /// A few hundred of its values with their weights, which add up to 1.
     pub(super) fn values(&self) -> Vec<(f64, f64)> {
-        match self {
-            Self::Constant(always) => vec![(*always, 1.0)],
-            _ => bins::places()
-                .map(|(place, weight)| (self.quantile(place), weight))
-                .collect(),
+        self.values_up_to(f64::INFINITY)
+    }
+
+    /// A few hundred of those of its values that are not above `most`, with their weights, which add up to the probability of these;
+    /// the nearer to `most`, the closer together.
+    pub(super) fn values_up_to(&self, most: f64) -> Vec<(f64, f64)> {
+        if let Self::Constant(always) = self {
+            return Vec::from_iter((*always <= most).then_some((*always, 1.0)));
         }
+        let beyond = self.beyond_at(most, Bound::Mid);
+        let value = |(place, weight): (f64, f64)| {
+            let above = 1.0 - place + place * beyond;
+            (self.quantile_beyond(above), weight * (1.0 - beyond))
+        };
+        bins::places().map(value).collect()
     }
 
     /// Its mean.

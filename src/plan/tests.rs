@@ -225,6 +225,35 @@ fn sections_with_pauses() {
 }
 
 #[test]
+fn sections_in_which_several_pauses_add_up() {
+    let of = |hold: Spread, per_minute: f64, length: Spread| {
+        let mut question = Question::new(hold, Spread::Constant(0.001), 3);
+        question.pauses = Pauses {
+            per_second: per_minute / 60.0,
+            length,
+            in_holds: false,
+        };
+        question
+    };
+    // None of these is too long by itself.
+    let same = of(Spread::Constant(2.0), 20.0, Spread::Constant(0.3));
+    compare(&same, &[(2500, OFF), (2750, OFF), (3000, OFF)], 1_000_000);
+    let short = of(Spread::Constant(10.0), 60.0, log_normal(0.02, 1.0));
+    compare(&short, &[(10_500, OFF), (11_000, OFF)], 2_000_000);
+    let varied = of(log_normal(2.0, 0.5), 20.0, log_normal(0.3, 1.0));
+    compare(&varied, &[(5000, OFF), (8000, OFF)], 1_000_000);
+    let of_minutes = of(
+        Spread::Uniform {
+            least: 600.0,
+            most: 1500.0,
+        },
+        1.0,
+        Spread::Constant(1.0),
+    );
+    compare(&of_minutes, &[(1_300_000, OFF), (1_500_000, OFF)], 2_000_000);
+}
+
+#[test]
 fn sections_of_minutes_with_pauses_and_outages() {
     let mut question = Question::new(
         Spread::Uniform {
