@@ -357,9 +357,9 @@ pub struct PlanArgs {
     /// takeovers need].
     #[arg(long, value_name = "TTL,…", value_delimiter = ',', value_parser = ttl, allow_hyphen_values = true)]
     pub ttl: Vec<Duration>,
-    /// The renewal intervals to look at, with commas: off, ttl/2, ttl/3, or a duration.
-    #[arg(long, value_name = "INTERVAL,…", value_delimiter = ',', default_value = "off,ttl/2,ttl/3", value_parser = renewal,
-        allow_hyphen_values = true)]
+    /// The renewal intervals to look at, with commas: off, ttl/2, ttl/3, or a duration [default: off,ttl/2,ttl/3, and ttl/5 and ttl/9
+    /// too if none of these will do].
+    #[arg(long, value_name = "INTERVAL,…", value_delimiter = ',', value_parser = renewal, allow_hyphen_values = true)]
     pub renew: Vec<Renewal>,
     /// Say how many of so many sections are expected to outlast their lock, with a 99 % prediction interval: to check a plan.
     #[arg(long, value_name = "N", value_parser = sections, allow_hyphen_values = true)]

@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::question::Question;
 use super::row::{Row, Shortfall};
+use super::wish::Wish;
 
 /// Which setting is recommended, as a place in the rows of the plan; or what comes nearest, and why it does not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -28,32 +29,6 @@ impl Choice {
         match self {
             Self::Best(place) => Some(place),
             _ => None,
-        }
-    }
-}
-
-/// What a setting should have beyond the goal, in the order of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::EnumIter)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wish {
-    /// A renewal may fail without loss, or there are none.
-    FailedRenewal,
-    /// The longest pause, with room: [`Question::pause_with_room`].
-    Pause,
-    /// A tenth of the longest takeover is left for the next attempt of who waits.
-    Takeover,
-}
-
-impl Wish {
-    /// Whether a setting has it.
-    pub(super) fn has(self, question: &Question, row: &Row) -> bool {
-        match self {
-            Self::FailedRenewal => row.setting.interval().is_none() || row.renewals_may_fail >= 1.0,
-            Self::Pause => row.pause_survived >= question.pause_with_room(),
-            Self::Takeover => question
-                .goal
-                .takeover
-                .is_none_or(|most| row.takeover_worst <= 0.9 * most),
         }
     }
 }
@@ -93,7 +68,7 @@ fn best(question: &Question, rows: &[Row]) -> Option<(usize, Why)> {
     };
     for wish in <Wish as strum::IntoEnumIterator>::iter() {
         let (with, without): (Vec<usize>, Vec<usize>) =
-            fits.iter().partition(|place| wish.has(question, &rows[**place]));
+            fits.iter().partition(|place| !rows[**place].lacks.contains(&wish));
         if with.is_empty() {
             fits = without;
             why.lacks.push(wish);
@@ -111,7 +86,7 @@ fn nearest(question: &Question, rows: &[Row]) -> Choice {
     let meets_risk = |row: &Row| !row.shortfalls.iter().any(|shortfall| *shortfall != Shortfall::Takeover);
     let unproven = |row: &Row| row.shortfalls.contains(&Shortfall::Unproven);
     let of_use = |row: &Row| !row.shortfalls.contains(&Shortfall::TooShort);
-    let is_quick = |row: &Row| question.goal.takeover.is_none_or(|most| row.takeover_worst <= most);
+    let is_quick = |row: &Row| question.goal.takeover.is_none_or(|most| row.longest_wait() <= most);
     let shortest = |fits: &dyn Fn(&Row) -> bool| first(rows, |_, row| fits(row), false);
     // What can be proven by measuring more comes nearer than what can't be had.
     shortest(&|row| unproven(row) && is_quick(row))

@@ -8,17 +8,19 @@ use super::setting::Setting;
 const NODE_PART: f64 = 0.25;
 /// The shortest time in seconds for which a node is waited for: a collection of garbage, a scheduler that is busy.
 const LEAST_NODE: f64 = 0.005;
+/// The part of the TTL for which it is waited anyway: a longer lock may forgive more.
+const LEAST_PART: f64 = 0.01;
 /// The least part of the TTL between two attempts: a scenario's lock has a million retries at most.
 const LEAST_DELAY: f64 = 1e-6;
 
 /// The timeouts of a client, in seconds, that fit to a setting; they are rounded up to whole milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ClientTimeouts {
-    /// For one node's answer: twice the round trip that one in 10,000 exceeds, at least 5 ms, and at most a quarter of the TTL, so
-    /// that a silent node does not use up the validity.
+    /// For one node's answer: twice the round trip that one in 10,000 exceeds, at least 5 ms and a hundredth of the TTL, and at most a
+    /// quarter of it, so that a silent node does not use up the validity.
     pub node: f64,
-    /// Between two attempts: the median of a section, at most a tenth and at least a millionth of the TTL, and at least twice the
-    /// median round trip. Add up to as much again at random.
+    /// Between two attempts: the median of a section, at most a tenth of the TTL and half of what it leaves of the takeover, and at
+    /// least a millionth of the TTL and twice the median round trip. Add up to as much again at random.
     pub retry_delay: f64,
     /// For the whole acquire: the time after which every lock of a crashed holder has expired ([`restart_delay`]), the longest delay,
     /// and one more attempt with what it gives back.
@@ -33,10 +35,12 @@ impl ClientTimeouts {
         let round_trip = &question.round_trip;
         let node = (2.0 * round_trip.quantile(0.9999))
             .max(LEAST_NODE)
+            .max(LEAST_PART * ttl)
             .min(NODE_PART * reliable(ttl));
         let least = (2.0 * round_trip.quantile(0.5)).max(LEAST_DELAY * ttl);
-        let retry_delay = question.hold.quantile(0.5).min(ttl / 10.0).max(least);
-        let [node, retry_delay] = [node, retry_delay].map(whole);
+        let left = question.goal.takeover.map_or(f64::INFINITY, |most| (most - ttl) / 2.0);
+        let retry_delay = question.hold.quantile(0.5).min(ttl / 10.0).min(left).max(least);
+        let [node, retry_delay] = [whole(node), whole(retry_delay)];
         Self {
             node,
             retry_delay,

@@ -17,8 +17,8 @@ pub struct Compared {
     /// The 95 % prediction interval of one more play (Wilks 1941: the k-th smallest and the k-th largest of n plays, with
     /// k = ⌊0.025 (n + 1)⌋); null with fewer than 39.
     pub interval: Option<[f64; 2]>,
-    /// Whether the real figure lies within it; undecided without an interval, and if the interval begins at zero but does not end
-    /// there: then nothing at all would lie within it, too.
+    /// Whether the real figure lies within it; undecided without an interval, and if the interval begins at zero: then
+    /// nothing at all would lie within it, too.
     pub verdict: Verdict,
 }
 
@@ -30,7 +30,7 @@ impl Compared {
         let interval = interval(&values);
         let verdict = match (real, interval) {
             (Some(real), Some([low, high])) if real < low || real > high => Verdict::Differs,
-            (Some(_), Some([low, high])) if low > 0.0 || high <= 0.0 => Verdict::Agrees,
+            (Some(_), Some([low, _])) if low > 0.0 => Verdict::Agrees,
             _ => Verdict::Undecided,
         };
         Self {
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn what_would_lie_beside_nothing_at_all_agrees_with_nothing() {
+    fn where_nothing_at_all_would_agree_too_nothing_is_decided() {
         let of = |real, all: [f64; 2]| {
             let plays = (0..100).map(|play| Some(all[usize::from(play % 2 == 0)]));
             Compared::of("takeovers", Some(real), plays).verdict
         };
         assert_eq!(of(1.0, [0.0, 3.0]), Verdict::Undecided);
         assert_eq!(of(4.0, [0.0, 3.0]), Verdict::Differs);
-        assert_eq!(of(0.0, [0.0, 0.0]), Verdict::Agrees);
+        assert_eq!(of(0.0, [0.0, 0.0]), Verdict::Undecided);
         let none = Compared::of("takeover_mean", Some(0.1), (0..100).map(|_| None));
         assert_eq!((none.mean, none.verdict), (None, Verdict::Undecided));
     }

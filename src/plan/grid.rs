@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::choice::Wish;
 use super::question::Question;
 use super::row::{self, Row, Shortfall};
 use super::setting::{Renewal, Setting};
+use super::wish::Wish;
 
 /// Steps of a decade below 10 s, which are 1.33 to 1.67 apart.
 const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
@@ -41,7 +41,7 @@ fn of_renewal(question: &Question, renewal: Renewal) -> Vec<Setting> {
         settings.push(setting);
         if may_do(&row) {
             fits = true;
-            if Wish::Pause.has(question, &row) {
+            if !row.lacks.contains(&Wish::Pause) {
                 found.get_or_insert(settings.len());
             }
         }

@@ -68,11 +68,12 @@ mod tail;
 mod tests;
 #[cfg(test)]
 mod waiters;
+mod wish;
 mod worlds;
 
 pub use answer::Plan;
 pub use chance::{Basis, Chance};
-pub use choice::{Choice, Why, Wish};
+pub use choice::{Choice, Why};
 pub use client_timeouts::ClientTimeouts;
 pub use compared::Compared;
 pub use error::PlanError;
@@ -80,17 +81,18 @@ pub use grid::grid;
 pub use measured::Measured;
 pub use pauses::{Outages, Pauses};
 pub use predicted::Predicted;
-pub use question::{Goal, Question, Risk};
+pub use question::{Goal, LEAST_PAUSE, Question, Risk};
 pub use read::{
     FromMeasurement, FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, happening, holds_of_file,
     holds_of_record, measurement_of_file, network, node_crashes, outages, pauses, per_second, risk, spread,
 };
 pub use replay::{Played, Replay, Replayed};
 pub use row::{Row, Shortfall};
-pub use scenario::scenario;
+pub use scenario::{Written, scenario};
 pub use setting::{Renewal, Setting, settings};
 pub use simulate::{Extent, sample, simulate};
 pub use simulated::{Simulated, Takeovers};
 pub use snippets::{Snippet, snippets};
 pub use spread::Spread;
 pub use surroundings::{ClockJumps, NodeCrashes, Surroundings};
+pub use wish::Wish;

@@ -48,6 +48,12 @@ pub(super) enum Bound {
 }
 
 impl Measured {
+    /// Of how many buckets it was made, within which the values are taken as even; `None` if each value is known.
+    #[must_use]
+    pub fn buckets(&self) -> Option<usize> {
+        (self.between == Between::Evenly).then_some(self.points.len())
+    }
+
     /// The distribution of these values, in seconds, each of which counts as it is. Values that are rounded to a unit may have been
     /// cut off, so each counts as a whole unit longer.
     ///

@@ -55,7 +55,7 @@ const LONGEST_PAUSE: f64 = 1e-3;
 /// How much longer a pause should be survived.
 const ROOM: f64 = 1.5;
 /// Also where no pauses are known, one of so many seconds should be survived: machines are suspended, moved and overloaded.
-const LEAST_PAUSE: f64 = 1.0;
+pub const LEAST_PAUSE: f64 = 1.0;
 
 impl Question {
     /// The pause in seconds that a setting should survive: half as long again as what one of 1,000 pauses exceeds, and at least 1.

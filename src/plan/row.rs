@@ -1,6 +1,8 @@
 use serde::Serialize;
+use strum::IntoEnumIterator;
 
 use super::chance::Chance;
+use super::client_timeouts::ClientTimeouts;
 use super::elapsed;
 use super::formulas::{attempts_before_expiry, reliable, restart_delay, takeover_of_renewed, takeover_without_renewal};
 use super::overrun;
@@ -9,6 +11,7 @@ use super::question::Question;
 use super::renewed;
 use super::setting::Setting;
 use super::simulated::Simulated;
+use super::wish::Wish;
 
 /// Seconds of a day.
 pub(super) const DAY: f64 = 86_400.0;
@@ -44,6 +47,8 @@ pub struct Row {
     pub takeover_mean: f64,
     /// The longest time in seconds from a holder's crash until others can have its lock.
     pub takeover_worst: f64,
+    /// The longest time in seconds from then on until whoever waits asks again: twice [`ClientTimeouts::retry_delay`].
+    pub asked_within: f64,
     /// The longest pause in seconds that a section of median length survives, wherever it falls; 0 if none.
     pub pause_survived: f64,
     /// How many renewals in a row may fail.
@@ -62,6 +67,8 @@ pub struct Row {
     pub simulated: Option<Simulated>,
     /// Why it does not do; empty if it does.
     pub shortfalls: Vec<Shortfall>,
+    /// What it should have beyond the goal, and has not.
+    pub lacks: Vec<Wish>,
 }
 
 impl Row {
@@ -69,6 +76,12 @@ impl Row {
     #[must_use]
     pub const fn is_fit(&self) -> bool {
         self.shortfalls.is_empty()
+    }
+
+    /// The longest time in seconds from a holder's crash until whoever waits has its lock.
+    #[must_use]
+    pub fn longest_wait(&self) -> f64 {
+        self.takeover_worst + self.asked_within
     }
 }
 
@@ -108,6 +121,7 @@ pub(super) fn of(question: &Question, setting: Setting) -> Row {
         late,
         takeover_mean,
         takeover_worst: ttl,
+        asked_within: 2.0 * ClientTimeouts::of(question, setting).retry_delay,
         pause_survived: pause_survived.max(0.0),
         renewals_may_fail: renewals_may_fail.max(0.0),
         restart_delay: restart_delay(ttl),
@@ -117,9 +131,22 @@ pub(super) fn of(question: &Question, setting: Setting) -> Row {
         predicted: question.sections.map(|sections| Predicted::of(sections, overrun.p)),
         simulated: None,
         shortfalls: Vec::new(),
+        lacks: Vec::new(),
     };
     row.shortfalls = shortfalls(question, &row, is_of_use);
+    row.lacks = Wish::iter().filter(|wish| !has(*wish, question, &row)).collect();
     row
+}
+
+fn has(wish: Wish, question: &Question, row: &Row) -> bool {
+    match wish {
+        Wish::FailedRenewal => row.setting.interval().is_none() || row.renewals_may_fail >= 1.0,
+        Wish::Pause => row.pause_survived >= question.pause_with_room(),
+        Wish::Takeover => question
+            .goal
+            .takeover
+            .is_none_or(|most| row.takeover_worst <= 0.9 * most),
+    }
 }
 
 fn shortfalls(question: &Question, row: &Row, is_of_use: bool) -> Vec<Shortfall> {
@@ -134,6 +161,6 @@ fn shortfalls(question: &Question, row: &Row, is_of_use: bool) -> Vec<Shortfall>
     } else {
         None
     };
-    let is_slow = goal.takeover.is_some_and(|most| row.takeover_worst > most);
+    let is_slow = goal.takeover.is_some_and(|most| row.longest_wait() > most);
     risk.into_iter().chain(is_slow.then_some(Shortfall::Takeover)).collect()
 }

@@ -13,7 +13,7 @@ use super::draws::duration;
 use super::error::PlanError;
 use super::pauses::Pauses;
 use super::question::Question;
-use super::row::{Row, Shortfall};
+use super::row::{self, Row, Shortfall};
 use super::spread::Spread;
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::scenario::{Overrides, Source, parse};
@@ -39,13 +39,22 @@ const FAR: f64 = 0.001;
 /// The 99th percentile of a standard normal variable.
 const Z99: f64 = 2.326_348;
 
+/// A scenario, and what is to be said of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Its text.
+    pub text: String,
+    /// How far it is from what was planned, if that matters.
+    pub warning: Option<String>,
+}
+
 /// The scenario of the recommended setting, or of the only one that was looked at: the same sections, log-normal where they were
 /// measured; the median of the round trips as a lag; pauses at their rate; and under `[expect]` how many sections will
 /// outlast their lock, with 99 % certainty.
 ///
 /// # Errors
 /// No setting is recommended, and there are several; or a scenario can't play it.
-pub fn scenario(plan: &Plan, seed: u64) -> Result<String, PlanError> {
+pub fn scenario(plan: &Plan, seed: u64) -> Result<Written, PlanError> {
     let row = match (plan.choice.best(), &plan.rows[..]) {
         (Some(best), rows) => &rows[best],
         (None, [only]) => only,
@@ -61,12 +70,23 @@ pub fn scenario(plan: &Plan, seed: u64) -> Result<String, PlanError> {
         ));
     }
     let played = Played::of(&plan.question, seed);
+    let (planned, seen) = (row.overrun.p, row::of(&played.question, row.setting).overrun.p);
+    let warning = is_another(planned, seen, played.sections).then(|| {
+        let [planned, seen] = [planned, seen].map(probability);
+        format!(
+            "the scenario plays log-normal sections, which outlast their lock with a probability of {seen}; yours do with {planned}, so it \
+             does not test the plan's figure"
+        )
+    });
     let source = Source {
         name: "plan".to_owned(),
         text: played.text(&plan.question, row, seed),
     };
     match parse(&source, &Overrides::default()) {
-        Ok(_) => Ok(source.text),
+        Ok(_) => Ok(Written {
+            text: source.text,
+            warning,
+        }),
         // There is at least one.
         Err(errors) => Err(PlanError::new(format!("no scenario can play this: {}", errors.0[0]))),
     }
@@ -136,17 +156,26 @@ impl Played {
         let (setting, nodes) = (row.setting, asked.nodes);
         let name = if nodes == 1 { "single" } else { "redlock" };
         let timeouts = ClientTimeouts::of(asked, setting);
-        let predicted = Plan::of(self.question.clone(), &[setting]).rows[0].predicted;
-        let [least, most] = predicted.map_or([0, self.sections], |predicted| predicted.interval);
+        let played = row::of(&self.question, setting);
+        let [least, most] = played
+            .predicted
+            .map_or([0, self.sections], |predicted| predicted.interval);
         let hold = match &self.question.hold {
             Spread::LogNormal { median, sigma } => format!("{{ median = \"{}\", sigma = {sigma:.4} }}", shown(*median)),
             other => format!("\"{}\"", shown(other.mean())),
         };
         let [servers, workers] = self.swarm;
+        let planned = [row.overrun.p, played.overrun.p];
+        let planned = match is_another(planned[0], planned[1], self.sections) {
+            true => planned
+                .map(probability)
+                .join(" with your own sections, but with those of this file "),
+            false => probability(planned[0]),
+        };
         let mut text = format!(
             "# What `lockstorm plan` says, on real nodes: whether as many sections outlast their lock as are expected.
 #
-# The probability by the plan is {p}. {shown_sections} sections take about {about}.
+# The probability by the plan is {planned}. {shown_sections} sections take about {about}.
 {comments}title    = \"plan: {name}, TTL {ttl}, renewal {renewal}\"
 duration = \"{limit}\"
 seed     = {seed}
@@ -176,15 +205,10 @@ wait         = \"queue\"
 timeout      = \"{timeout}\"
 node_timeout = \"{node_timeout}\"
 ",
-            p = match row.overrun.p {
-                none if none <= 0.0 => "0".to_owned(),
-                rare if rare < 0.001 => format!("{rare:.1e}"),
-                p => format!("{p:.3}"),
-            },
             shown_sections = count(self.sections),
             sections = self.sections,
             about = shown(self.seconds.ceil()),
-            comments = self.comments(asked),
+            comments = self.comments(asked, most),
             ttl = shown(setting.ttl.as_secs_f64()),
             renewal = setting.renewal,
             // It ends with its sections; the machine may be slow.
@@ -223,8 +247,11 @@ node_timeout = \"{node_timeout}\"
     }
 
     /// What is played in another way than the plan has it.
-    fn comments(&self, asked: &Question) -> String {
+    fn comments(&self, asked: &Question, most: u64) -> String {
         let mut text = String::new();
+        if most == 0 {
+            text += "# None of so few is expected to: this shows that the setting works, and not how rare it is that one does.\n";
+        }
         if self.question.hold != asked.hold {
             text += "# Sections are log-normal here, with the median and the p99 of the plan's.\n";
         }
@@ -240,6 +267,20 @@ node_timeout = \"{node_timeout}\"
             text += "# There are no outages here.\n";
         }
         text
+    }
+}
+
+/// Whether a run of so many sections shows something else than what was planned, since it plays other sections.
+fn is_another(planned: f64, played: f64, sections: u64) -> bool {
+    let (less, more) = (planned.min(played), planned.max(played));
+    more * sections as f64 >= 1.0 && less < 0.8 * more
+}
+
+fn probability(p: f64) -> String {
+    match p {
+        none if none <= 0.0 => "0".to_owned(),
+        rare if rare < 0.001 => format!("{rare:.1e}"),
+        p => format!("{p:.3}"),
     }
 }
 
@@ -321,7 +362,8 @@ mod tests {
     }
 
     fn written(question: Question, settings: &[Setting]) -> (Scenario, String) {
-        let text = scenario(&Plan::of(question, settings), 7).unwrap_or_else(|error| panic!("{error}"));
+        let written = scenario(&Plan::of(question, settings), 7).unwrap_or_else(|error| panic!("{error}"));
+        let text = written.text;
         let source = Source {
             name: "choice.toml".to_owned(),
             text: text.clone(),

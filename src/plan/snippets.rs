@@ -66,9 +66,12 @@ fn seconds(millis: u64) -> f64 {
     }
 }
 
-/// A systemd unit waits whole seconds here, rounded up: longer is safe.
+/// A systemd unit waits whole seconds before each start, rounded up: longer is safe.
 fn systemd(away: f64) -> String {
-    format!("[Service]\nRestart=always\nRestartSec={:.0}", away.ceil())
+    format!(
+        "[Service]\nRestart=always\n# Also after a reboot or a restart by hand:\nExecStartPre=/bin/sleep {:.0}\nTimeoutStartSec=infinity",
+        away.ceil()
+    )
 }
 
 /// The settings in milliseconds. Each client has its own rule for how often and how long it asks for a lock that somebody has; what
@@ -98,7 +101,9 @@ impl Values {
     fn by_hand(&self, comment: &str, call: &str) -> String {
         self.renewal.map_or_else(String::new, |renewal| {
             format!(
-                "\n{comment} It does not renew by itself: {call} every {renewal} ms,\n{comment} and stop the work when that fails."
+                "\n{comment} It does not renew by itself: {call} every {renewal} ms. Where that fails, try again,\n\
+                 {comment} and stop the work when none has succeeded for {} ms.",
+                self.ttl.saturating_sub(self.ttl.div_ceil(100) + 2)
             )
         })
     }
@@ -176,8 +181,8 @@ impl Values {
 
     fn rslock(&self) -> String {
         let ttl = self.ttl;
-        // It waits for less than this, down to nothing: about as long as the others on average.
-        let most = 3 * self.delay;
+        // It waits for less than this, down to nothing: never longer than the others.
+        let most = 2 * self.delay;
         let tries = waits(self.free, [0, most - 1]) + 1;
         // A lost lock would be noticed only after as many attempts.
         let renewer = self.renewal.map_or(

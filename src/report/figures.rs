@@ -21,6 +21,20 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
+/// Seconds as [`time`] writes them, but never less than they are.
+pub(super) fn at_least(seconds: f64) -> String {
+    let unit = match seconds {
+        s if s < 0.9995 => 0.001,
+        s if s < 9.995 => 0.01,
+        s if s < 99.95 => 0.1,
+        s if s < 119.5 => 1.0,
+        s if s < 5400.0 => 6.0,
+        s if s < 2.0 * DAY => 360.0,
+        _ => 0.1 * DAY,
+    };
+    time((seconds / unit - 1e-6).ceil() * unit)
+}
+
 /// What happens so often a day: `12 a day`, `1 in 30 days`, `1 in 2.74 years`, `1 in 1.2e9 years`.
 pub(super) fn pace(a_day: f64) -> String {
     match 1.0 / a_day {

@@ -76,11 +76,28 @@ fn what_is_recommended_can_be_deployed() {
     );
     // In an outage of 30 s most renewals of such a lock fail.
     let outage = "--hold lognormal:16min,0.2 --rate 1/day --takeover 60s --outage 2/month,30s";
-    says(
-        &planned(outage, 3),
-        &["No setting meets both", "Allow --takeover 1m 30s"],
-    );
+    assert_eq!(recommended(outage), (45_000, 5000));
     assert_eq!(recommended(&format!("{outage} --risk 1/year")), (45_000, 15_000));
+    says(
+        &planned(&format!("{outage} --renew off,ttl/2,ttl/3"), 3),
+        &["No setting meets both", "Allow --takeover 1m 31s"],
+    );
+    // What is left of the takeover is enough for the longest delay between two attempts.
+    let soon = planned("--hold 60s --takeover 50s --risk 1%", 0);
+    says(
+        &soon,
+        &[
+            "Use TTL 45 s",
+            "asks again within another 5 s",
+            "after 2.5 s + 0–2.5 s",
+            "a standby asks again",
+        ],
+    );
+    let full = planned(
+        "--hold uniform:10s..25s --rate 1/min --takeover 2s --ttl 2s --renew ttl/3 --risk 1/day",
+        3,
+    );
+    says(&full, &["✖ takeover"]);
     for (risk, goal) in [
         ("1/day", "one overlap a day"),
         ("3/day", "3 overlaps a day"),

@@ -13,14 +13,18 @@ use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
 use lockstorm_data::metrics::units;
 use lockstorm_plan::{
-    FromRecord, Goal, Plan, Question, Risk, TimeUnit, grid, holds_of_file, holds_of_record, measurement_of_file,
-    scenario, settings,
+    FromRecord, Goal, Plan, Question, Renewal, Risk, TimeUnit, grid, holds_of_file, holds_of_record,
+    measurement_of_file, scenario, settings,
 };
 
 /// The most settings that are looked at.
 const MOST: usize = 10_000;
 /// Lock nodes, if nobody says how many.
 const NODES: usize = 3;
+/// The renewal intervals that are looked at, if nobody says which.
+const RENEWALS: [Renewal; 3] = [Renewal::Off, Renewal::Fraction(2), Renewal::Fraction(3)];
+/// The ones that are looked at too, if none of these will do: they outlast longer outages.
+const MORE_RENEWALS: [Renewal; 2] = [Renewal::Fraction(5), Renewal::Fraction(9)];
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
 
@@ -33,9 +37,13 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         return replay::replay(path, times, args, look);
     }
     let (question, given) = question(args)?;
-    let settings = match args.ttl.is_empty() {
-        true => grid(&question, &args.renew),
-        false => settings(&args.ttl, &args.renew),
+    let of_renewals = |renewals: &[Renewal]| match args.ttl.is_empty() {
+        true => grid(&question, renewals),
+        false => settings(&args.ttl, renewals),
+    };
+    let mut settings = match args.renew.is_empty() {
+        true => of_renewals(&RENEWALS),
+        false => of_renewals(&args.renew),
     };
     if settings.is_empty() {
         return Err(Failure::usage(
@@ -48,7 +56,11 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
             settings.len()
         )));
     }
-    let mut plan = Plan::of(question, &settings);
+    let mut plan = Plan::of(question.clone(), &settings);
+    if args.ttl.is_empty() && args.renew.is_empty() && plan.choice.best().is_none() {
+        settings.extend(of_renewals(&MORE_RENEWALS));
+        plan = Plan::of(question, &settings);
+    }
     let stopped = match args.virtually.simulate {
         Some(extent) => virtually::play(&mut plan, extent, &args.virtually)?,
         None => None,
@@ -61,7 +73,9 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         )?;
     }
     if let Some(path) = &args.scenario {
-        write(path, &scenario(&plan, args.virtually.seed).map_err(Failure::usage)?)?;
+        let written = scenario(&plan, args.virtually.seed).map_err(Failure::usage)?;
+        write(path, &written.text)?;
+        warn(written.warning);
     }
     let text = |paint| render_plan(&plan, &given, paint, plot_room());
     let printed = match args.csv {

@@ -6,6 +6,7 @@ use super::chart::chart;
 use super::drawn::Drawn;
 use super::phrases::{
     EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, not_considered, recommendation, sources, table,
+    what_is_lacking,
 };
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
@@ -42,7 +43,7 @@ pub fn plan_page(plan: &Plan, given: &Given, command: &str, when: &str) -> Resul
     let overrun = chart(plan, &Drawn::overruns(plan)).map_err(failed)?;
     let takeover = chart(plan, &Drawn::takeovers(plan)).map_err(failed)?;
     let table = table(plan);
-    let (mark, tone, sentence) = recommendation(plan);
+    let (mark, tone, sentence) = recommendation(plan, given);
     let best = plan.choice.best();
     let page = html! {
         (DOCTYPE)
@@ -66,6 +67,7 @@ pub fn plan_page(plan: &Plan, given: &Given, command: &str, when: &str) -> Resul
                 h2 { "Each setting" }
                 (tabled(&table))
                 @if plan.rows.iter().any(|row| row.overrun.is_extrapolated()) { p { (EXTRAPOLATED) } }
+                @if let Some(lacking) = what_is_lacking(plan) { p { (lacking) } }
                 @if let Some(clients) = clients_table(plan) {
                     h2 { "In virtual time" }
                     (tabled(&clients))

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use crate::report::figures::{DAY, pace, percent, percents, small, time};
+use strum::IntoEnumIterator;
+
+use crate::report::figures::{DAY, at_least, pace, percent, percents, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::model::setting;
 use lockstorm_plan::{
-    Basis, Chance, Choice, FromRecord, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread, Why, Wish,
+    Basis, Chance, Choice, FromRecord, LEAST_PAUSE, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread,
+    Why, Wish,
 };
 
 /// What is extrapolated.
@@ -17,6 +20,11 @@ pub(super) const EXTRAPOLATED: &str =
 
 /// What a takeover is in virtual time.
 pub(super) const TAKEOVERS: &str = "takeovers: from the death of a holder until somebody got its lock; where few ask for it, that is how long nobody asked";
+
+/// So few buckets blur the figures.
+const FEW_BUCKETS: usize = 100;
+/// Sections beyond a timeout matter if they are more than this part.
+const RARE: f64 = 0.01;
 
 /// Which parts of the question were given; the others are assumed or come from the record.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,8 +61,13 @@ fn spread(spread: &Spread) -> String {
                 let unit = time(unit);
                 format!("; rounded to {unit}, so each counts as up to {unit} longer: measure more finely")
             });
+            // Of many it does not matter.
+            let buckets = measured.buckets().filter(|buckets| *buckets < FEW_BUCKETS);
+            let even = buckets.map_or(String::new(), |buckets| {
+                format!("; in {buckets} buckets, within which they are taken as even: finer ones say more")
+            });
             format!(
-                "{} measured: median {}, p99 {}{rounded}",
+                "{} measured: median {}, p99 {}{rounded}{even}",
                 counted(measured.count(), "value", "values"),
                 time(spread.quantile(0.5)),
                 time(spread.quantile(0.99))
@@ -219,7 +232,7 @@ fn usual_columns<'a>() -> [Column<Listed<'a>>; 10] {
         ("takeover mean", |(row, _)| Cell::plain(time(row.takeover_mean))),
         ("worst", |(row, _)| Cell::plain(time(row.takeover_worst))),
         ("app server may pause", |(row, _)| Cell::plain(time(row.pause_survived))),
-        ("restart delay", |(row, _)| Cell::plain(time(row.restart_delay))),
+        ("restart delay", |(row, _)| Cell::plain(at_least(row.restart_delay))),
         ("renewals/s", |(row, _)| match row.setting.interval() {
             Some(_) => Cell::plain(small(row.renewals_per_second)),
             None => Cell::none(),
@@ -329,7 +342,13 @@ fn chance(chance: &Chance, write: fn(f64) -> String) -> String {
 
 fn verdict(row: &Row) -> String {
     if row.is_fit() {
-        return "✔".to_owned();
+        return match &row.lacks[..] {
+            [] => "✔".to_owned(),
+            lacks => format!(
+                "✔ but {}",
+                lacks.iter().map(|wish| word(*wish)).collect::<Vec<_>>().join(", ")
+            ),
+        };
     }
     let words: Vec<&str> = row
         .shortfalls
@@ -345,21 +364,50 @@ fn verdict(row: &Row) -> String {
     format!("✖ {}", words.join(", "))
 }
 
+/// What is behind a ✔ of a setting that lacks something.
+const fn word(wish: Wish) -> &'static str {
+    match wish {
+        Wish::FailedRenewal => "renewal",
+        Wish::Pause => "pause",
+        Wish::Takeover => "takeover",
+    }
+}
+
+/// What these words mean, if there are any in the table.
+pub(super) fn what_is_lacking(plan: &Plan) -> Option<String> {
+    let has = |wish: &Wish| plan.rows.iter().any(|row| row.is_fit() && row.lacks.contains(wish));
+    let meaning = |wish: Wish| {
+        let what = match wish {
+            Wish::FailedRenewal => "lost when one renewal fails".to_owned(),
+            Wish::Pause => format!("survives no pause of {}", time(plan.question.pause_with_room())),
+            Wish::Takeover => "leaves less than a tenth of --takeover for the next attempt".to_owned(),
+        };
+        format!("{}: {what}", word(wish))
+    };
+    let all: Vec<String> = Wish::iter().filter(has).map(meaning).collect();
+    (!all.is_empty()).then(|| format!("✔ but … achieves the goal, with little room. {}", all.join("; ")))
+}
+
 /// The recommendation: its mark, what that means, and a sentence.
-pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
+pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone, String) {
+    let assumed = match given.risk {
+        None => " The goal is assumed: give yours, for example --risk 1/month.",
+        Some(_) => "",
+    };
     let goal = plan.question.goal;
     let named = |place: usize| name(&plan.rows[place]);
     match plan.choice {
         Choice::Best(place) => {
             let row = &plan.rows[place];
             let text = format!(
-                "Use {}: {} of the sections outlast their lock, overlaps at this load: {}; after a crash others wait {} on average and {} \
-                 at most.{}{}",
+                "Use {}: {} of the sections outlast their lock, overlaps at this load: {}; after a crash the lock is free after {} on \
+                 average and {} at most, and whoever waits asks again within another {}.{}{}{assumed}",
                 named(place),
                 none(chance(&row.overrun, percent)),
                 none(chance(&row.overlaps_per_day, pace)),
                 time(row.takeover_mean),
                 time(row.takeover_worst),
+                time(row.asked_within),
                 plan.why.as_ref().map_or(String::new(), |why| reason(plan, why)),
                 caution(plan, row)
             );
@@ -369,17 +417,21 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
             let row = &plan.rows[place];
             let text = format!(
                 "No setting meets both: {} is the shortest with so few overlaps, and others then wait up to {} after a crash. Allow \
-                 --takeover {}, or make sections and pauses shorter, or fence the writes and allow more overlaps.",
+                 --takeover {}, or make sections and pauses shorter, or fence the writes and allow more overlaps.{assumed}",
                 named(place),
-                time(row.takeover_worst),
-                humantime::format_duration(row.setting.ttl)
+                time(row.longest_wait()),
+                humantime::format_duration(Duration::from_secs_f64(row.longest_wait().ceil()))
             );
             ("✖", Tone::Bad, text)
         }
         Choice::Unproven(place) => {
+            let cure = match plan.rows[place].setting.interval() {
+                None => "Measure more of them, renew the lock so that long sections do not matter",
+                Some(_) => "Of a renewed lock that is the tail of the pauses: measure for longer, give them with --pause, raise --risk",
+            };
             let text = format!(
-                "Not proven: {} meets the goal only by the tail that was fitted to the measured values. Measure more of them, renew \
-                 the lock so that long sections do not matter, or fence the writes.",
+                "Not proven: {} meets the goal only by the tail that was fitted to the measured values. {cure}, or fence the \
+                 writes.{assumed}",
                 named(place)
             );
             ("?", Tone::Doubt, text)
@@ -397,7 +449,7 @@ pub(super) fn recommendation(plan: &Plan) -> (&'static str, Tone, String) {
             let row = &plan.rows[place];
             let text = format!(
                 "No setting here meets the goal of {}; {} comes nearest with {}. Renew the lock, make sections or pauses shorter, \
-                 allow more with --risk, or fence the writes: then a section that outlasts its lock does no harm.",
+                 allow more with --risk, or fence the writes: then a section that outlasts its lock does no harm.{assumed}",
                 pace(goal.overlaps_per_day),
                 named(place),
                 chance(&row.overlaps_per_day, pace)
@@ -419,8 +471,15 @@ fn reason(plan: &Plan, why: &Why) -> String {
     }
     let with = |wishes: &[Wish]| {
         let word = |wish: &Wish| match wish {
-            Wish::FailedRenewal => Some("a renewal may fail".to_owned()),
-            Wish::Pause => Some(format!("a pause of {} is survived", time(why.pause))),
+            Wish::FailedRenewal => Some("a renewal may fail, or there are none".to_owned()),
+            Wish::Pause if why.pause <= LEAST_PAUSE => Some(format!(
+                "a pause of {} is survived, which any machine may have",
+                time(why.pause)
+            )),
+            Wish::Pause => Some(format!(
+                "a pause of {} is survived, half again the longest",
+                time(why.pause)
+            )),
             Wish::Takeover => {
                 let has_goal = plan.question.goal.takeover.is_some();
                 has_goal.then(|| "a tenth of the takeover is left for the next attempt of who waits".to_owned())
@@ -436,7 +495,7 @@ fn reason(plan: &Plan, why: &Why) -> String {
     let is = if why.cheapest {
         "renews least"
     } else {
-        "is the shortest"
+        "is the shortest, and of the shortest the one that renews least"
     };
     let lacks = match lacks.is_empty() {
         true => String::new(),
@@ -457,12 +516,18 @@ fn none(figure: String) -> String {
 }
 
 /// What the recommendation leaves out.
-fn caution(plan: &Plan, row: &Row) -> &'static str {
-    if row.setting.interval().is_some() && plan.question.pauses.per_second <= 0.0 {
-        " Only pauses make a renewed lock expire, and none were assumed: name yours with --pause, or plan from a record."
-    } else {
-        ""
+fn caution(plan: &Plan, row: &Row) -> String {
+    let mut text = String::new();
+    if plan
+        .timeouts
+        .is_some_and(|timeouts| plan.question.hold.quantile_beyond(RARE) > timeouts.acquire)
+    {
+        text += " Sections may last longer than a client waits: a standby asks again whenever it has given up.";
     }
+    if row.setting.interval().is_some() && plan.question.pauses.per_second <= 0.0 {
+        text += " Only pauses make a renewed lock expire, and none were assumed: name yours with --pause, or plan from a record.";
+    }
+    text
 }
 
 fn name(row: &Row) -> String {
@@ -535,12 +600,12 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
         ),
         (
             "restart delay",
-            time(row.restart_delay),
+            at_least(row.restart_delay),
             "TTL + 1 % + 2 ms: a node without persistence stays away until its votes have expired".to_owned(),
         ),
         (
             "unavailable",
-            time(row.unavailable),
+            at_least(row.unavailable),
             "after a crash of a majority of such nodes: the restart delay".to_owned(),
         ),
     ];
@@ -567,13 +632,13 @@ fn sources_of_commands(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Str
         lines.push((
             "node timeout",
             time(timeouts.node),
-            "2 × the round trip's p99.99, 5 ms at least, a quarter of the validity at most, in whole milliseconds"
+            "2 × the round trip's p99.99, 5 ms and 1 % of the TTL at least, a quarter of the validity at most, in whole milliseconds"
                 .to_owned(),
         ));
         lines.push((
             "retries",
             format!("after {} + 0–{}", time(timeouts.retry_delay), time(timeouts.retry_delay)),
-            "a median section, a tenth of the TTL at most, two round trips at least; how many outlast a crashed holder depends on the \
+            "a median section, a tenth of the TTL and half of what it leaves of --takeover at most, two round trips at least; how many outlast a crashed holder depends on the \
              client: see below"
                 .to_owned(),
         ));

@@ -2,9 +2,11 @@ use std::fmt::Write as _;
 
 use super::phrases::{
     EXTRAPOLATED, Given, TAKEOVERS, asked, clients_table, not_considered, recommendation, sources, table,
+    what_is_lacking,
 };
 use super::plot::plot_plan;
 use crate::report::paint::{Paint, Tone};
+use crate::report::wrap::hanging;
 use lockstorm_plan::{Plan, snippets};
 
 /// The plan, in colour if wanted, and with a plot of so many columns and lines.
@@ -21,6 +23,9 @@ pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, 
     if plan.rows.iter().any(|row| row.overrun.is_extrapolated()) {
         let _ = writeln!(text, "{EXTRAPOLATED}");
     }
+    if let Some(lacking) = what_is_lacking(plan) {
+        text += &hanging("", &lacking);
+    }
     if let Some(clients) = clients_table(plan) {
         text.push('\n');
         text += &clients.render(paint);
@@ -30,8 +35,10 @@ pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, 
         text.push('\n');
         text += &(plot_plan(plan, width, height).join("\n") + "\n");
     }
-    let (mark, tone, sentence) = recommendation(plan);
-    let _ = writeln!(text, "\n{} {sentence}", paint.apply(tone, mark));
+    let (mark, tone, sentence) = recommendation(plan, given);
+    let head = format!("{} ", paint.apply(tone, mark));
+    let answer = format!("\n{}", hanging(&head, &sentence));
+    text += &answer;
     let _ = writeln!(text, "\nnot considered");
     for line in not_considered(&plan.question) {
         let _ = writeln!(text, "  {line}");
@@ -50,6 +57,10 @@ pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, 
         for line in snippet.text.lines() {
             let _ = writeln!(text, "  {line}");
         }
+    }
+    // On a terminal that is what one sees of so long a text.
+    if plot.is_some() {
+        text += &answer;
     }
     text
 }
