@@ -471,7 +471,7 @@ fn reason(plan: &Plan, why: &Why) -> String {
     }
     let with = |wishes: &[Wish]| {
         let word = |wish: &Wish| match wish {
-            Wish::FailedRenewal => Some("a renewal may fail, or there are none".to_owned()),
+            Wish::FailedRenewal => Some("a renewal may fail or there is none".to_owned()),
             Wish::Pause if why.pause <= LEAST_PAUSE => Some(format!(
                 "a pause of {} is survived, which any machine may have",
                 time(why.pause)
@@ -499,7 +499,7 @@ fn reason(plan: &Plan, why: &Why) -> String {
     };
     let lacks = match lacks.is_empty() {
         true => String::new(),
-        false => format!(" What none of them has: {lacks}."),
+        false => format!(" With none of them {lacks}."),
     };
     format!(" {} settings achieve the goal. {of} this one {is}.{lacks}", why.fits)
 }
