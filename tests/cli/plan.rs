@@ -108,7 +108,10 @@ fn what_is_recommended_can_be_deployed() {
     }
     // Where nothing survives so long a pause, that is said.
     let short = planned("--hold 20ms --pause none --risk 1/month --takeover 500ms", 0);
-    says(&short, &["With none of them a pause of 1 s is survived, which any machine may have."]);
+    says(
+        &short,
+        &["With none of them a pause of 1 s is survived, which any machine may have."],
+    );
 }
 
 #[test]

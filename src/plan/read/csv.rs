@@ -18,7 +18,7 @@ struct Column {
     unit: Option<TimeUnit>,
 }
 
-/// The values in seconds. The first line may name the columns; the one whose name begins with "hold" counts, or the only one.
+/// The values in seconds. The first line may name the columns; the one whose name begins with "hold" or "duration" counts, or the only one.
 /// The unit is that of the column's name (`hold_ms`), of each value (`12ms`), or `unit`.
 pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Vec<f64>, String> {
     let separator = separator(lines)?;
@@ -91,14 +91,18 @@ impl Column {
                 ),
             };
         }
-        let is_hold = |name: &str| name.to_ascii_lowercase().starts_with("hold");
+        let is_hold = |name: &str| {
+            ["hold", "duration"]
+                .iter()
+                .any(|word| name.to_ascii_lowercase().starts_with(word))
+        };
         let index = match row.iter().position(is_hold) {
             Some(index) => index,
             None if cells == 1 => 0,
             None => {
                 let names: Vec<&str> = row.iter().collect();
                 return Err(format!(
-                    "none of the columns {} begins with \"hold\"; rename the one with the holds",
+                    "none of the columns {} begins with \"hold\" or \"duration\"; rename the one with the holds",
                     names.join(", ")
                 ));
             }

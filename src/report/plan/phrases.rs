@@ -289,7 +289,7 @@ fn seen(row: &Row) -> Simulated {
 /// What the clients of each setting met in virtual time besides overruns; `None` if nothing was shared and nothing broke.
 pub(super) fn clients_table(plan: &Plan) -> Option<Table> {
     let played = || plan.rows.iter().filter(|row| row.simulated.is_some());
-    let met = |seen: Simulated| seen.refused + seen.overlaps + seen.takeovers.count > 0;
+    let met = |seen: Simulated| seen.overlaps + seen.takeovers.count > 0;
     let is_worth_it = played().any(|row| plan.clients || met(seen(row)));
     is_worth_it.then(|| Table::of(&CLIENTS, played()))
 }
