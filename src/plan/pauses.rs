@@ -31,9 +31,26 @@ pub struct Outages {
     pub length: Spread,
 }
 
+impl Outages {
+    /// Whether they leave no time in which a lock could be had: as many begin in a second as fill one, by their mean.
+    #[must_use]
+    pub fn never_end(&self) -> bool {
+        self.per_second * self.length.mean() >= 1.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outages_that_fill_all_time_never_end_and_rarer_ones_do() {
+        let never_end = |per_second| {
+            let length = Spread::Constant(30.0);
+            Outages { per_second, length }.never_end()
+        };
+        assert!(never_end(1.0 / 30.0) && !never_end(1.0 / 31.0));
+    }
 
     #[test]
     fn pauses_that_fill_all_time_never_end_and_rarer_or_shorter_ones_do() {

@@ -482,6 +482,10 @@ fn bad_input_is_refused_in_one_line() {
     refused("--hold 20ms --rtt moon", &["moon", "same-az"]);
     refused("--hold 20ms --pause 1/h", &["has no length"]);
     refused(
+        "--hold 20ms --outage 1/s,10d",
+        &["--outage", "fill all time", "rarer or shorter"],
+    );
+    refused(
         "--hold 20ms --pause 1e9/s,1s",
         &[
             "--pause",

@@ -13,7 +13,7 @@ use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
 use lockstorm_data::metrics::units;
 use lockstorm_plan::{
-    FromRecord, Goal, Plan, Question, Renewal, Risk, TimeUnit, grid, holds_of_file, holds_of_record,
+    FromRecord, Goal, Outages, Plan, Question, Renewal, Risk, TimeUnit, grid, holds_of_file, holds_of_record,
     measurement_of_file, scenario, settings,
 };
 
@@ -155,6 +155,11 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
              or shorter ones",
             units::rate(pauses.per_second * pauses.length.mean())
         )));
+    }
+    if args.outage.as_ref().is_some_and(Outages::never_end) {
+        return Err(Failure::usage(
+            "--outage: such outages fill all time (rate times mean length), so nobody ever gets a lock; name rarer or shorter ones",
+        ));
     }
     let nodes = args.nodes.or(measured.as_ref().map(|measured| measured.nodes));
     let nodes = nodes.map(usize::from).or(of_arm).unwrap_or(NODES);
