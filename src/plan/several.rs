@@ -5,8 +5,8 @@ use super::spread::Spread;
 
 /// Steps of the time that is left.
 const STEPS: usize = 256;
-/// What is less probable is not worth the sum.
-const NEVER: f64 = 1e-15;
+/// What is less probable is lost in what the sums are rounded by.
+const NEVER: f64 = 1e-13;
 /// Powers of e beyond which a float has no room.
 const SCALE: f64 = 600.0;
 
