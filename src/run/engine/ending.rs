@@ -141,7 +141,7 @@ impl Engine {
             self.goes_on(inbox).await;
         }
         let alive = self.swarm.servers.iter().filter(|server| !server.has_ended());
-        let alive: Vec<ServerId> = alive.map(AppServer::id).collect();
+        let alive: Vec<ServerId> = alive.map(|server| server.id).collect();
         for id in alive {
             let text = format!("{id} did not end: its thread hangs");
             self.flaws.missing.push(text.clone());

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::time::SystemTime;
 
 use super::state::Engine;
-use crate::close::doubt;
-use crate::close::expect;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
+use crate::close::{doubt, expect};
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
@@ -189,7 +188,7 @@ impl Engine {
             self.swarm
                 .servers
                 .iter()
-                .for_each(|server| server.round_trips().add_to(node, &mut sum));
+                .for_each(|server| server.round_trips.add_to(node, &mut sum));
             RoundTripRecord {
                 host: host.0,
                 quantiles_us: Quantiles::of(&sum),

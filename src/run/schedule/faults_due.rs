@@ -83,7 +83,6 @@ pub(super) enum Stage {
 
 impl Schedule {
     /// The faults of a scenario, none begun.
-    #[must_use]
     pub fn new(faults: &[FaultSpec]) -> Self {
         let entries = faults.iter().cloned().map(Entry::new).collect();
         Self {
@@ -111,7 +110,6 @@ impl Schedule {
     }
 
     /// Whether fault `number` is one of the scenario's.
-    #[must_use]
     pub const fn is_scripted(&self, number: usize) -> bool {
         number <= self.scripted
     }
@@ -221,7 +219,6 @@ impl Schedule {
     }
 
     /// The numbers of the scenario's faults that have not taken effect: they never began, or failed.
-    #[must_use]
     pub fn without_effect(&self) -> Vec<usize> {
         (1..=self.scripted)
             .filter(|&fault| self.effect_of(fault).is_none())

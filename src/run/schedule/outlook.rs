@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::faults_due::{Entry, Part, Schedule, Stage};
-use lockstorm_data::metrics::Metric;
-use lockstorm_data::metrics::figure;
+use lockstorm_data::metrics::{Metric, figure};
 use lockstorm_data::model::{Action, Fault, Target, setting};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
 
@@ -13,7 +12,6 @@ const BOUNCE: Duration = Duration::from_secs(1);
 
 impl Schedule {
     /// What the scenario will do by itself, the next first, a line each: `scheduled: bounce host 1 at 48 held, now 31`.
-    #[must_use]
     pub fn scheduled(&self) -> Vec<String> {
         let mut lines: Vec<_> = self.scripted().filter_map(|entry| self.next_of(entry)).collect();
         lines.sort_by_key(|(at, _)| *at);
@@ -24,7 +22,6 @@ impl Schedule {
     }
 
     /// Why fault `number` did not take effect, in one sentence.
-    #[must_use]
     pub fn unmet(&self, number: usize) -> String {
         let Some(entry) = self.entry(number) else {
             return format!("there is no fault {number}");

@@ -17,12 +17,13 @@ use lockstorm_lock::Gauges;
 /// in-process mutexes of its own. Its arms have the positions that they have in its plan.
 #[derive(Debug)]
 pub struct AppServer {
-    id: ServerId,
+    pub id: ServerId,
     control: Arc<Control>,
     /// When its last task ran; known once its runtime is gone.
     ended: watch::Receiver<Option<Instant>>,
     arms: Vec<ArmState>,
-    round_trips: Arc<RoundTrips>,
+    /// How long its lock nodes took to answer.
+    pub round_trips: Arc<RoundTrips>,
     stalls: Arc<Stalls>,
 }
 
@@ -68,20 +69,12 @@ impl AppServer {
         })
     }
 
-    /// Its id.
-    #[must_use]
-    pub const fn id(&self) -> ServerId {
-        self.id
-    }
-
     /// What is wrong with it, and since when.
-    #[must_use]
     pub fn conditions(&self) -> Conditions<Instant> {
         self.control.conditions()
     }
 
     /// Whether it was killed.
-    #[must_use]
     pub fn is_dead(&self) -> bool {
         self.conditions().has(Condition::Down)
     }
@@ -100,7 +93,6 @@ impl AppServer {
     }
 
     /// Locks held by workers of this arm, and how many of them are held with fewer votes than there are nodes.
-    #[must_use]
     pub fn held(&self, arm: usize) -> (usize, usize) {
         if self.is_dead() {
             return (0, 0);
@@ -113,44 +105,32 @@ impl AppServer {
     }
 
     /// How long its thread has stood still so far although nobody paused it.
-    #[must_use]
     pub fn stood_still(&self) -> Duration {
         self.stalls.over()
     }
 
-    /// How long its lock nodes took to answer.
-    #[must_use]
-    pub fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
     /// What this arm's lock did for measured requests.
-    #[must_use]
     pub fn gauges(&self, arm: usize) -> &Gauges {
         &self.arms[arm].gauges[1]
     }
 
     /// Attempts at this arm's lock that failed because nodes were missing, since the app server started.
-    #[must_use]
     pub fn failed_attempts(&self, arm: usize) -> u64 {
         self.arms[arm].gauges.iter().map(|gauges| gauges.failed()).sum()
     }
 
     /// When the oldest acquire of this arm began that has not ended yet; `None` if the app server is dead.
-    #[must_use]
     pub fn oldest_wait(&self, arm: usize) -> Option<Instant> {
         let waiting = &self.arms[arm].waiting;
         waiting.oldest().filter(|_| !self.is_dead())
     }
 
     /// The locks that workers of this arm hold.
-    #[must_use]
     pub fn held_locks(&self, arm: usize) -> Arc<HeldLocks> {
         Arc::clone(&self.arms[arm].held_locks)
     }
 
     /// The keys of the locks that workers of this arm held when it died; empty before.
-    #[must_use]
     pub fn orphans(&self, arm: usize) -> Vec<String> {
         match self.is_dead() {
             true => self.arms[arm].held_locks.orphans(),
@@ -159,7 +139,6 @@ impl AppServer {
     }
 
     /// Workers of this arm that have not ended.
-    #[must_use]
     pub fn active(&self, arm: usize) -> usize {
         self.arms[arm].active.load(Ordering::Relaxed)
     }
@@ -190,7 +169,6 @@ impl AppServer {
     }
 
     /// Whether its thread has ended.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         // A thread that panicked has sent nothing, and its sender is gone.
         self.ended.borrow().is_some() || self.ended.has_changed().is_err()

@@ -14,7 +14,7 @@ use lockstorm_data::metrics::{Part, Timeline, When};
 
 /// A request that a worker is to begin now.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begin {
+pub struct Begin {
     /// When it was due.
     pub intended: Instant,
     /// How late the load generator was.
@@ -24,8 +24,8 @@ pub(super) struct Begin {
 }
 
 /// The source of requests.
-#[derive(Debug)]
-pub(super) enum Intake {
+#[derive(Debug, Clone)]
+pub enum Intake {
     /// A worker begins its next request after a pause.
     Closed(Arc<ClosedLoop>),
     /// Requests come no matter how the earlier ones fare, and queue for a free worker.
@@ -44,7 +44,7 @@ impl Intake {
 
 /// A closed loop, shared by all workers of an arm.
 #[derive(Debug)]
-pub(super) struct ClosedLoop {
+pub struct ClosedLoop {
     /// The mean of the exponentially distributed pause.
     think: Duration,
     /// The number of measured requests after which the loop ends.
@@ -130,7 +130,7 @@ impl ClosedLoop {
 
 /// The requests that were dealt to one arm on one app server, and wait there for a free worker.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub struct Queue {
     waiting: Mutex<VecDeque<Begin>>,
     come: Notify,
     closed: AtomicBool,

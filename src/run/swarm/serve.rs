@@ -54,7 +54,7 @@ async fn follow(
     let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
     while let Some(command) = inbox.recv().await {
         match command {
-            ServerCommand::Begin => staff(crews, &mut workers, plan.workers, |number| {
+            ServerCommand::Begin => staff(crews, &mut workers, plan.scenario.swarm.workers, |number| {
                 start_delay(plan, number).unwrap_or_default()
             }),
             ServerCommand::Workers(wanted) => staff(crews, &mut workers, wanted, |_| Duration::ZERO),
@@ -88,9 +88,10 @@ async fn follow(
 
 /// When worker `number` starts within the ramp of a closed loop.
 fn start_delay(plan: &ServerPlan, number: usize) -> Option<Duration> {
-    let all = plan.workers * plan.servers;
-    let rank = number * plan.servers + plan.id.index();
-    (all > 0).then(|| plan.ramp.mul_f64(rank as f64 / all as f64))
+    let swarm = &plan.scenario.swarm;
+    let all = swarm.workers * swarm.servers;
+    let rank = number * swarm.servers + plan.id.index();
+    (all > 0).then(|| swarm.ramp.mul_f64(rank as f64 / all as f64))
 }
 
 /// Brings each arm to `wanted` workers.
@@ -135,11 +136,11 @@ async fn crews(
     let locks = Locks::connect(plan).await;
     let (mut crews, mut states) = (Vec::new(), Vec::new());
     for (index, arm) in plan.arms.iter().enumerate() {
-        let seed = mix(mix(plan.seed, plan.id.0 as u64), index as u64);
+        let seed = mix(mix(plan.scenario.seed, plan.id.0 as u64), index as u64);
         let lock = locks.of(&arm.spec, seed)?;
         let store = arm
             .database
-            .open(plan.database.pool)
+            .open(plan.scenario.database.pool)
             .await
             .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?
             .timed_by(timer.clone());
@@ -174,10 +175,10 @@ async fn crews(
             after: after.clone(),
             server: plan.id,
         };
-        let workload = Workload::new(&plan.workload, &plan.database, tools);
+        let workload = Workload::new(&plan.scenario.workload, &plan.scenario.database, tools);
         crews.push(Arc::new(Crew {
             workload,
-            intake: Arc::clone(&arm.intake),
+            intake: arm.intake.clone(),
             recorder: arm.recorder.clone(),
             timer: timer.clone(),
             hurry,

@@ -51,7 +51,7 @@ pub async fn stuck_locks(
     let began = Instant::now();
     let mut trials = Vec::new();
     for arm in &plan.arms {
-        let lock = locks.of(&arm.spec, plan.seed)?;
+        let lock = locks.of(&arm.spec, plan.scenario.seed)?;
         let uses_nodes = arm.spec.lock.uses_nodes();
         trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, &plan.key_prefix, names, (began, patience))));
     }
