@@ -123,6 +123,4 @@ pub use orders::command::{Command, Knob};
 pub use redis_client::{connection_info, redis_client};
 pub use show::lacking::{lacking, lacking_in_short};
 pub use show::outlasted::{Outlasted, Part, TTLS, ladder};
-pub use show::snapshot::{
-    ArmView, Behind, Health, HostView, Knobs, Live, NodeFigures, OldMaster, Phase, ServerView, Snapshot,
-};
+pub use show::snapshot::{ArmView, Behind, Health, HostView, Knobs, Live, OldMaster, Phase, ServerView, Snapshot};

@@ -200,7 +200,6 @@ impl Engine {
                 lacking: collector.lacking.clone(),
                 outlasted: Outlasted::of(collector.totals.measured.time(Time::Needed).as_deref(), &ttls),
                 done: self.swarm.is_done(arm.index),
-                finish: figures.finish,
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),
                 doubt: self.doubt_of(arm.index, &figures),
                 figures,
