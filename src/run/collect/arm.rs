@@ -114,7 +114,8 @@ impl Arm {
         let ended = self.collector.collect();
         let sells = self.audit.is_some();
         let mut notices = self.announced.look(&self.spec, &self.collector, sells);
-        notices.extend(ended.and_then(|second| self.announced.quorum(&self.spec, &second)));
+        let lacking = &self.collector.last_lacking;
+        notices.extend(ended.and_then(|outcomes| self.announced.quorum(&self.spec, outcomes, lacking)));
         notices
     }
 
