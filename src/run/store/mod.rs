@@ -18,4 +18,4 @@ pub use arm_database::ArmDatabase;
 pub use error::StoreError;
 pub use fence::Token;
 pub use free_connections::free_connections;
-pub use statements::{Mark, Order, Store, Value};
+pub use statements::{Mark, Order, Store};

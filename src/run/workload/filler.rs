@@ -10,7 +10,6 @@ use super::failed::Failed;
 use super::random::draw;
 use super::section::Section;
 use super::tools::Tools;
-use crate::store::Value;
 use lockstorm_data::metrics::{Counter, ProviderCall};
 use lockstorm_data::scenario::{CacheSpec, ServiceTime};
 
@@ -62,7 +61,7 @@ pub(super) struct Filler<'a, 'b> {
 impl Filler<'_, '_> {
     /// Calls the provider for the object, or for one page of the list. Each page counts as a value of its own, so one call
     /// for each version of each page is perfect.
-    pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<Value, Failed> {
+    pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<String, Failed> {
         if self.tools.hurry.is_all() {
             return Err(Failed::Cancelled);
         }
