@@ -56,11 +56,11 @@ impl Engine {
             let now = Instant::now();
             limit.moved(self.ended_requests(), now);
             if stops > 0 {
-                self.swarm.hurry.give_up_all();
+                self.swarm.hurry.all.cancel();
                 limit.quiet = ProgressLimit::QUIET;
             }
             if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
-                self.swarm.hurry.give_up_waiting();
+                self.swarm.hurry.waiting.cancel();
                 given_up = Some(now);
                 if stops == 0 && !limit.is_over(now) {
                     let text = format!(

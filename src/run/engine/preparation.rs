@@ -40,7 +40,7 @@ async fn start_all(
     swarm: &LiveSwarm,
     arms: &mut Vec<Arm>,
 ) -> Result<Vec<AppServer>, RunError> {
-    let still_wanted = || match swarm.hurry.is_all() {
+    let still_wanted = || match swarm.hurry.all.is_cancelled() {
         true => Err(RunError::Stopped),
         false => Ok(()),
     };

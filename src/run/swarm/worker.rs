@@ -48,7 +48,7 @@ pub(super) fn spawn(crew: &Arc<Crew>, number: usize, delay: Duration) -> tokio::
         tokio::select! {
             biased;
             () = crew.timer.sleep(delay) => work(&crew, number).await,
-            () = crew.hurry.waiting() => {}
+            () = crew.hurry.waiting.cancelled() => {}
         }
     })
 }

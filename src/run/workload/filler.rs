@@ -62,7 +62,7 @@ impl Filler<'_, '_> {
     /// Calls the provider for the object, or for one page of the list. Each page counts as a value of its own, so one call
     /// for each version of each page is perfect.
     pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<String, Failed> {
-        if self.tools.hurry.is_all() {
+        if self.tools.hurry.all.is_cancelled() {
             return Err(Failed::Cancelled);
         }
         let part = page.map_or(0, |page| u64::from(page.saturating_sub(1)));

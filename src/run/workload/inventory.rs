@@ -172,7 +172,7 @@ impl Inventory {
             tokio::select! {
                 biased;
                 () = self.tools.timer.sleep(time) => {}
-                () = self.tools.hurry.all() => return Err(Failed::Cancelled),
+                () = self.tools.hurry.all.cancelled() => return Err(Failed::Cancelled),
             }
             counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
         }

@@ -31,7 +31,7 @@ impl Tools {
         let acquired = tokio::select! {
             biased;
             acquired = self.lock(counter.part()).acquire(&key, &options) => acquired,
-            () = self.hurry.waiting() => return Err(Failed::Cancelled),
+            () = self.hurry.waiting.cancelled() => return Err(Failed::Cancelled),
         };
         drop(pending);
         let took = asked.elapsed();
@@ -73,8 +73,7 @@ impl Tools {
             timeout: self.arm.timeout,
             // All arms use the same nodes, and each has its own node timeout.
             reply_timeout: Some(self.arm.node_timeout),
-            lifetime: None,
-            repair: false,
+            ..AcquireOptions::default()
         }
     }
 }
