@@ -31,14 +31,14 @@ impl Engine {
         self.close_books(inbox).await;
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
-        self.warn_of_failures();
+        let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
+        self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
-        self.warn_of_lag();
+        self.warn_of_lag(&arms);
         // After a turn the figures are not those of the scenario alone.
         if let Some(text) = self.turned.warning() {
             self.log.warn(text);
         }
-        let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let mut doubts: Vec<Vec<Doubt>> = arms
             .iter()
             .enumerate()
@@ -116,21 +116,17 @@ impl Engine {
     }
 
     /// Failed requests are not refusals of a lock, so they get a warning of their own, with the error of the first.
-    fn warn_of_failures(&mut self) {
-        for index in 0..self.arms.len() {
-            let (arm, figures) = (&self.arms[index], self.figures(index));
-            if figures.counts[Count::Errors] > 0 {
-                let first = arm.collector.first_error.as_deref();
-                let text = doubt::failed(&arm.spec.name, &figures, first);
-                self.log.warn(text);
-            }
+    fn warn_of_failures(&mut self, arms: &[ArmRecord]) {
+        for arm in arms.iter().filter(|arm| arm.figures.counts[Count::Errors] > 0) {
+            let first = arm.first_error.as_deref();
+            self.log.warn(doubt::failed(&arm.name, &arm.figures, first));
         }
     }
 
     /// If requests begin much later than they were due, the load was not the one that was asked for, and the times are not
     /// only the locks'.
-    fn warn_of_lag(&mut self) {
-        let lags = (0..self.arms.len()).map(|index| self.figures(index).times[Time::Lag].p99);
+    fn warn_of_lag(&mut self, arms: &[ArmRecord]) {
+        let lags = arms.iter().map(|arm| arm.figures.times[Time::Lag].p99);
         let worst = lags.max().unwrap_or(0);
         if worst > MUCH_LAG_US {
             let text = format!(
