@@ -19,8 +19,6 @@ use lockstorm_lock::Gauges;
 pub struct AppServer {
     pub id: ServerId,
     control: Arc<Control>,
-    /// When its last task ran; known once its runtime is gone.
-    ended: watch::Receiver<Option<Instant>>,
     arms: Vec<ArmState>,
     /// How long its lock nodes took to answer.
     pub round_trips: Arc<RoundTrips>,
@@ -61,8 +59,7 @@ impl AppServer {
         let arms = ready.await.map_err(|_| SwarmError::Ended(id))??;
         Ok(Self {
             id,
-            control: Arc::new(Control::new(id, commands, ended.clone())),
-            ended,
+            control: Arc::new(Control::new(id, commands, ended)),
             arms,
             round_trips,
             stalls,
@@ -171,6 +168,6 @@ impl AppServer {
     /// Whether its thread has ended.
     pub fn has_ended(&self) -> bool {
         // A thread that panicked has sent nothing, and its sender is gone.
-        self.ended.borrow().is_some() || self.ended.has_changed().is_err()
+        self.control.ended.borrow().is_some() || self.control.ended.has_changed().is_err()
     }
 }

@@ -31,7 +31,8 @@ pub(super) enum ServerCommand {
 pub(super) struct Control {
     id: ServerId,
     commands: mpsc::UnboundedSender<ServerCommand>,
-    ended: watch::Receiver<Option<Instant>>,
+    /// When its last task ran; known once its runtime is gone.
+    pub(super) ended: watch::Receiver<Option<Instant>>,
     conditions: Mutex<Conditions<Instant>>,
     /// Held while an action is under way; contains the pause that another action would end.
     turn: Turn<Option<Pause>>,

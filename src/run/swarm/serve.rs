@@ -54,9 +54,10 @@ async fn follow(
     let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
     while let Some(command) = inbox.recv().await {
         match command {
-            ServerCommand::Begin => staff(crews, &mut workers, plan.scenario.swarm.workers, |number| {
-                start_delay(plan, number).unwrap_or_default()
-            }),
+            ServerCommand::Begin => {
+                let first = |number| start_delay(plan, number);
+                staff(crews, &mut workers, plan.scenario.swarm.workers, first);
+            }
             ServerCommand::Workers(wanted) => staff(crews, &mut workers, wanted, |_| Duration::ZERO),
             ServerCommand::Pause { blocked, gate, resumed } => {
                 let _ = blocked.send(Instant::now());
@@ -87,11 +88,11 @@ async fn follow(
 }
 
 /// When worker `number` starts within the ramp of a closed loop.
-fn start_delay(plan: &ServerPlan, number: usize) -> Option<Duration> {
+fn start_delay(plan: &ServerPlan, number: usize) -> Duration {
     let swarm = &plan.scenario.swarm;
     let all = swarm.workers * swarm.servers;
     let rank = number * swarm.servers + plan.id.index();
-    (all > 0).then(|| swarm.ramp.mul_f64(rank as f64 / all as f64))
+    swarm.ramp.mul_f64(rank as f64 / all as f64)
 }
 
 /// Brings each arm to `wanted` workers.
