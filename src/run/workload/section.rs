@@ -14,7 +14,8 @@ const VALID: f64 = 0.99;
 /// The part of a request that holds the lock; arms without a lock have one too. End it with [`Section::leave`].
 pub(super) struct Section<'a> {
     tools: &'a Tools,
-    counter: Counter<'a>,
+    /// Counts for the request.
+    pub(super) counter: Counter<'a>,
     /// Removed before the lock is released.
     held: Option<Entry<'a, HeldLock>>,
     guard: Guard,
