@@ -11,8 +11,8 @@ pub struct Schedule {
     entries: Vec<Entry>,
     /// How many are the scenario's own.
     scripted: usize,
-    /// Which hosts have the master and the replicas, as far as is known.
-    seats: Seats,
+    /// Which hosts have the master and the replicas, as far as is known; whoever asks what is due keeps it.
+    pub seats: Seats,
     /// The faults that were due and hit nobody, and why, until somebody asks.
     missed: Vec<(usize, &'static str)>,
 }
@@ -97,11 +97,6 @@ impl Schedule {
     pub fn add(&mut self, fault: FaultSpec) -> usize {
         self.entries.push(Entry::new(fault));
         self.entries.len()
-    }
-
-    /// Takes in which hosts have the master and the replicas now.
-    pub fn observe(&mut self, seats: Seats) {
-        self.seats = seats;
     }
 
     /// The faults that were due since the last call and had nobody to hit, and why.
@@ -351,16 +346,16 @@ mod tests {
             primary,
             replicas: replicas.to_vec(),
         };
-        schedule.observe(seats(Some(host_1), &[host_2, host_3]));
+        schedule.seats = seats(Some(host_1), &[host_2, host_3]);
         assert!(schedule.due(secs(4), quiet).is_empty());
-        schedule.observe(seats(Some(host_2), &[host_3, host_1]));
+        schedule.seats = seats(Some(host_2), &[host_3, host_1]);
         let due = schedule.due(secs(5), quiet);
         assert_eq!(
             due.iter().map(|due| due.target).collect::<Vec<_>>(),
             [Target::Host(host_2)]
         );
         schedule.reported(due[0], Some(secs(5)));
-        schedule.observe(seats(Some(host_3), &[host_1, host_2]));
+        schedule.seats = seats(Some(host_3), &[host_1, host_2]);
         let undo = schedule.due(secs(7), quiet);
         assert_eq!(
             (undo.len(), undo[0].undo, undo[0].target),
@@ -373,7 +368,7 @@ mod tests {
             lasts: None,
             ..by(Seat::Replicas, at(1))
         }]);
-        one.observe(seats(Some(host_1), &[host_3, host_2]));
+        one.seats = seats(Some(host_1), &[host_3, host_2]);
         let due = one.due(secs(1), quiet);
         assert_eq!(
             (due.len(), due[0].target),
@@ -381,7 +376,7 @@ mod tests {
             "only one becomes the master"
         );
 
-        schedule.observe(seats(None, &[]));
+        schedule.seats = seats(None, &[]);
         assert!(schedule.due(secs(9), quiet).is_empty());
         let missed = schedule.missed();
         assert_eq!(missed, [(3, "no node was known to be the master when it was due")]);

@@ -206,10 +206,10 @@ mod tests {
         };
         let mut schedule = Schedule::new(&[primary]);
         assert_eq!(schedule.scheduled(), ["scheduled: kill the primary at 12 s"]);
-        schedule.observe(Seats {
+        schedule.seats = Seats {
             primary: Some(HostId(3)),
             replicas: Vec::new(),
-        });
+        };
         let due = schedule.due(secs(12), |_, _| 0.0);
         schedule.reported(due[0], Some(secs(12)));
         assert_eq!(schedule.scheduled(), ["scheduled: restart host 3 at 16 s"]);
