@@ -110,9 +110,7 @@ pub(crate) fn drop_schemas(arms: &[Arm], limit: Duration) -> impl Future<Output 
 /// Refuses a scenario that needs more connections than the database can give. Otherwise the run would hang waiting for
 /// them.
 pub(crate) async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
-    let free = store::free_connections(&scenario.database)
-        .await
-        .map_err(RunError::Database)?;
+    let free = store::free_connections(&scenario.database).await?;
     let needed = scenario.connections();
     match free {
         Some(free) if needed > free => Err(RunError::Connections { needed, free }),

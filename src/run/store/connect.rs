@@ -121,23 +121,19 @@ impl Server {
 
     pub fn failed(&self, source: Error) -> StoreError {
         let place = self.name.clone();
-        let refused = |said: &str, cure| StoreError::Refused {
-            place: place.clone(),
-            said: said.to_owned(),
-            cure,
-        };
-        match &source {
+        let (said, cure) = match &source {
             Error::Database(error) => {
                 let cure = error.code().and_then(|code| CURES.iter().find(|(of, _)| *of == code));
-                if let Some((_, cure)) = cure {
-                    return refused(error.message(), cure);
-                }
+                (error.message().to_owned(), cure.map(|(_, cure)| *cure))
             }
             // Only a socket gives this; what is wrong with a file, SQLite says in its own words.
-            Error::Io(error) => return refused(&error.to_string(), NOBODY),
-            _ => {}
+            Error::Io(error) => (error.to_string(), Some(NOBODY)),
+            _ => (String::new(), None),
+        };
+        match cure {
+            Some(cure) => StoreError::Refused { place, said, cure },
+            None => StoreError::Open { place, source },
         }
-        StoreError::Open { place, source }
     }
 
     pub fn silent(&self, within: Duration) -> StoreError {
