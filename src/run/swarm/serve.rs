@@ -12,7 +12,7 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::workload::{Stalls, Tools, Workload, connect_cache};
+use crate::workload::{Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::{Gauges, Outcome};
 
@@ -23,8 +23,8 @@ pub(super) async fn serve(
     inbox: mpsc::UnboundedReceiver<ServerCommand>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) -> Instant {
-    let (after, stalls) = (TaskTracker::new(), Arc::clone(&plan.stalls));
-    let (crews, states) = match crews(&plan, &stalls, &after).await {
+    let after = TaskTracker::new();
+    let (crews, states) = match crews(&plan, &after).await {
         Ok((crews, states)) => {
             let _ = report.send(Ok(states.clone()));
             (crews, states)
@@ -34,7 +34,7 @@ pub(super) async fn serve(
             return Instant::now();
         }
     };
-    follow(&plan, &crews, inbox, &stalls, after).await;
+    follow(&plan, &crews, inbox, after).await;
     let end = Instant::now();
     // No other task of this thread runs again, so nothing is released any more.
     for state in &states {
@@ -48,7 +48,6 @@ async fn follow(
     plan: &ServerPlan,
     crews: &[Arc<Crew>],
     mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
-    stalls: &Stalls,
     after: TaskTracker,
 ) {
     let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
@@ -65,7 +64,7 @@ async fn follow(
                 if gate.recv().is_err() {
                     return;
                 }
-                stalls.goes_on();
+                plan.stalls.goes_on();
                 let _ = resumed.send(Instant::now());
             }
             ServerCommand::Kill => return,
@@ -125,13 +124,9 @@ fn note_refusals(gauges: &Gauges, arm: &ArmPlan) {
     });
 }
 
-async fn crews(
-    plan: &ServerPlan,
-    stalls: &Arc<Stalls>,
-    after: &TaskTracker,
-) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
+async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
     let timer = Timer::start();
-    let (watched, its_timer) = (Arc::clone(stalls), timer.clone());
+    let (watched, its_timer) = (Arc::clone(&plan.stalls), timer.clone());
     // It ends with the runtime.
     tokio::spawn(async move { watched.watch(&its_timer).await });
     let locks = Locks::connect(plan).await;
@@ -170,7 +165,7 @@ async fn crews(
             waiting: state.waiting.clone(),
             held_locks: state.held_locks.clone(),
             live_settings: plan.live_settings.clone(),
-            stalls: Arc::clone(stalls),
+            stalls: Arc::clone(&plan.stalls),
             timer: timer.clone(),
             hurry: hurry.clone(),
             after: after.clone(),
