@@ -161,11 +161,11 @@ impl Engine {
                     self.note(changes);
                 }
                 Some(look) = looks.recv() => {
-                    let changes = self.lab.take_roles(look, &mut self.arms, |at| self.log.seconds(at));
+                    let changes = self.lab.take_roles(look, &mut self.arms, &self.log);
                     self.note(changes);
                 }
                 Some(master) = cluster_masters.recv() => {
-                    let lacks = self.lab.take_cluster_master(&master, &mut self.arms, |at| self.log.seconds(at));
+                    let lacks = self.lab.take_cluster_master(&master, &mut self.arms, &self.log);
                     self.note(lacks);
                 }
                 _ = conditions.tick() => self.due_faults(),

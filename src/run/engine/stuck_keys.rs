@@ -79,7 +79,7 @@ impl Engine {
                     let spec = &self.arms[index].spec;
                     // What a server of ours does follows from the scenario. Another one was changed by somebody else.
                     match lacking(spec, &tried.refused).filter(|_| !are_ours) {
-                        None => self.arms[index].stuck = Some(tried.failed),
+                        None => self.arms[index].noted.stuck = Some(tried.failed),
                         Some(why) => {
                             let text = format!("{}: no lock could be acquired at the end: {why}", spec.name);
                             self.note([Notice::Doubt(index, text)]);
