@@ -21,17 +21,13 @@ const TAKE_BACK: Duration = Duration::from_secs(2);
 /// Makes the arms and starts the app servers. If that fails or is cancelled, what was made so far is removed.
 pub(crate) async fn prepare(scenario: &Arc<Scenario>, lab: &Lab, swarm: &mut LiveSwarm) -> Result<Vec<Arm>, RunError> {
     let mut arms = Vec::new();
-    match start_all(scenario, lab, swarm, &mut arms).await {
-        Ok(servers) => {
-            swarm.servers = servers;
-            Ok(arms)
-        }
-        Err(error) => {
-            // A schema that stays is dropped by the next run. That this run did not start is worse news.
-            let _ = drop_schemas(&arms, TAKE_BACK).await;
-            Err(error)
-        }
+    let started = start_all(scenario, lab, swarm, &mut arms).await;
+    if started.is_err() {
+        // A schema that stays is dropped by the next run. That this run did not start is worse news.
+        let _ = drop_schemas(&arms, TAKE_BACK).await;
     }
+    swarm.servers = started?;
+    Ok(arms)
 }
 
 async fn start_all(
