@@ -181,10 +181,9 @@ impl Engine {
         }
         let of = |(node, host): (usize, HostId)| {
             let mut sum = histogram();
-            self.swarm
-                .servers
-                .iter()
-                .for_each(|server| server.round_trips.add_to(node, &mut sum));
+            for server in &self.swarm.servers {
+                server.round_trips.add_to(node, &mut sum);
+            }
             RoundTripRecord {
                 host: host.0,
                 quantiles_us: Quantiles::of(&sum),

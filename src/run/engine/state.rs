@@ -83,7 +83,12 @@ impl Engine {
                 origin,
                 second_zero: None,
             },
-            stage: Stage::warm_up(),
+            stage: Stage {
+                phase: Phase::WarmUp,
+                caption: None,
+                gives_up_at: None,
+                waits_for_nothing: false,
+            },
             flaws: Flaws::default(),
             log: EventLog::new(origin),
             snapshots,
