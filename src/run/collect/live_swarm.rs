@@ -78,7 +78,10 @@ impl LiveSwarm {
     pub fn views(&self, now: Instant) -> Vec<ServerView> {
         let view = |server: &AppServer| ServerView {
             id: server.id,
-            conditions: server.conditions().timed(|since| now.saturating_duration_since(*since)),
+            conditions: server
+                .control
+                .conditions()
+                .timed(|since| now.saturating_duration_since(*since)),
         };
         self.servers.iter().map(view).collect()
     }

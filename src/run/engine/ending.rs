@@ -215,7 +215,7 @@ impl Engine {
     pub(crate) async fn give_up(&mut self, limit: Duration) {
         self.swarm.load.end();
         for server in &self.swarm.servers {
-            let _ = server.apply(Fault::Kill.into()).await;
+            let _ = server.control.apply(Fault::Kill.into()).await;
         }
         self.swarm.servers.clear();
         for text in drop_schemas(&self.arms, limit).await {

@@ -10,7 +10,7 @@ use super::plan::{ArmState, ServerPlan};
 use super::serve::serve;
 use crate::workload::{HeldLocks, Stalls};
 use lockstorm_data::metrics::RoundTrips;
-use lockstorm_data::model::{Action, Condition, Conditions, ServerId, Verified};
+use lockstorm_data::model::{Action, Condition, ServerId};
 use lockstorm_lock::Gauges;
 
 /// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
@@ -18,7 +18,8 @@ use lockstorm_lock::Gauges;
 #[derive(Debug)]
 pub struct AppServer {
     pub id: ServerId,
-    control: Arc<Control>,
+    /// Its commands and faults, also for tasks that outlive a look at it.
+    pub control: Arc<Control>,
     arms: Vec<ArmState>,
     /// How long its lock nodes took to answer.
     pub round_trips: Arc<RoundTrips>,
@@ -66,27 +67,9 @@ impl AppServer {
         })
     }
 
-    /// What is wrong with it, and since when.
-    pub fn conditions(&self) -> Conditions<Instant> {
-        self.control.conditions()
-    }
-
     /// Whether it was killed.
     pub fn is_dead(&self) -> bool {
-        self.conditions().has(Condition::Down)
-    }
-
-    /// Carries out an action after those that were ordered before, and returns when its effect is verified. Nothing
-    /// happens until the future is polled.
-    ///
-    /// # Errors
-    /// [`SwarmError::Impossible`] if the action makes no sense in the present condition.
-    pub fn apply(
-        &self,
-        action: Action,
-    ) -> impl Future<Output = Result<Verified<Instant>, SwarmError>> + Send + 'static {
-        let control = Arc::clone(&self.control);
-        async move { control.apply(action).await }
+        self.control.conditions().has(Condition::Down)
     }
 
     /// Locks held by workers of this arm, and how many of them are held with fewer votes than there are nodes.
@@ -153,8 +136,8 @@ impl AppServer {
     /// Lets the thread end once all workers have (the load must have ended), and returns at once; see
     /// [`AppServer::has_ended`].
     pub async fn drain(&self) {
-        if self.conditions().has(Condition::Paused) {
-            let _ = self.apply(Action::Undo(Condition::Paused)).await;
+        if self.control.conditions().has(Condition::Paused) {
+            let _ = self.control.apply(Action::Undo(Condition::Paused)).await;
         }
         self.control.send(ServerCommand::Drain);
     }
