@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::control::ServerCommand;
@@ -50,7 +51,7 @@ async fn follow(
     mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
     after: TaskTracker,
 ) {
-    let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
+    let mut workers: Vec<Vec<JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
     while let Some(command) = inbox.recv().await {
         match command {
             ServerCommand::Begin => {
@@ -95,12 +96,7 @@ fn start_delay(plan: &ServerPlan, number: usize) -> Duration {
 }
 
 /// Brings each arm to `wanted` workers.
-fn staff(
-    crews: &[Arc<Crew>],
-    workers: &mut [Vec<tokio::task::JoinHandle<()>>],
-    wanted: usize,
-    delay: impl Fn(usize) -> Duration,
-) {
+fn staff(crews: &[Arc<Crew>], workers: &mut [Vec<JoinHandle<()>>], wanted: usize, delay: impl Fn(usize) -> Duration) {
     for (crew, workers) in crews.iter().zip(workers) {
         crew.wanted.store(wanted, Ordering::Relaxed);
         for number in 0..wanted {
