@@ -255,7 +255,6 @@ mod tests {
             outlasted: Outlasted::default(),
             lacking: Vec::new(),
             done: false,
-            finish: None,
             live: Live::default(),
             doubt: None,
         });

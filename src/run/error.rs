@@ -17,7 +17,7 @@ pub enum RunError {
     Store(String, StoreError),
     /// The database could not be reached.
     #[error(transparent)]
-    Database(StoreError),
+    Database(#[from] StoreError),
     /// The database has fewer free connections than the scenario needs.
     #[error(
         "the database has {free} connections left and this scenario needs {needed} (app servers × arms × pool + 2 × arms): \

@@ -1,8 +1,8 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 //!
 //! [`start`] begins one on a thread of its own, [`headless`] plays one to its end. Below it, from the ground up: [`store`] (the
-//! database), [`schedule`] (what is due when), [`needs`] (whether this machine is large enough), [`oracle`] (what the books prove),
-//! [`workload`] (what workers do inside a lock) and [`swarm`] (app servers and their workers).
+//! database), `schedule` (what is due when), [`needs`] (whether this machine is large enough), `oracle` (what the books prove),
+//! [`workload`] (what workers do inside a lock) and `swarm` (app servers and their workers).
 //!
 //! It knows nothing of terminals, reports or the command line: it shows [`Snapshot`]s, and leaves a [`Record`].
 //!
@@ -37,7 +37,7 @@
 //!   server gets it) are pure, `dealer` is the thread that deals, `intake` holds queues and closed loops
 //! - `workload`: the requests of `cache_fill` and `inventory`. `hurry` tells them what is given up at the end; `stalls`
 //!   notes how long a thread stood still although nobody paused it
-//! - `oracle`: the only judge of invariants: `stock` makes of the ledger what was oversold, and which updates were lost
+//! - `oracle`: the only judge of invariants: makes of the ledger what was oversold, and which updates were lost
 //! - `needs`: what a scenario needs of the machine (pure; the constants are one table, `cost`), and what the machine
 //!   has
 //! - `schedule`: when each fault is due, and how that is announced (pure); what faults there are is in `data/model/fault`
@@ -95,10 +95,7 @@
 #![warn(missing_docs)]
 
 pub mod needs;
-pub mod oracle;
-pub mod schedule;
 pub mod store;
-pub mod swarm;
 pub mod workload;
 
 mod close;
@@ -108,9 +105,12 @@ mod error;
 mod handle;
 mod headless;
 mod options;
+mod oracle;
 mod orders;
 mod redis_client;
+mod schedule;
 mod show;
+mod swarm;
 mod watch;
 
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
@@ -123,6 +123,4 @@ pub use orders::command::{Command, Knob};
 pub use redis_client::{connection_info, redis_client};
 pub use show::lacking::{lacking, lacking_in_short};
 pub use show::outlasted::{Outlasted, Part, TTLS, ladder};
-pub use show::snapshot::{
-    ArmView, Behind, Health, HostView, Knobs, Live, NodeFigures, OldMaster, Phase, ServerView, Snapshot,
-};
+pub use show::snapshot::{ArmView, Behind, Health, HostView, Knobs, Live, OldMaster, Phase, ServerView, Snapshot};

@@ -14,7 +14,8 @@ use lockstorm_data::scenario::{
     InventorySpec, LabSpec, LockKind, OnLoss, Op, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
     Topology, Update, WorkloadSpec,
 };
-use lockstorm_run::{ArmView, HostView, Knobs, Live, NodeFigures, Outlasted, Phase, ServerView, Snapshot};
+use lockstorm_lab::NodeStats;
+use lockstorm_run::{ArmView, HostView, Knobs, Live, Outlasted, Phase, ServerView, Snapshot};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -148,7 +149,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         id: HostId(number),
         conditions: Conditions::default(),
         port: 40_000 + u16::try_from(number).expect("few hosts"),
-        stats: Some(NodeFigures {
+        stats: Some(NodeStats {
             ops_per_sec: 1_980,
             keys: 41,
             used_memory: 1_400_000,
@@ -296,7 +297,6 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             Outlasted::default()
         },
         done: false,
-        finish: None,
         live: Live::default(),
         doubt: None,
     }

@@ -2,10 +2,8 @@
 
 use super::flaws::{Doubt, Flaws, Leaves};
 use crate::collect::arm::Arm;
-use lockstorm_data::metrics::Metric;
-use lockstorm_data::metrics::figure;
 use lockstorm_data::metrics::units::{count, counted};
-use lockstorm_data::metrics::{Count, Figures};
+use lockstorm_data::metrics::{Count, Figures, Metric, figure};
 use lockstorm_data::scenario::Expectation;
 
 /// If more than one request in this many failed, the others don't stand for all.

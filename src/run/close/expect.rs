@@ -2,8 +2,7 @@
 
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, CheckedExpectation};
-use lockstorm_data::metrics::figure;
-use lockstorm_data::metrics::{Alarm, Evidence};
+use lockstorm_data::metrics::{Alarm, Evidence, figure};
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{Expectation, Scenario};
 

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use crate::collect::collector::{Collector, SecondEnded};
+use crate::collect::collector::Collector;
 use crate::show::lacking::lacking;
 use crate::show::notice::Notice;
 use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::count;
-use lockstorm_data::model::EventKind;
+use lockstorm_data::model::{EventKind, NoVote, Outcomes};
 use lockstorm_data::scenario::ArmSpec;
 
 /// What has been announced of an arm.
@@ -75,13 +75,14 @@ impl Announced {
         notices
     }
 
-    /// Announces that an arm's lock is refused because nodes are missing, and later that it is granted again.
-    pub fn quorum(&mut self, arm: &ArmSpec, second: &SecondEnded) -> Option<Notice> {
-        let (name, outcomes) = (&arm.name, second.outcomes);
+    /// Announces that an arm's lock is refused because nodes are missing (`last_lacking`), and later that it is granted again, by
+    /// how it fared in a second that has just ended.
+    pub fn quorum(&mut self, arm: &ArmSpec, outcomes: Outcomes, last_lacking: &[NoVote]) -> Option<Notice> {
+        let name = &arm.name;
         let refused = outcomes.no_quorum + outcomes.unknown;
         let text = if refused > 0 && outcomes.acquired == 0 && !self.blocked {
             self.blocked = true;
-            all_failing(name, lacking(arm, &second.lacking).as_deref())
+            all_failing(name, lacking(arm, last_lacking).as_deref())
         } else if outcomes.acquired > 0 && self.blocked {
             self.blocked = false;
             format!("{name}: locks are granted again")

@@ -32,16 +32,10 @@ pub(crate) struct Arm {
     pub doubts: Vec<String>,
     /// What could not be read or finished for this arm.
     pub missing: Vec<String>,
-    /// What faults meant for its locks.
-    consequences: Vec<Consequence>,
+    /// The figures that the run notes itself: what faults meant for its locks, new masters, stuck keys.
+    pub noted: Figures,
     /// When there was a new master, and the event that says so.
     failovers: Vec<(f64, u64)>,
-    /// Locks that were held when a new master became writable, and that it did not have.
-    pub lost_at_failover: u64,
-    /// How often a replica became the master of its locks.
-    pub new_masters: u64,
-    /// Keys that nobody held and that could not be locked at the end, if that was tried.
-    pub stuck: Option<u64>,
     /// Who keeps its books.
     books: &'static str,
 }
@@ -87,11 +81,8 @@ impl Arm {
             activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),
-            consequences: Vec::new(),
+            noted: Figures::default(),
             failovers: Vec::new(),
-            new_masters: 0,
-            lost_at_failover: 0,
-            stuck: None,
             books: if in_cache { "the cache node" } else { "its database" },
         })
     }
@@ -114,7 +105,8 @@ impl Arm {
         let ended = self.collector.collect();
         let sells = self.audit.is_some();
         let mut notices = self.announced.look(&self.spec, &self.collector, sells);
-        notices.extend(ended.and_then(|second| self.announced.quorum(&self.spec, &second)));
+        let lacking = &self.collector.last_lacking;
+        notices.extend(ended.and_then(|outcomes| self.announced.quorum(&self.spec, outcomes, lacking)));
         notices
     }
 
@@ -147,11 +139,7 @@ impl Arm {
     pub fn figures(&self, swarm: &LiveSwarm, elapsed: f64) -> Figures {
         let mut figures = Figures {
             incomplete: !self.missing.is_empty(),
-            consequences: self.consequences.clone(),
-            new_masters: self.new_masters,
-            lost_at_failover: self.lost_at_failover,
-            stuck: self.stuck,
-            ..Figures::default()
+            ..self.noted.clone()
         };
         swarm.fill(self.index, &self.voters, &mut figures);
         self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
@@ -165,7 +153,7 @@ impl Arm {
 
     /// Notes what a fault meant for its locks: at which second, by which event.
     pub fn consequence(&mut self, at: f64, event: Option<u64>, kind: ConsequenceKind) {
-        self.consequences.push(Consequence { at, event, kind });
+        self.noted.consequences.push(Consequence { at, event, kind });
     }
 
     /// Notes the event that told of a new master.

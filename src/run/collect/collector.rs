@@ -7,7 +7,7 @@ use crate::collect::curves::Curves;
 use crate::collect::takeovers::Takeovers;
 use crate::collect::totals::{Progress, Totals};
 use crate::oracle::{Books, News};
-use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Timeline, When};
+use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Timeline};
 use lockstorm_data::model::{NoVote, Outcomes};
 
 /// Takes in what the recorders of one arm counted.
@@ -25,20 +25,12 @@ pub(crate) struct Collector {
     pub newest_votes: Option<(usize, usize)>,
     /// The nodes that the newest refused acquire lacked.
     pub lacking: Vec<NoVote>,
-    /// The last `lacking` that was not empty.
-    last_lacking: Vec<NoVote>,
+    /// The last `lacking` that was not empty: it stays when locks are granted again.
+    pub last_lacking: Vec<NoVote>,
     /// The error of the first request that failed in the database or the cache.
     pub first_error: Option<String>,
     /// The error of the first request that lost its database.
     pub lost_database: Option<String>,
-}
-
-/// How the arm's lock fared in a second that has just ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SecondEnded {
-    pub outcomes: Outcomes,
-    /// The nodes that were missing when this was last reported; it stays when locks are granted again.
-    pub lacking: Vec<NoVote>,
 }
 
 impl Collector {
@@ -59,8 +51,8 @@ impl Collector {
         }
     }
 
-    /// Takes in what was counted since the last call. Returns how the newest whole second went, once for each second.
-    pub fn collect(&mut self) -> Option<SecondEnded> {
+    /// Takes in what was counted since the last call. Returns how locks fared in the newest whole second, once for each second.
+    pub fn collect(&mut self) -> Option<Outcomes> {
         // Read before the recorders are: what they count from now on may belong to a later second.
         let at = Instant::now();
         let now = self.timeline.when(at);
@@ -83,15 +75,7 @@ impl Collector {
             self.watch();
         }
         self.curves.draw(now);
-        self.second_ended(now)
-    }
-
-    fn second_ended(&mut self, now: When) -> Option<SecondEnded> {
-        let outcomes = self.curves.second_ended(now)?;
-        Some(SecondEnded {
-            outcomes,
-            lacking: self.last_lacking.clone(),
-        })
+        self.curves.second_ended(now)
     }
 
     fn take_newest(&mut self, tally: &Tally) {
@@ -186,7 +170,7 @@ mod tests {
     use super::*;
     use crate::collect::totals::Intakes;
     use crate::oracle::Sales;
-    use lockstorm_data::metrics::{Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad, Time};
+    use lockstorm_data::metrics::{Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad, Time, When};
     use lockstorm_data::model::{Cause, CauseKind, Outcome};
 
     const MS: Duration = Duration::from_millis(1);
@@ -278,15 +262,15 @@ mod tests {
         // In the second after that one, locks are granted again before the collector runs.
         counter.acquired(MS);
         collector.take_newest(&recorders[0].swap(Tally::default()));
-        let ended = collector.second_ended(When::Tenth((second + 1) * 10));
+        let ended = collector.curves.second_ended(When::Tenth((second + 1) * 10));
         let ended = ended.expect("a second has ended");
-        assert_eq!((ended.outcomes.acquired, ended.outcomes.no_quorum), (0, 1));
+        assert_eq!((ended.acquired, ended.no_quorum), (0, 1));
         assert_eq!(collector.lacking, [], "all is well now");
         let down = NoVote {
             node: 1,
             cause: Cause::Refused,
         };
-        assert_eq!(ended.lacking, [down]);
+        assert_eq!(collector.last_lacking, [down]);
     }
 
     #[test]

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use super::totals::{Intakes, Progress};
 use crate::show::snapshot::ServerView;
-use crate::swarm::{AppServer, Load};
+use crate::swarm::{AppServer, Load, Queue};
 use crate::workload::{Hurry, LiveSettings};
 use lockstorm_data::metrics::{Figures, NodeLoad};
 use lockstorm_data::scenario::Voter;
@@ -22,7 +22,7 @@ pub(crate) struct LiveSwarm {
 impl LiveSwarm {
     /// Whether an arm has begun all its requests and no worker is busy any more.
     pub fn is_done(&self, arm: usize) -> bool {
-        let idle = |(index, server): (usize, &AppServer)| match self.load.busy(index, arm) {
+        let idle = |(index, server): (usize, &AppServer)| match self.load.queue(index, arm).map(Queue::busy) {
             // A killed app server drops its requests.
             Some(busy) => busy == 0 || server.is_dead(),
             None => server.active(arm) == 0,
@@ -64,7 +64,7 @@ impl LiveSwarm {
     /// How far an arm has come in so many seconds of the measured part.
     pub fn progress(&self, arm: usize, elapsed: f64) -> Progress {
         let intakes = |(index, server): (usize, &AppServer)| Intakes {
-            dealt: self.load.dealt(index, arm),
+            dealt: self.load.queue(index, arm).map(Queue::dealt),
             killed: server.is_dead(),
         };
         Progress {
@@ -77,8 +77,11 @@ impl LiveSwarm {
     /// What is shown of the app servers.
     pub fn views(&self, now: Instant) -> Vec<ServerView> {
         let view = |server: &AppServer| ServerView {
-            id: server.id(),
-            conditions: server.conditions().timed(|since| now.saturating_duration_since(*since)),
+            id: server.id,
+            conditions: server
+                .control
+                .conditions()
+                .timed(|since| now.saturating_duration_since(*since)),
         };
         self.servers.iter().map(view).collect()
     }

@@ -56,11 +56,11 @@ impl Engine {
             let now = Instant::now();
             limit.moved(self.ended_requests(), now);
             if stops > 0 {
-                self.swarm.hurry.give_up_all();
+                self.swarm.hurry.all.cancel();
                 limit.quiet = ProgressLimit::QUIET;
             }
             if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
-                self.swarm.hurry.give_up_waiting();
+                self.swarm.hurry.waiting.cancel();
                 given_up = Some(now);
                 if stops == 0 && !limit.is_over(now) {
                     let text = format!(
@@ -141,7 +141,7 @@ impl Engine {
             self.goes_on(inbox).await;
         }
         let alive = self.swarm.servers.iter().filter(|server| !server.has_ended());
-        let alive: Vec<ServerId> = alive.map(AppServer::id).collect();
+        let alive: Vec<ServerId> = alive.map(|server| server.id).collect();
         for id in alive {
             let text = format!("{id} did not end: its thread hangs");
             self.flaws.missing.push(text.clone());
@@ -215,7 +215,7 @@ impl Engine {
     pub(crate) async fn give_up(&mut self, limit: Duration) {
         self.swarm.load.end();
         for server in &self.swarm.servers {
-            let _ = server.apply(Fault::Kill.into()).await;
+            let _ = server.control.apply(Fault::Kill.into()).await;
         }
         self.swarm.servers.clear();
         for text in drop_schemas(&self.arms, limit).await {

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::time::SystemTime;
 
 use super::state::Engine;
-use crate::close::doubt;
-use crate::close::expect;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
+use crate::close::{doubt, expect};
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
@@ -32,14 +31,14 @@ impl Engine {
         self.close_books(inbox).await;
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
-        self.warn_of_failures();
+        let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
+        self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
-        self.warn_of_lag();
+        self.warn_of_lag(&arms);
         // After a turn the figures are not those of the scenario alone.
         if let Some(text) = self.turned.warning() {
             self.log.warn(text);
         }
-        let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         let mut doubts: Vec<Vec<Doubt>> = arms
             .iter()
             .enumerate()
@@ -117,21 +116,17 @@ impl Engine {
     }
 
     /// Failed requests are not refusals of a lock, so they get a warning of their own, with the error of the first.
-    fn warn_of_failures(&mut self) {
-        for index in 0..self.arms.len() {
-            let (arm, figures) = (&self.arms[index], self.figures(index));
-            if figures.counts[Count::Errors] > 0 {
-                let first = arm.collector.first_error.as_deref();
-                let text = doubt::failed(&arm.spec.name, &figures, first);
-                self.log.warn(text);
-            }
+    fn warn_of_failures(&mut self, arms: &[ArmRecord]) {
+        for arm in arms.iter().filter(|arm| arm.figures.counts[Count::Errors] > 0) {
+            let first = arm.first_error.as_deref();
+            self.log.warn(doubt::failed(&arm.name, &arm.figures, first));
         }
     }
 
     /// If requests begin much later than they were due, the load was not the one that was asked for, and the times are not
     /// only the locks'.
-    fn warn_of_lag(&mut self) {
-        let lags = (0..self.arms.len()).map(|index| self.figures(index).times[Time::Lag].p99);
+    fn warn_of_lag(&mut self, arms: &[ArmRecord]) {
+        let lags = arms.iter().map(|arm| arm.figures.times[Time::Lag].p99);
         let worst = lags.max().unwrap_or(0);
         if worst > MUCH_LAG_US {
             let text = format!(
@@ -186,10 +181,9 @@ impl Engine {
         }
         let of = |(node, host): (usize, HostId)| {
             let mut sum = histogram();
-            self.swarm
-                .servers
-                .iter()
-                .for_each(|server| server.round_trips().add_to(node, &mut sum));
+            for server in &self.swarm.servers {
+                server.round_trips.add_to(node, &mut sum);
+            }
             RoundTripRecord {
                 host: host.0,
                 quantiles_us: Quantiles::of(&sum),

@@ -22,7 +22,7 @@ impl Engine {
         }
         let now = Duration::from_secs_f64(self.timing.elapsed().max(0.0));
         let mut schedule = std::mem::replace(&mut self.faults.schedule, Schedule::new(&[]));
-        schedule.observe(self.lab.seats());
+        schedule.seats = self.lab.seats();
         let due = schedule.due(now, |arm, metric| self.figure(arm, metric));
         let missed = schedule.missed();
         self.faults.schedule = schedule;

@@ -92,7 +92,7 @@ async fn set_up(
     let mut starting = std::pin::pin!(Engine::start(scenario, binary, lab, snapshots, hurry.clone()));
     tokio::select! {
         engine = &mut starting => return engine,
-        () = stopped(inbox) => hurry.give_up_all(),
+        () = stopped(inbox) => hurry.all.cancel(),
     }
     // It ends by itself after its present step, and removes what it made. We don't wait for a database that hangs.
     if let Ok(Ok(mut engine)) = timeout(TAKE_BACK, starting).await {
@@ -161,11 +161,11 @@ impl Engine {
                     self.note(changes);
                 }
                 Some(look) = looks.recv() => {
-                    let changes = self.lab.take_roles(look, &mut self.arms, |at| self.log.seconds(at));
+                    let changes = self.lab.take_roles(look, &mut self.arms, &self.log);
                     self.note(changes);
                 }
                 Some(master) = cluster_masters.recv() => {
-                    let lacks = self.lab.take_cluster_master(&master, &mut self.arms, |at| self.log.seconds(at));
+                    let lacks = self.lab.take_cluster_master(&master, &mut self.arms, &self.log);
                     self.note(lacks);
                 }
                 _ = conditions.tick() => self.due_faults(),

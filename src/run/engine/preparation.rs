@@ -19,28 +19,24 @@ use lockstorm_lab::Lab;
 const TAKE_BACK: Duration = Duration::from_secs(2);
 
 /// Makes the arms and starts the app servers. If that fails or is cancelled, what was made so far is removed.
-pub(crate) async fn prepare(scenario: &Scenario, lab: &Lab, swarm: &mut LiveSwarm) -> Result<Vec<Arm>, RunError> {
+pub(crate) async fn prepare(scenario: &Arc<Scenario>, lab: &Lab, swarm: &mut LiveSwarm) -> Result<Vec<Arm>, RunError> {
     let mut arms = Vec::new();
-    match start_all(scenario, lab, swarm, &mut arms).await {
-        Ok(servers) => {
-            swarm.servers = servers;
-            Ok(arms)
-        }
-        Err(error) => {
-            // A schema that stays is dropped by the next run. That this run did not start is worse news.
-            let _ = drop_schemas(&arms, TAKE_BACK).await;
-            Err(error)
-        }
+    let started = start_all(scenario, lab, swarm, &mut arms).await;
+    if started.is_err() {
+        // A schema that stays is dropped by the next run. That this run did not start is worse news.
+        let _ = drop_schemas(&arms, TAKE_BACK).await;
     }
+    swarm.servers = started?;
+    Ok(arms)
 }
 
 async fn start_all(
-    scenario: &Scenario,
+    scenario: &Arc<Scenario>,
     lab: &Lab,
     swarm: &LiveSwarm,
     arms: &mut Vec<Arm>,
 ) -> Result<Vec<AppServer>, RunError> {
-    let still_wanted = || match swarm.hurry.is_all() {
+    let still_wanted = || match swarm.hurry.all.is_cancelled() {
         true => Err(RunError::Stopped),
         false => Ok(()),
     };
@@ -52,8 +48,12 @@ async fn start_all(
         still_wanted()?;
         let arm = Arm::prepare(scenario, lab, index, spec, recorders.clone(), timeline).await?;
         for (server, (plan, recorder)) in plans.iter_mut().zip(recorders).enumerate() {
-            let (spec, database) = (arm.spec.clone(), arm.database.clone());
-            plan.push(ArmPlan::new(spec, database, recorder, &swarm.load, [server, index]));
+            plan.push(ArmPlan {
+                spec: arm.spec.clone(),
+                database: arm.database.clone(),
+                recorder,
+                intake: swarm.load.intake(server, index),
+            });
         }
         arms.push(arm);
     }
@@ -68,7 +68,7 @@ async fn start_all(
 
 /// What the app server at position `index` is made from.
 pub(crate) fn server_plan(
-    scenario: &Scenario,
+    scenario: &Arc<Scenario>,
     lab: &Lab,
     swarm: &LiveSwarm,
     index: usize,
@@ -76,18 +76,13 @@ pub(crate) fn server_plan(
 ) -> ServerPlan {
     ServerPlan {
         id: ServerId::from_index(index),
-        workers: scenario.swarm.workers,
-        servers: scenario.swarm.servers,
-        ramp: scenario.swarm.ramp,
+        scenario: Arc::clone(scenario),
         nodes: lab.follow_lock_nodes(),
         key_prefix: lab.key_prefix().into(),
         replicated: lab.replicated_nodes(),
         cluster: lab.cluster_nodes(),
         cache: lab.cache(),
-        workload: Arc::new(scenario.workload.clone()),
-        database: Arc::new(scenario.database.clone()),
         live_settings: swarm.live_settings.clone(),
-        seed: scenario.seed,
         hurry: swarm.hurry.clone(),
         stalls: Arc::default(),
         arms,
@@ -111,9 +106,7 @@ pub(crate) fn drop_schemas(arms: &[Arm], limit: Duration) -> impl Future<Output 
 /// Refuses a scenario that needs more connections than the database can give. Otherwise the run would hang waiting for
 /// them.
 pub(crate) async fn enough_connections(scenario: &Scenario) -> Result<(), RunError> {
-    let free = store::free_connections(&scenario.database)
-        .await
-        .map_err(RunError::Database)?;
+    let free = store::free_connections(&scenario.database).await?;
     let needed = scenario.connections();
     match free {
         Some(free) if needed > free => Err(RunError::Connections { needed, free }),

@@ -43,18 +43,14 @@ impl Engine {
             taken: within,
             refused: if are_ours { within } else { within.min(REFUSED) },
         };
-        let arm_plan = |(index, arm): (usize, &Arm)| {
+        let arm_plan = |arm: &Arm| ArmPlan {
+            spec: arm.spec.clone(),
+            database: arm.database.clone(),
             // Nothing is counted for the arms.
-            let recorder = Arc::new(Recorder::new(Arc::clone(&self.timing.timeline)));
-            ArmPlan::new(
-                arm.spec.clone(),
-                arm.database.clone(),
-                recorder,
-                &self.swarm.load,
-                [0, index],
-            )
+            recorder: Arc::new(Recorder::new(Arc::clone(&self.timing.timeline))),
+            intake: self.swarm.load.intake(0, arm.index),
         };
-        let arms = self.arms.iter().enumerate().map(arm_plan).collect();
+        let arms = self.arms.iter().map(arm_plan).collect();
         let index = self.swarm.servers.len();
         let plan = server_plan(&self.scenario, &self.lab.handle, &self.swarm, index, arms);
         let mut trial = std::pin::pin!(stuck_locks(&plan, &names, for_each));
@@ -83,7 +79,7 @@ impl Engine {
                     let spec = &self.arms[index].spec;
                     // What a server of ours does follows from the scenario. Another one was changed by somebody else.
                     match lacking(spec, &tried.refused).filter(|_| !are_ours) {
-                        None => self.arms[index].stuck = Some(tried.failed),
+                        None => self.arms[index].noted.stuck = Some(tried.failed),
                         Some(why) => {
                             let text = format!("{}: no lock could be acquired at the end: {why}", spec.name);
                             self.note([Notice::Doubt(index, text)]);

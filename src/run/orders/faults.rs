@@ -132,7 +132,7 @@ impl Faults {
     pub fn carry_out(&self, order: Order, lab: Arc<Lab>, servers: &[AppServer]) {
         let (reports, action, target) = (self.reports.clone(), order.action, order.target);
         let on_server = match target {
-            Target::Server(id) => servers.get(id.index()).map(|server| server.apply(action)),
+            Target::Server(id) => servers.get(id.index()).map(|server| Arc::clone(&server.control)),
             Target::Host(_) | Target::Link(_) => None,
         };
         tokio::spawn(async move {
@@ -157,7 +157,7 @@ impl Faults {
                     order.effect(done, met_in_lab)
                 }
                 Target::Server(id) => match on_server {
-                    Some(done) => order.effect(done.await, SwarmError::obstacle),
+                    Some(control) => order.effect(control.apply(action).await, SwarmError::obstacle),
                     None => Effect::Failed(format!("there is no {id}")),
                 },
             };

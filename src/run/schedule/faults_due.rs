@@ -11,8 +11,8 @@ pub struct Schedule {
     entries: Vec<Entry>,
     /// How many are the scenario's own.
     scripted: usize,
-    /// Which hosts have the master and the replicas, as far as is known.
-    seats: Seats,
+    /// Which hosts have the master and the replicas, as far as is known; whoever asks what is due keeps it.
+    pub seats: Seats,
     /// The faults that were due and hit nobody, and why, until somebody asks.
     missed: Vec<(usize, &'static str)>,
 }
@@ -83,7 +83,6 @@ pub(super) enum Stage {
 
 impl Schedule {
     /// The faults of a scenario, none begun.
-    #[must_use]
     pub fn new(faults: &[FaultSpec]) -> Self {
         let entries = faults.iter().cloned().map(Entry::new).collect();
         Self {
@@ -100,18 +99,12 @@ impl Schedule {
         self.entries.len()
     }
 
-    /// Takes in which hosts have the master and the replicas now.
-    pub fn observe(&mut self, seats: Seats) {
-        self.seats = seats;
-    }
-
     /// The faults that were due since the last call and had nobody to hit, and why.
     pub fn missed(&mut self) -> Vec<(usize, &'static str)> {
         std::mem::take(&mut self.missed)
     }
 
     /// Whether fault `number` is one of the scenario's.
-    #[must_use]
     pub const fn is_scripted(&self, number: usize) -> bool {
         number <= self.scripted
     }
@@ -221,7 +214,6 @@ impl Schedule {
     }
 
     /// The numbers of the scenario's faults that have not taken effect: they never began, or failed.
-    #[must_use]
     pub fn without_effect(&self) -> Vec<usize> {
         (1..=self.scripted)
             .filter(|&fault| self.effect_of(fault).is_none())
@@ -354,16 +346,16 @@ mod tests {
             primary,
             replicas: replicas.to_vec(),
         };
-        schedule.observe(seats(Some(host_1), &[host_2, host_3]));
+        schedule.seats = seats(Some(host_1), &[host_2, host_3]);
         assert!(schedule.due(secs(4), quiet).is_empty());
-        schedule.observe(seats(Some(host_2), &[host_3, host_1]));
+        schedule.seats = seats(Some(host_2), &[host_3, host_1]);
         let due = schedule.due(secs(5), quiet);
         assert_eq!(
             due.iter().map(|due| due.target).collect::<Vec<_>>(),
             [Target::Host(host_2)]
         );
         schedule.reported(due[0], Some(secs(5)));
-        schedule.observe(seats(Some(host_3), &[host_1, host_2]));
+        schedule.seats = seats(Some(host_3), &[host_1, host_2]);
         let undo = schedule.due(secs(7), quiet);
         assert_eq!(
             (undo.len(), undo[0].undo, undo[0].target),
@@ -376,7 +368,7 @@ mod tests {
             lasts: None,
             ..by(Seat::Replicas, at(1))
         }]);
-        one.observe(seats(Some(host_1), &[host_3, host_2]));
+        one.seats = seats(Some(host_1), &[host_3, host_2]);
         let due = one.due(secs(1), quiet);
         assert_eq!(
             (due.len(), due[0].target),
@@ -384,7 +376,7 @@ mod tests {
             "only one becomes the master"
         );
 
-        schedule.observe(seats(None, &[]));
+        schedule.seats = seats(None, &[]);
         assert!(schedule.due(secs(9), quiet).is_empty());
         let missed = schedule.missed();
         assert_eq!(missed, [(3, "no node was known to be the master when it was due")]);

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::faults_due::{Entry, Part, Schedule, Stage};
-use lockstorm_data::metrics::Metric;
-use lockstorm_data::metrics::figure;
+use lockstorm_data::metrics::{Metric, figure};
 use lockstorm_data::model::{Action, Fault, Target, setting};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
 
@@ -13,7 +12,6 @@ const BOUNCE: Duration = Duration::from_secs(1);
 
 impl Schedule {
     /// What the scenario will do by itself, the next first, a line each: `scheduled: bounce host 1 at 48 held, now 31`.
-    #[must_use]
     pub fn scheduled(&self) -> Vec<String> {
         let mut lines: Vec<_> = self.scripted().filter_map(|entry| self.next_of(entry)).collect();
         lines.sort_by_key(|(at, _)| *at);
@@ -24,7 +22,6 @@ impl Schedule {
     }
 
     /// Why fault `number` did not take effect, in one sentence.
-    #[must_use]
     pub fn unmet(&self, number: usize) -> String {
         let Some(entry) = self.entry(number) else {
             return format!("there is no fault {number}");
@@ -209,10 +206,10 @@ mod tests {
         };
         let mut schedule = Schedule::new(&[primary]);
         assert_eq!(schedule.scheduled(), ["scheduled: kill the primary at 12 s"]);
-        schedule.observe(Seats {
+        schedule.seats = Seats {
             primary: Some(HostId(3)),
             replicas: Vec::new(),
-        });
+        };
         let due = schedule.due(secs(12), |_, _| 0.0);
         schedule.reported(due[0], Some(secs(12)));
         assert_eq!(schedule.scheduled(), ["scheduled: restart host 3 at 16 s"]);

@@ -7,6 +7,7 @@ use crate::show::outlasted::Outlasted;
 use lockstorm_data::metrics::{Figures, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;
+use lockstorm_lab::NodeStats;
 
 /// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
 /// once it is published; at most ten a second.
@@ -80,7 +81,7 @@ pub struct HostView {
     /// The port of its lock node.
     pub port: u16,
     /// The figures of its lock node, if it answers.
-    pub stats: Option<NodeFigures>,
+    pub stats: Option<NodeStats>,
     /// The role of its replicated node, if it has one that answers.
     pub role: Option<ReplicationRole>,
     /// Set if that node calls itself the master although another one has become it.
@@ -107,19 +108,6 @@ pub struct Behind {
     pub time: Duration,
     /// Whether it has got nothing for a second, although there is something to get.
     pub stands_still: bool,
-}
-
-/// What a node reports about itself.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NodeFigures {
-    /// Commands a second.
-    pub ops_per_sec: u64,
-    /// Keys it holds.
-    pub keys: u64,
-    /// Memory it uses, in bytes.
-    pub used_memory: u64,
-    /// Round trip of a PING.
-    pub ping: Duration,
 }
 
 /// One app server.
@@ -153,8 +141,6 @@ pub struct ArmView {
     pub outlasted: Outlasted,
     /// Whether it has done all its requests.
     pub done: bool,
-    /// How many seconds of the measured part it took for them; `None` while it is not done.
-    pub finish: Option<f64>,
     /// Its state at this moment.
     pub live: Live,
     /// Why nothing good can be said about the arm, no matter what its figures are: a loss, a fault of the scenario that

@@ -22,16 +22,6 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// The stage before the measured part.
-    pub const fn warm_up() -> Self {
-        Self {
-            phase: Phase::WarmUp,
-            caption: None,
-            gives_up_at: None,
-            waits_for_nothing: false,
-        }
-    }
-
     /// Says what a viewer should look at from now on, unless it is what was said last.
     pub fn say(&mut self, caption: Option<String>) -> Option<Notice> {
         let caption: Arc<str> = caption?.into();

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,21 +26,13 @@ const BUILD: Duration = Duration::from_mins(2);
 const READY: u32 = 8;
 
 /// The database of one arm: an SQLite file in the run's directory, or a PostgreSQL schema.
+#[derive(Debug)]
 pub struct ArmDatabase {
     server: Server,
     /// The statements that each new connection runs first.
     session: Arc<str>,
     /// The schema to drop at the end, with our lock on it; `None` for SQLite.
     schema: Option<(SchemaName, SchemaLock)>,
-}
-
-/// Leaves out the options, which contain the password.
-impl fmt::Debug for ArmDatabase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArmDatabase")
-            .field("server", &self.server)
-            .finish_non_exhaustive()
-    }
 }
 
 impl ArmDatabase {

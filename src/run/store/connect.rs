@@ -9,6 +9,8 @@ use sqlx::{AnyConnection, ConnectOptions, Connection, Error};
 use tokio::time::timeout;
 
 use super::error::StoreError;
+use super::numbers::unsigned;
+use lockstorm_data::scenario::DatabaseSpec;
 
 /// How long a server may take to accept a connection, and to run a short statement.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
@@ -42,6 +44,12 @@ const CURES: [(&str, &str); 7] = [
 
 /// What to do if nothing can be heard from it.
 const NOBODY: &str = "check that a database listens there, and that host and port in the URL are right";
+
+/// How many connections a server can still give to an ordinary user, including the one that asks.
+const FREE: &str = "SELECT current_setting('max_connections')::bigint
+        - current_setting('superuser_reserved_connections')::bigint
+        - count(*) + 1
+    FROM pg_stat_activity WHERE backend_type = 'client backend'";
 
 /// A database to connect to.
 #[derive(Clone)]
@@ -121,23 +129,19 @@ impl Server {
 
     pub fn failed(&self, source: Error) -> StoreError {
         let place = self.name.clone();
-        let refused = |said: &str, cure| StoreError::Refused {
-            place: place.clone(),
-            said: said.to_owned(),
-            cure,
-        };
-        match &source {
+        let (said, cure) = match &source {
             Error::Database(error) => {
                 let cure = error.code().and_then(|code| CURES.iter().find(|(of, _)| *of == code));
-                if let Some((_, cure)) = cure {
-                    return refused(error.message(), cure);
-                }
+                (error.message().to_owned(), cure.map(|(_, cure)| *cure))
             }
             // Only a socket gives this; what is wrong with a file, SQLite says in its own words.
-            Error::Io(error) => return refused(&error.to_string(), NOBODY),
-            _ => {}
+            Error::Io(error) => (error.to_string(), Some(NOBODY)),
+            _ => (String::new(), None),
+        };
+        match cure {
+            Some(cure) => StoreError::Refused { place, said, cure },
+            None => StoreError::Open { place, source },
         }
-        StoreError::Open { place, source }
     }
 
     pub fn silent(&self, within: Duration) -> StoreError {
@@ -146,4 +150,20 @@ impl Server {
             within,
         }
     }
+}
+
+/// How many connections the database can still give; `None` if there is no limit, as with SQLite.
+///
+/// # Errors
+/// The database can't be reached, or does not answer.
+pub async fn free_connections(spec: &DatabaseSpec) -> Result<Option<u64>, StoreError> {
+    if spec.url.is_sqlite() {
+        return Ok(None);
+    }
+    let free = Server::postgres(spec.url.reveal())?
+        .briefly(CONNECT, async |connection| {
+            sqlx::query_scalar::<_, i64>(FREE).fetch_one(connection).await
+        })
+        .await?;
+    Ok(Some(unsigned(free.max(0))))
 }

@@ -7,7 +7,6 @@ mod arm_database;
 mod connect;
 mod error;
 mod fence;
-mod free_connections;
 mod numbers;
 mod schema;
 mod schema_lock;
@@ -15,7 +14,7 @@ mod schema_name;
 mod statements;
 
 pub use arm_database::ArmDatabase;
+pub use connect::free_connections;
 pub use error::StoreError;
 pub use fence::Token;
-pub use free_connections::free_connections;
-pub use statements::{Mark, Order, Store, Value};
+pub use statements::{Mark, Order, Store};

@@ -9,9 +9,6 @@ use super::error::StoreError;
 use super::numbers::{signed, unsigned};
 use lockstorm_base::timer::Timer;
 
-/// A value in the catalogue.
-pub type Value = String;
-
 const PROVIDE: &str = "SELECT value FROM catalogue WHERE cache = $1 AND key = $2 AND page = $3";
 const UNITS: &str = "SELECT units FROM stock WHERE product = $1";
 const SELL: &str = "UPDATE stock SET units = $2, buyer = $3, at_us = $4, measured = $5 WHERE product = $1";
@@ -113,7 +110,7 @@ impl Store {
         key: u64,
         page: Option<u32>,
         service: Duration,
-    ) -> Result<Value, StoreError> {
+    ) -> Result<String, StoreError> {
         let mut connection = self.pool.acquire().await?;
         let found = sqlx::query_scalar(PROVIDE)
             .bind(cache)

@@ -10,19 +10,19 @@ use super::plan::{ArmState, ServerPlan};
 use super::serve::serve;
 use crate::workload::{HeldLocks, Stalls};
 use lockstorm_data::metrics::RoundTrips;
-use lockstorm_data::model::{Action, Condition, Conditions, ServerId, Verified};
+use lockstorm_data::model::{Action, Condition, ServerId};
 use lockstorm_lock::Gauges;
 
 /// A group of workers that lives and dies together: an OS thread with a single-threaded runtime, connections and
 /// in-process mutexes of its own. Its arms have the positions that they have in its plan.
 #[derive(Debug)]
 pub struct AppServer {
-    id: ServerId,
-    control: Arc<Control>,
-    /// When its last task ran; known once its runtime is gone.
-    ended: watch::Receiver<Option<Instant>>,
+    pub id: ServerId,
+    /// Its commands and faults, also for tasks that outlive a look at it.
+    pub control: Arc<Control>,
     arms: Vec<ArmState>,
-    round_trips: Arc<RoundTrips>,
+    /// How long its lock nodes took to answer.
+    pub round_trips: Arc<RoundTrips>,
     stalls: Arc<Stalls>,
 }
 
@@ -60,47 +60,19 @@ impl AppServer {
         let arms = ready.await.map_err(|_| SwarmError::Ended(id))??;
         Ok(Self {
             id,
-            control: Arc::new(Control::new(id, commands, ended.clone())),
-            ended,
+            control: Arc::new(Control::new(id, commands, ended)),
             arms,
             round_trips,
             stalls,
         })
     }
 
-    /// Its id.
-    #[must_use]
-    pub const fn id(&self) -> ServerId {
-        self.id
-    }
-
-    /// What is wrong with it, and since when.
-    #[must_use]
-    pub fn conditions(&self) -> Conditions<Instant> {
-        self.control.conditions()
-    }
-
     /// Whether it was killed.
-    #[must_use]
     pub fn is_dead(&self) -> bool {
-        self.conditions().has(Condition::Down)
-    }
-
-    /// Carries out an action after those that were ordered before, and returns when its effect is verified. Nothing
-    /// happens until the future is polled.
-    ///
-    /// # Errors
-    /// [`SwarmError::Impossible`] if the action makes no sense in the present condition.
-    pub fn apply(
-        &self,
-        action: Action,
-    ) -> impl Future<Output = Result<Verified<Instant>, SwarmError>> + Send + 'static {
-        let control = Arc::clone(&self.control);
-        async move { control.apply(action).await }
+        self.control.conditions().has(Condition::Down)
     }
 
     /// Locks held by workers of this arm, and how many of them are held with fewer votes than there are nodes.
-    #[must_use]
     pub fn held(&self, arm: usize) -> (usize, usize) {
         if self.is_dead() {
             return (0, 0);
@@ -113,44 +85,32 @@ impl AppServer {
     }
 
     /// How long its thread has stood still so far although nobody paused it.
-    #[must_use]
     pub fn stood_still(&self) -> Duration {
         self.stalls.over()
     }
 
-    /// How long its lock nodes took to answer.
-    #[must_use]
-    pub fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
     /// What this arm's lock did for measured requests.
-    #[must_use]
     pub fn gauges(&self, arm: usize) -> &Gauges {
         &self.arms[arm].gauges[1]
     }
 
     /// Attempts at this arm's lock that failed because nodes were missing, since the app server started.
-    #[must_use]
     pub fn failed_attempts(&self, arm: usize) -> u64 {
         self.arms[arm].gauges.iter().map(|gauges| gauges.failed()).sum()
     }
 
     /// When the oldest acquire of this arm began that has not ended yet; `None` if the app server is dead.
-    #[must_use]
     pub fn oldest_wait(&self, arm: usize) -> Option<Instant> {
         let waiting = &self.arms[arm].waiting;
         waiting.oldest().filter(|_| !self.is_dead())
     }
 
     /// The locks that workers of this arm hold.
-    #[must_use]
     pub fn held_locks(&self, arm: usize) -> Arc<HeldLocks> {
         Arc::clone(&self.arms[arm].held_locks)
     }
 
     /// The keys of the locks that workers of this arm held when it died; empty before.
-    #[must_use]
     pub fn orphans(&self, arm: usize) -> Vec<String> {
         match self.is_dead() {
             true => self.arms[arm].held_locks.orphans(),
@@ -159,7 +119,6 @@ impl AppServer {
     }
 
     /// Workers of this arm that have not ended.
-    #[must_use]
     pub fn active(&self, arm: usize) -> usize {
         self.arms[arm].active.load(Ordering::Relaxed)
     }
@@ -177,8 +136,8 @@ impl AppServer {
     /// Lets the thread end once all workers have (the load must have ended), and returns at once; see
     /// [`AppServer::has_ended`].
     pub async fn drain(&self) {
-        if self.conditions().has(Condition::Paused) {
-            let _ = self.apply(Action::Undo(Condition::Paused)).await;
+        if self.control.conditions().has(Condition::Paused) {
+            let _ = self.control.apply(Action::Undo(Condition::Paused)).await;
         }
         self.control.send(ServerCommand::Drain);
     }
@@ -190,9 +149,8 @@ impl AppServer {
     }
 
     /// Whether its thread has ended.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         // A thread that panicked has sent nothing, and its sender is gone.
-        self.ended.borrow().is_some() || self.ended.has_changed().is_err()
+        self.control.ended.borrow().is_some() || self.control.ended.has_changed().is_err()
     }
 }

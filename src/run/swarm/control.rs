@@ -28,10 +28,11 @@ pub(super) enum ServerCommand {
 
 /// Sends commands to an app server's thread. It is shared with the tasks that carry out faults.
 #[derive(Debug)]
-pub(super) struct Control {
+pub struct Control {
     id: ServerId,
     commands: mpsc::UnboundedSender<ServerCommand>,
-    ended: watch::Receiver<Option<Instant>>,
+    /// When its last task ran; known once its runtime is gone.
+    pub(super) ended: watch::Receiver<Option<Instant>>,
     conditions: Mutex<Conditions<Instant>>,
     /// Held while an action is under way; contains the pause that another action would end.
     turn: Turn<Option<Pause>>,
@@ -64,7 +65,8 @@ impl Control {
         let _ = self.commands.send(command);
     }
 
-    pub(super) fn conditions(&self) -> Conditions<Instant> {
+    /// What is wrong with the app server, and since when.
+    pub fn conditions(&self) -> Conditions<Instant> {
         self.lock().clone()
     }
 
@@ -72,8 +74,12 @@ impl Control {
         self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out an action when its turn comes, and returns when its effect is verified.
-    pub(super) async fn apply(&self, action: Action) -> Result<Verified<Instant>, SwarmError> {
+    /// Carries out an action after those that were ordered before, and returns when its effect is verified. Nothing happens until
+    /// the future is polled.
+    ///
+    /// # Errors
+    /// [`SwarmError::Impossible`] if the action makes no sense in the present condition.
+    pub async fn apply(&self, action: Action) -> Result<Verified<Instant>, SwarmError> {
         let mut pause = self.turn.lock().await;
         let id = self.id;
         let impossible = |obstacle| SwarmError::Impossible { action, id, obstacle };

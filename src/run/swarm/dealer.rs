@@ -1,8 +1,6 @@
 //! The load balancer of an open loop: a thread that deals each request to an app server when it is due.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,8 +27,6 @@ struct Shared {
     timeline: Arc<Timeline>,
     /// Indexed by app server, then by arm.
     queues: Vec<Vec<Arc<Queue>>>,
-    /// Measured requests for which no app server was left; the same number for every arm.
-    dropped: AtomicU64,
     limit: Option<u64>,
 }
 
@@ -44,6 +40,8 @@ struct State {
     number: u64,
     /// Measured requests that were dealt or dropped.
     measured: u64,
+    /// Those of them for which no app server was left; the same number for every arm.
+    dropped: u64,
     /// How many requests were due in each second, since this was last taken.
     news: BTreeMap<i64, u64>,
     /// Whether the thread is to end.
@@ -76,6 +74,7 @@ impl Dealer {
             balance: Balance::new(swarm.balance, queues.len(), seed),
             number: 0,
             measured: 0,
+            dropped: 0,
             news: BTreeMap::new(),
             ended: false,
         };
@@ -84,7 +83,6 @@ impl Dealer {
             changed: Condvar::new(),
             timeline: Arc::clone(timeline),
             queues,
-            dropped: AtomicU64::new(0),
             limit: swarm.requests,
         });
         let thread = thread::Builder::new().name("dealer".to_owned()).spawn({
@@ -135,7 +133,7 @@ impl Dealer {
 
     /// Measured requests, for each arm, for which no app server was left.
     pub fn dropped(&self) -> u64 {
-        self.shared.dropped.load(Relaxed)
+        self.shared.state().dropped
     }
 
     /// Whether all requests of a limited load have been dealt.
@@ -188,7 +186,7 @@ impl Shared {
         let measured = u64::from(request.part == Part::Measured);
         match state.balance.pick(state.number, busy) {
             Some(server) => self.queues[server].iter().for_each(|queue| queue.deal(request)),
-            None => drop(self.dropped.fetch_add(measured, Relaxed)),
+            None => state.dropped += measured,
         }
         if let Some(second) = self.timeline.when(due).second() {
             *state.news.entry(second).or_default() += 1;

@@ -4,7 +4,6 @@ use lockstorm_data::model::{Action, HostId, Obstacle, ServerId};
 
 /// Why an app server could not start or be changed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
 pub enum SwarmError {
     #[error("{0}: its thread could not start: {1}")]
     Thread(ServerId, std::io::Error),

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand::{Rng, RngExt};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::{Part, Timeline, When};
 
 /// A request that a worker is to begin now.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begin {
+pub struct Begin {
     /// When it was due.
     pub intended: Instant,
     /// How late the load generator was.
@@ -24,8 +24,8 @@ pub(super) struct Begin {
 }
 
 /// The source of requests.
-#[derive(Debug)]
-pub(super) enum Intake {
+#[derive(Debug, Clone)]
+pub enum Intake {
     /// A worker begins its next request after a pause.
     Closed(Arc<ClosedLoop>),
     /// Requests come no matter how the earlier ones fare, and queue for a free worker.
@@ -44,7 +44,7 @@ impl Intake {
 
 /// A closed loop, shared by all workers of an arm.
 #[derive(Debug)]
-pub(super) struct ClosedLoop {
+pub struct ClosedLoop {
     /// The mean of the exponentially distributed pause.
     think: Duration,
     /// The number of measured requests after which the loop ends.
@@ -130,10 +130,10 @@ impl ClosedLoop {
 
 /// The requests that were dealt to one arm on one app server, and wait there for a free worker.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub struct Queue {
     waiting: Mutex<VecDeque<Begin>>,
-    come: Notify,
-    closed: AtomicBool,
+    /// A permit for each request that waits; closed with the queue.
+    come: Semaphore,
     /// Measured requests that were dealt.
     dealt: AtomicU64,
     /// Requests that were dealt and have not ended.
@@ -145,8 +145,7 @@ impl Queue {
     pub fn new(timeline: Arc<Timeline>) -> Self {
         Self {
             waiting: Mutex::default(),
-            come: Notify::new(),
-            closed: AtomicBool::new(false),
+            come: Semaphore::new(0),
             dealt: AtomicU64::new(0),
             busy: AtomicU64::new(0),
             timeline,
@@ -160,7 +159,7 @@ impl Queue {
         }
         self.busy.fetch_add(1, Relaxed);
         self.waiting().push_back(request);
-        self.come.notify_one();
+        self.come.add_permits(1);
     }
 
     /// Notes that a request has ended.
@@ -180,8 +179,7 @@ impl Queue {
 
     /// Closes the queue: no further request begins, not even those that wait.
     pub fn close(&self) {
-        self.closed.store(true, Relaxed);
-        self.come.notify_waiters();
+        self.come.close();
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Begin>> {
@@ -189,20 +187,10 @@ impl Queue {
     }
 
     async fn next(&self) -> Option<Begin> {
-        loop {
-            let come = self.come.notified();
-            tokio::pin!(come);
-            // From here on a notification is not missed.
-            come.as_mut().enable();
-            // The load may be over before anybody closes the queue.
-            if self.closed.load(Relaxed) || self.timeline.when(Instant::now()) == When::AfterEnd {
-                return None;
-            }
-            if let Some(request) = self.waiting().pop_front() {
-                return Some(request);
-            }
-            come.await;
-        }
+        self.come.acquire().await.ok()?.forget();
+        // The load may be over before anybody closes the queue.
+        let is_over = self.timeline.when(Instant::now()) == When::AfterEnd;
+        self.waiting().pop_front().filter(|_| !is_over)
     }
 }
 

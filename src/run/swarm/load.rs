@@ -32,7 +32,6 @@ enum Source {
 
 impl Load {
     /// The load of a scenario. It begins with [`Load::begin`].
-    #[must_use]
     pub fn new(scenario: &Scenario, timeline: &Arc<Timeline>) -> Self {
         let (swarm, arms) = (&scenario.swarm, scenario.arms.len());
         let source = if swarm.rate.is_some() {
@@ -52,11 +51,11 @@ impl Load {
     }
 
     /// The intake of this arm on this app server.
-    pub(super) fn intake(&self, server: usize, arm: usize) -> Arc<Intake> {
-        Arc::new(match &self.source {
+    pub fn intake(&self, server: usize, arm: usize) -> Intake {
+        match &self.source {
             Source::Closed(arms) => Intake::Closed(Arc::clone(&arms[arm])),
             Source::Open { queues, .. } => Intake::Open(Arc::clone(&queues[server][arm])),
-        })
+        }
     }
 
     /// Starts the dealer of an open loop: its first request is due at `since`.
@@ -100,15 +99,8 @@ impl Load {
         }
     }
 
-    /// Measured requests that were dealt to this app server and arm; `None` in a closed loop, where workers take them.
-    #[must_use]
-    pub fn dealt(&self, server: usize, arm: usize) -> Option<u64> {
-        self.queue(server, arm).map(Queue::dealt)
-    }
-
     /// How many requests were due for each arm in each second, since the last call; `None` in a closed loop, where nothing
     /// is due.
-    #[must_use]
     pub fn offered_by_second(&self) -> Option<BTreeMap<i64, u64>> {
         match &self.source {
             Source::Closed(_) => None,
@@ -117,13 +109,11 @@ impl Load {
     }
 
     /// Measured requests, for each arm, that were due when no app server was left.
-    #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dealer().map_or(0, Dealer::dropped)
     }
 
     /// Whether this arm has a fixed number of requests, and all of them were handed out.
-    #[must_use]
     pub fn all_handed_out(&self, arm: usize) -> bool {
         match &self.source {
             Source::Closed(arms) => arms[arm].all_begun(),
@@ -132,7 +122,6 @@ impl Load {
     }
 
     /// Whether no further request of this arm will come.
-    #[must_use]
     pub fn exhausted(&self, arm: usize) -> bool {
         match &self.source {
             Source::Closed(arms) => arms[arm].exhausted(),
@@ -140,13 +129,8 @@ impl Load {
         }
     }
 
-    /// Requests of this arm that were dealt to an app server and have not ended; `None` in a closed loop.
-    #[must_use]
-    pub fn busy(&self, server: usize, arm: usize) -> Option<u64> {
-        self.queue(server, arm).map(Queue::busy)
-    }
-
-    fn queue(&self, server: usize, arm: usize) -> Option<&Queue> {
+    /// What was dealt to this app server and arm; `None` in a closed loop, where workers take their requests.
+    pub fn queue(&self, server: usize, arm: usize) -> Option<&Queue> {
         match &self.source {
             Source::Open { queues, .. } => Some(&queues[server][arm]),
             Source::Closed(_) => None,

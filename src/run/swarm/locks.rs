@@ -60,11 +60,10 @@ impl Locks {
         independent.on_round_trip(move |node, took| round_trips.count(node, took));
         let together = together(arms().filter_map(Use::of), plan, options);
         let is_used = arms().any(|arm| arm.lock.uses_nodes() && arm.topology == Topology::Independent);
-        let independent_ready = Some(&independent).filter(|_| is_used);
-        for nodes in independent_ready
-            .into_iter()
-            .chain(together.iter().map(|(_, nodes)| nodes))
-        {
+        if is_used {
+            independent.ready(NODES_READY).await;
+        }
+        for (_, nodes) in &together {
             nodes.ready(NODES_READY).await;
         }
         Self {

@@ -16,6 +16,7 @@ mod worker;
 
 pub use app_server::AppServer;
 pub use error::SwarmError;
+pub use intake::Queue;
 pub use load::Load;
 pub use plan::{ArmPlan, ServerPlan};
 pub use trial::{Patience, stuck_locks};

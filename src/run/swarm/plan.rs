@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::watch;
 
 use super::intake::Intake;
-use super::load::Load;
 use crate::store::ArmDatabase;
 use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, UnderWay};
 use lockstorm_data::metrics::{Recorder, RoundTrips};
 use lockstorm_data::model::{HostId, ServerId};
-use lockstorm_data::scenario::{ArmSpec, DatabaseSpec, WorkloadSpec};
+use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_lock::{Gauges, NodeAddress};
 
 /// What an app server is made from.
@@ -20,12 +19,8 @@ use lockstorm_lock::{Gauges, NodeAddress};
 pub struct ServerPlan {
     /// Its id.
     pub id: ServerId,
-    /// Workers for each arm.
-    pub workers: usize,
-    /// How many app servers there are; during the ramp their workers start in turn.
-    pub servers: usize,
-    /// The time over which the workers start.
-    pub ramp: Duration,
+    /// What is run.
+    pub scenario: Arc<Scenario>,
     /// Where the lock node of each host is, in the order in which round trips are counted.
     pub nodes: Vec<(HostId, watch::Receiver<NodeAddress>)>,
     /// What the keys of all locks begin with.
@@ -36,14 +31,8 @@ pub struct ServerPlan {
     pub cluster: Option<[Vec<NodeAddress>; 2]>,
     /// The cache node.
     pub cache: NodeAddress,
-    /// What the workers do.
-    pub workload: Arc<WorkloadSpec>,
-    /// The database.
-    pub database: Arc<DatabaseSpec>,
     /// The settings that can change during a run.
     pub live_settings: Arc<LiveSettings>,
-    /// The scenario's seed.
-    pub seed: u64,
     /// Gives up waiting acquires, or simulated work too.
     pub hurry: Hurry,
     /// The arms.
@@ -64,26 +53,7 @@ pub struct ArmPlan {
     /// Counts what this app server does for the arm.
     pub recorder: Arc<Recorder>,
     /// The source of its workers' requests.
-    pub(super) intake: Arc<Intake>,
-}
-
-impl ArmPlan {
-    /// The part of app server `server` in arm `arm`; both count from 0.
-    #[must_use]
-    pub fn new(
-        spec: Arc<ArmSpec>,
-        database: Arc<ArmDatabase>,
-        recorder: Arc<Recorder>,
-        load: &Load,
-        [server, arm]: [usize; 2],
-    ) -> Self {
-        Self {
-            spec,
-            database,
-            recorder,
-            intake: load.intake(server, arm),
-        }
-    }
+    pub intake: Intake,
 }
 
 /// What the run can see of one arm on one app server.

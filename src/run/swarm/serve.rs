@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::control::ServerCommand;
@@ -12,7 +13,7 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
-use crate::workload::{Stalls, Tools, Workload, connect_cache};
+use crate::workload::{Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::{Gauges, Outcome};
 
@@ -23,8 +24,8 @@ pub(super) async fn serve(
     inbox: mpsc::UnboundedReceiver<ServerCommand>,
     report: oneshot::Sender<Result<Vec<ArmState>, SwarmError>>,
 ) -> Instant {
-    let (after, stalls) = (TaskTracker::new(), Arc::clone(&plan.stalls));
-    let (crews, states) = match crews(&plan, &stalls, &after).await {
+    let after = TaskTracker::new();
+    let (crews, states) = match crews(&plan, &after).await {
         Ok((crews, states)) => {
             let _ = report.send(Ok(states.clone()));
             (crews, states)
@@ -34,7 +35,7 @@ pub(super) async fn serve(
             return Instant::now();
         }
     };
-    follow(&plan, &crews, inbox, &stalls, after).await;
+    follow(&plan, &crews, inbox, after).await;
     let end = Instant::now();
     // No other task of this thread runs again, so nothing is released any more.
     for state in &states {
@@ -48,15 +49,15 @@ async fn follow(
     plan: &ServerPlan,
     crews: &[Arc<Crew>],
     mut inbox: mpsc::UnboundedReceiver<ServerCommand>,
-    stalls: &Stalls,
     after: TaskTracker,
 ) {
-    let mut workers: Vec<Vec<tokio::task::JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
+    let mut workers: Vec<Vec<JoinHandle<()>>> = crews.iter().map(|_| Vec::new()).collect();
     while let Some(command) = inbox.recv().await {
         match command {
-            ServerCommand::Begin => staff(crews, &mut workers, plan.workers, |number| {
-                start_delay(plan, number).unwrap_or_default()
-            }),
+            ServerCommand::Begin => {
+                let first = |number| start_delay(plan, number);
+                staff(crews, &mut workers, plan.scenario.swarm.workers, first);
+            }
             ServerCommand::Workers(wanted) => staff(crews, &mut workers, wanted, |_| Duration::ZERO),
             ServerCommand::Pause { blocked, gate, resumed } => {
                 let _ = blocked.send(Instant::now());
@@ -64,7 +65,7 @@ async fn follow(
                 if gate.recv().is_err() {
                     return;
                 }
-                stalls.goes_on();
+                plan.stalls.goes_on();
                 let _ = resumed.send(Instant::now());
             }
             ServerCommand::Kill => return,
@@ -87,19 +88,15 @@ async fn follow(
 }
 
 /// When worker `number` starts within the ramp of a closed loop.
-fn start_delay(plan: &ServerPlan, number: usize) -> Option<Duration> {
-    let all = plan.workers * plan.servers;
-    let rank = number * plan.servers + plan.id.index();
-    (all > 0).then(|| plan.ramp.mul_f64(rank as f64 / all as f64))
+fn start_delay(plan: &ServerPlan, number: usize) -> Duration {
+    let swarm = &plan.scenario.swarm;
+    let all = swarm.workers * swarm.servers;
+    let rank = number * swarm.servers + plan.id.index();
+    swarm.ramp.mul_f64(rank as f64 / all as f64)
 }
 
 /// Brings each arm to `wanted` workers.
-fn staff(
-    crews: &[Arc<Crew>],
-    workers: &mut [Vec<tokio::task::JoinHandle<()>>],
-    wanted: usize,
-    delay: impl Fn(usize) -> Duration,
-) {
+fn staff(crews: &[Arc<Crew>], workers: &mut [Vec<JoinHandle<()>>], wanted: usize, delay: impl Fn(usize) -> Duration) {
     for (crew, workers) in crews.iter().zip(workers) {
         crew.wanted.store(wanted, Ordering::Relaxed);
         for number in 0..wanted {
@@ -123,23 +120,19 @@ fn note_refusals(gauges: &Gauges, arm: &ArmPlan) {
     });
 }
 
-async fn crews(
-    plan: &ServerPlan,
-    stalls: &Arc<Stalls>,
-    after: &TaskTracker,
-) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
+async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
     let timer = Timer::start();
-    let (watched, its_timer) = (Arc::clone(stalls), timer.clone());
+    let (watched, its_timer) = (Arc::clone(&plan.stalls), timer.clone());
     // It ends with the runtime.
     tokio::spawn(async move { watched.watch(&its_timer).await });
     let locks = Locks::connect(plan).await;
     let (mut crews, mut states) = (Vec::new(), Vec::new());
     for (index, arm) in plan.arms.iter().enumerate() {
-        let seed = mix(mix(plan.seed, plan.id.0 as u64), index as u64);
+        let seed = mix(mix(plan.scenario.seed, plan.id.0 as u64), index as u64);
         let lock = locks.of(&arm.spec, seed)?;
         let store = arm
             .database
-            .open(plan.database.pool)
+            .open(plan.scenario.database.pool)
             .await
             .map_err(|error| SwarmError::Store(plan.id, arm.spec.name.clone(), error))?
             .timed_by(timer.clone());
@@ -168,16 +161,16 @@ async fn crews(
             waiting: state.waiting.clone(),
             held_locks: state.held_locks.clone(),
             live_settings: plan.live_settings.clone(),
-            stalls: Arc::clone(stalls),
+            stalls: Arc::clone(&plan.stalls),
             timer: timer.clone(),
             hurry: hurry.clone(),
             after: after.clone(),
             server: plan.id,
         };
-        let workload = Workload::new(&plan.workload, &plan.database, tools);
+        let workload = Workload::new(&plan.scenario.workload, &plan.scenario.database, tools);
         crews.push(Arc::new(Crew {
             workload,
-            intake: Arc::clone(&arm.intake),
+            intake: arm.intake.clone(),
             recorder: arm.recorder.clone(),
             timer: timer.clone(),
             hurry,

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::ServerPlan;
-use lockstorm_data::model::{NoVote, Wait};
+use lockstorm_data::model::NoVote;
 use lockstorm_data::scenario::ArmSpec;
 use lockstorm_lock::{AcquireOptions, Lock, Refusal};
 
@@ -51,7 +51,7 @@ pub async fn stuck_locks(
     let began = Instant::now();
     let mut trials = Vec::new();
     for arm in &plan.arms {
-        let lock = locks.of(&arm.spec, plan.seed)?;
+        let lock = locks.of(&arm.spec, plan.scenario.seed)?;
         let uses_nodes = arm.spec.lock.uses_nodes();
         trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, &plan.key_prefix, names, (began, patience))));
     }
@@ -79,12 +79,9 @@ fn try_all(
         let (lock, key, turns) = (lock.clone(), spec.key(prefix, name), Arc::clone(&turns));
         let options = AcquireOptions {
             ttl: spec.ttl,
-            renew: None,
-            wait: Wait::FailFast,
             timeout: spec.timeout,
             reply_timeout: Some(spec.node_timeout),
-            lifetime: None,
-            repair: false,
+            ..AcquireOptions::default()
         };
         trials.spawn(async move {
             loop {

@@ -17,7 +17,7 @@ const LATE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Crew {
     pub workload: Workload,
-    pub intake: Arc<Intake>,
+    pub intake: Intake,
     pub recorder: Arc<Recorder>,
     pub timer: Timer,
     /// When waiting requests are given up, workers that have not begun yet never will.
@@ -48,7 +48,7 @@ pub(super) fn spawn(crew: &Arc<Crew>, number: usize, delay: Duration) -> tokio::
         tokio::select! {
             biased;
             () = crew.timer.sleep(delay) => work(&crew, number).await,
-            () = crew.hurry.waiting() => {}
+            () = crew.hurry.waiting.cancelled() => {}
         }
     })
 }
@@ -66,7 +66,7 @@ async fn work(crew: &Crew, number: usize) {
             break;
         }
         counter.completed(begin.intended, started);
-        if let Intake::Open(queue) = &*crew.intake {
+        if let Intake::Open(queue) = &crew.intake {
             queue.ended_one();
         }
     }

@@ -88,13 +88,9 @@ impl LiveCluster {
     }
 }
 
-/// Whether none, some or all of the slots can be used.
-fn part(usable: u16) -> std::cmp::Ordering {
-    match usable {
-        0 => std::cmp::Ordering::Less,
-        ClusterNode::SLOTS.. => std::cmp::Ordering::Greater,
-        _ => std::cmp::Ordering::Equal,
-    }
+/// Whether none of the slots can be used, and whether all can.
+const fn part(usable: u16) -> [bool; 2] {
+    [usable == 0, usable >= ClusterNode::SLOTS]
 }
 
 /// What it means that so many slots can be used.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::lab::LiveLab;
 use crate::collect::arm::Arm;
-use crate::show::snapshot::{HostView, NodeFigures, OldMaster};
+use crate::show::snapshot::{HostView, OldMaster};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::Voter;
 use lockstorm_lab::{NodeName, Role};
@@ -35,12 +35,7 @@ impl LiveLab {
             id,
             conditions: conditions.timed(|since| now.saturating_duration_since(*since)),
             port: self.handle.address(lock_node).map_or(0, |address| address.port()),
-            stats: stats.map(|stats| NodeFigures {
-                ops_per_sec: stats.ops_per_sec,
-                keys: stats.keys,
-                used_memory: stats.used_memory,
-                ping: stats.ping,
-            }),
+            stats: stats.copied(),
             role: self.roles.of(replicated).filter(|_| answers),
             old_master: (is_old && answers).then(|| {
                 let servers = self.handle.servers(replicated);

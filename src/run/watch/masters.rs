@@ -12,6 +12,7 @@ use super::master_watch::{self, Look};
 use super::new_master::{ArmLocks, Lacks, NewMaster};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
+use crate::show::events::EventLog;
 use crate::show::notice::Notice;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{EventKind, HostId};
@@ -53,13 +54,12 @@ impl LiveLab {
         seen
     }
 
-    /// Takes in the newest roles. Nobody orders a failover: each is an event, and so is a second master. `seconds` gives the second of
-    /// a time.
-    pub fn take_roles(&mut self, look: Look, arms: &mut [Arm], seconds: impl Fn(Instant) -> f64) -> Vec<Notice> {
+    /// Takes in the newest roles. Nobody orders a failover: each is an event, and so is a second master.
+    pub fn take_roles(&mut self, look: Look, arms: &mut [Arm], log: &EventLog) -> Vec<Notice> {
         let (changes, mut notices) = (self.roles.take(look.roles), Vec::new());
         for master in look.new_masters {
             self.roles.new_master = master.node.host;
-            let (lacks, doubts) = self.takes_over(&master, arms, &seconds);
+            let (lacks, doubts) = self.takes_over(&master, arms, log);
             notices.extend(doubts);
             if let Some(host) = master.node.host {
                 let has = format!("{host} has the master now");
@@ -89,13 +89,8 @@ impl LiveLab {
     }
 
     /// Takes in a node that has taken over slots of the cluster. The event of that comes from what all its nodes say.
-    pub fn take_cluster_master(
-        &self,
-        master: &NewMaster,
-        arms: &mut [Arm],
-        seconds: impl Fn(Instant) -> f64,
-    ) -> Vec<Notice> {
-        let (lacks, mut notices) = self.takes_over(master, arms, &seconds);
+    pub fn take_cluster_master(&self, master: &NewMaster, arms: &mut [Arm], log: &EventLog) -> Vec<Notice> {
+        let (lacks, mut notices) = self.takes_over(master, arms, log);
         let event = |text| Notice::Event(master.writable, EventKind::Warning, text);
         notices.extend(lacks.into_iter().map(event));
         notices
@@ -103,12 +98,7 @@ impl LiveLab {
 
     /// Tells the arms of a new master: from now on the others must grant nothing. Returns what it lacks in words, and what can't be
     /// said since it did not answer.
-    fn takes_over(
-        &self,
-        master: &NewMaster,
-        arms: &mut [Arm],
-        seconds: &impl Fn(Instant) -> f64,
-    ) -> (Vec<String>, Vec<Notice>) {
+    fn takes_over(&self, master: &NewMaster, arms: &mut [Arm], log: &EventLog) -> (Vec<String>, Vec<Notice>) {
         let others = master.others.iter();
         let others: Vec<SocketAddr> = others.flat_map(|node: &NodeName| self.handle.servers(*node)).collect();
         let servers = self.handle.servers(master.node);
@@ -117,7 +107,7 @@ impl LiveLab {
             let arm = &mut arms[*index];
             let name = &arm.spec.name;
             arm.collector.new_master(master.writable, &servers, &others);
-            arm.new_masters += 1;
+            arm.noted.new_masters += 1;
             let Some(Lacks { held, lost }) = *lacks else {
                 let text = format!(
                     "{} became a master and did not answer which locks of \"{name}\" it has",
@@ -130,8 +120,8 @@ impl LiveLab {
                 let [locks, of] = [lost, held].map(|locks| locks as u64);
                 let kind = ConsequenceKind::LostAtFailover { locks, of };
                 words.push(format!("{name} {kind}"));
-                arm.lost_at_failover += locks;
-                arm.consequence(seconds(master.writable), None, kind);
+                arm.noted.lost_at_failover += locks;
+                arm.consequence(log.seconds(master.writable), None, kind);
             }
         }
         (words, doubts)

@@ -45,9 +45,7 @@ impl StallWatch {
 
     /// Locks have this TTL from now on.
     pub fn on_ttl(&mut self, ttl: Duration) {
-        if self.limit.is_some() {
-            self.limit = Some(ttl.max(Self::LEAST));
-        }
+        self.limit = self.limit.map(|_| ttl.max(Self::LEAST));
     }
 
     /// The time since the last call, if that was a stall.

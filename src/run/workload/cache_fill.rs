@@ -39,7 +39,7 @@ impl CacheFill {
         }
         match self.tools.enter(counter, &entry.data).await {
             Ok(section) => {
-                let filled = self.inside(counter, &entry, &look, &section, rng).await;
+                let filled = self.inside(&entry, &look, &section, rng).await;
                 section.leave(&filled).await;
                 filled.map(drop)
             }
@@ -74,7 +74,6 @@ impl CacheFill {
     /// With the lock: looks again, if the arm does that, and fills the cache, unless somebody else has.
     async fn inside(
         &self,
-        counter: Counter<'_>,
         entry: &Entry<'_>,
         seen: &Look,
         section: &Section<'_>,
@@ -82,16 +81,15 @@ impl CacheFill {
     ) -> Result<bool, Failed> {
         let mut supersedes = seen.version;
         if self.tools.arm.second_look && self.tools.arm.lock.is_some() {
-            let look = self.look(counter, entry).await?;
+            let look = self.look(section.counter, entry).await?;
             if look.fresh {
-                counter.count(Count::Hits);
+                section.counter.count(Count::Hits);
                 return Ok(false);
             }
             supersedes = look.version;
         }
         let filler = Filler {
             tools: &self.tools,
-            counter,
             entry,
             section,
             supersedes,

@@ -10,8 +10,7 @@ use super::failed::Failed;
 use super::random::draw;
 use super::section::Section;
 use super::tools::Tools;
-use crate::store::Value;
-use lockstorm_data::metrics::{Counter, ProviderCall};
+use lockstorm_data::metrics::ProviderCall;
 use lockstorm_data::scenario::{CacheSpec, ServiceTime};
 
 /// The state of a value that may be served.
@@ -51,7 +50,6 @@ pub(super) struct Look {
 /// A fill under way, which calls the provider.
 pub(super) struct Filler<'a, 'b> {
     pub tools: &'a Tools,
-    pub counter: Counter<'a>,
     pub entry: &'a Entry<'a>,
     pub section: &'a Section<'b>,
     /// The version that the last look found, which this fill supersedes.
@@ -62,12 +60,12 @@ pub(super) struct Filler<'a, 'b> {
 impl Filler<'_, '_> {
     /// Calls the provider for the object, or for one page of the list. Each page counts as a value of its own, so one call
     /// for each version of each page is perfect.
-    pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<Value, Failed> {
-        if self.tools.hurry.is_all() {
+    pub async fn provide(&self, page: Option<u32>, rng: &mut SmallRng) -> Result<String, Failed> {
+        if self.tools.hurry.all.is_cancelled() {
             return Err(Failed::Cancelled);
         }
         let part = page.map_or(0, |page| u64::from(page.saturating_sub(1)));
-        self.counter.provider_call(self.call(part));
+        self.section.counter.provider_call(self.call(part));
         let service = draw(self.time, rng);
         Ok(self
             .tools
@@ -79,7 +77,7 @@ impl Filler<'_, '_> {
     /// Counts that the value is now in the cache.
     pub fn refilled(&self) {
         for part in 0..self.pages() {
-            self.counter.refilled(self.call(part));
+            self.section.counter.refilled(self.call(part));
         }
     }
 

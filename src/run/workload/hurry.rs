@@ -1,10 +1,12 @@
-use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+use tokio_util::sync::CancellationToken;
 
 /// Tells requests that the run must end. Those that wait for a lock can be given up alone, while work under a lock goes on.
 #[derive(Debug, Clone)]
 pub struct Hurry {
-    all: CancellationToken,
-    waiting: CancellationToken,
+    /// Gives up all simulated work, and the requests of `waiting`.
+    pub all: CancellationToken,
+    /// Gives up the requests that wait for a lock, and those that have not begun.
+    pub waiting: CancellationToken,
 }
 
 impl Hurry {
@@ -15,32 +17,6 @@ impl Hurry {
             all: self.all.child_token(),
             waiting: self.waiting.child_token(),
         }
-    }
-
-    /// Gives up the requests that wait for a lock, and those that have not begun.
-    pub fn give_up_waiting(&self) {
-        self.waiting.cancel();
-    }
-
-    /// Gives up these and all simulated work.
-    pub fn give_up_all(&self) {
-        self.all.cancel();
-    }
-
-    /// Whether all work is given up.
-    #[must_use]
-    pub fn is_all(&self) -> bool {
-        self.all.is_cancelled()
-    }
-
-    /// Resolves once waiting requests are given up.
-    pub fn waiting(&self) -> WaitForCancellationFuture<'_> {
-        self.waiting.cancelled()
-    }
-
-    /// Resolves once all work is given up.
-    pub fn all(&self) -> WaitForCancellationFuture<'_> {
-        self.all.cancelled()
     }
 }
 

@@ -69,8 +69,8 @@ impl Inventory {
         let by = format!("s{}w{worker}", self.tools.server.0);
         let section = self.tools.enter(counter, &InventorySpec::lock_name(product)).await?;
         let sold = match self.tools.arm.update {
-            Update::ReadWrite => self.read_and_write(product, &by, &section, counter, rng).await,
-            Update::Atomic => self.update(product, &by, &section, counter, rng).await,
+            Update::ReadWrite => self.read_and_write(product, &by, &section, rng).await,
+            Update::Atomic => self.update(product, &by, &section, rng).await,
         };
         section.leave(&sold).await;
         if !sold? {
@@ -86,16 +86,15 @@ impl Inventory {
         product: u64,
         by: &str,
         section: &Section<'_>,
-        counter: Counter<'_>,
         rng: &mut SmallRng,
     ) -> Result<bool, Failed> {
         let token = self.token(product, by).await?;
         let Some(left) = self.units(product, token, rng).await?.checked_sub(1) else {
             return Ok(false);
         };
-        self.think(counter, rng).await?;
+        self.think(section.counter, rng).await?;
         section.check()?;
-        let mark = mark(by, section, counter);
+        let mark = mark(by, section);
         match (self.stock_in, token) {
             (StockIn::Database, None) => self.tools.store.sell(product, left, mark).await?,
             (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token, mark).await?,
@@ -139,17 +138,10 @@ impl Inventory {
     }
 
     /// The atomic way: think first, then one conditional statement.
-    async fn update(
-        &self,
-        product: u64,
-        by: &str,
-        section: &Section<'_>,
-        counter: Counter<'_>,
-        rng: &mut SmallRng,
-    ) -> Result<bool, Failed> {
-        self.think(counter, rng).await?;
+    async fn update(&self, product: u64, by: &str, section: &Section<'_>, rng: &mut SmallRng) -> Result<bool, Failed> {
+        self.think(section.counter, rng).await?;
         section.check()?;
-        let mark = mark(by, section, counter);
+        let mark = mark(by, section);
         match self.stock_in {
             StockIn::Database => Ok(self.tools.store.sell_one(product, mark).await?),
             StockIn::Redis => {
@@ -172,7 +164,7 @@ impl Inventory {
             tokio::select! {
                 biased;
                 () = self.tools.timer.sleep(time) => {}
-                () = self.tools.hurry.all() => return Err(Failed::Cancelled),
+                () = self.tools.hurry.all.cancelled() => return Err(Failed::Cancelled),
             }
             counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
         }
@@ -180,12 +172,12 @@ impl Inventory {
     }
 }
 
-fn mark<'a>(buyer: &'a str, section: &Section<'_>, counter: Counter<'_>) -> Mark<'a> {
+fn mark<'a>(buyer: &'a str, section: &Section<'_>) -> Mark<'a> {
     Mark {
         buyer,
         stalled: section.is_stalled(),
-        at_us: counter.micros(),
-        measured: counter.part() == Part::Measured,
+        at_us: section.counter.micros(),
+        measured: section.counter.part() == Part::Measured,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A value that is a list of pages, which are pushed one by one.
 
+use std::collections::HashSet;
+
 use rand::rngs::SmallRng;
 
 use super::cache::millis;
@@ -70,18 +72,9 @@ fn element(page: u32, value: &str) -> String {
 
 /// The numbers of duplicate and of missing pages.
 fn damage(list: &[String], pages: u32) -> (u64, u64) {
-    let mut there = vec![false; pages as usize];
-    let mut first = 0;
-    for element in list {
-        let page = element.split(':').next().and_then(|page| page.parse::<usize>().ok());
-        let place = page.and_then(|page| there.get_mut(page.wrapping_sub(1)));
-        if let Some(there) = place
-            && !*there
-        {
-            *there = true;
-            first += 1;
-        }
-    }
+    let number = |element: &String| element.split(':').next()?.parse().ok();
+    let there: HashSet<u32> = list.iter().filter_map(number).collect();
+    let first = there.iter().filter(|page| (1..=pages).contains(*page)).count() as u64;
     (list.len() as u64 - first, u64::from(pages) - first)
 }
 

@@ -19,12 +19,11 @@ mod under_way;
 mod work;
 
 pub use cache::{CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
-pub use cache_fill::CacheFill;
 pub use held_locks::HeldLocks;
 pub use hurry::Hurry;
-pub use inventory::{Inventory, batches, orders_in_cache, prepare_cache, stock_sold_in_cache};
+pub use inventory::{batches, orders_in_cache, prepare_cache, stock_sold_in_cache};
 pub use live_settings::LiveSettings;
 pub use stalls::Stalls;
 pub use tools::Tools;
-pub use under_way::{Entry, UnderWay};
+pub use under_way::UnderWay;
 pub use work::{Done, Workload};

@@ -29,10 +29,9 @@ pub enum Choice {
 impl Choice {
     /// A choice among `n` numbers; `n` is at least 1.
     pub fn new(popularity: Popularity, n: u64) -> Self {
-        let zipf = |exponent| Zipf::new(n as f64, exponent).ok();
         match popularity {
             Popularity::Uniform => None,
-            Popularity::Zipf(exponent) => zipf(exponent),
+            Popularity::Zipf(exponent) => Zipf::new(n as f64, exponent).ok(),
         }
         .map_or(Self::Uniform(n.max(1)), Self::Zipf)
     }

@@ -14,7 +14,8 @@ const VALID: f64 = 0.99;
 /// The part of a request that holds the lock; arms without a lock have one too. End it with [`Section::leave`].
 pub(super) struct Section<'a> {
     tools: &'a Tools,
-    counter: Counter<'a>,
+    /// Counts for the request.
+    pub(super) counter: Counter<'a>,
     /// Removed before the lock is released.
     held: Option<Entry<'a, HeldLock>>,
     guard: Guard,
@@ -31,7 +32,7 @@ impl Tools {
         let acquired = tokio::select! {
             biased;
             acquired = self.lock(counter.part()).acquire(&key, &options) => acquired,
-            () = self.hurry.waiting() => return Err(Failed::Cancelled),
+            () = self.hurry.waiting.cancelled() => return Err(Failed::Cancelled),
         };
         drop(pending);
         let took = asked.elapsed();
@@ -73,8 +74,7 @@ impl Tools {
             timeout: self.arm.timeout,
             // All arms use the same nodes, and each has its own node timeout.
             reply_timeout: Some(self.arm.node_timeout),
-            lifetime: None,
-            repair: false,
+            ..AcquireOptions::default()
         }
     }
 }

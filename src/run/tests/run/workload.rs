@@ -1061,7 +1061,7 @@ fn waiting_acquires_are_given_up_unfinished_when_the_run_must_end() {
         let request = bench.start(0);
         tokio::time::sleep(ms(20)).await;
         assert!(!request.is_finished(), "it waits for as long as it may");
-        bench.hurry.give_up_waiting();
+        bench.hurry.waiting.cancel();
         assert_eq!(request.await.expect("a worker"), Done::Cancelled);
         assert_eq!(counted(&bench.taken()), "nothing", "it is no answer of any kind");
     });
@@ -1075,10 +1075,10 @@ fn simulated_work_is_given_up_unfinished_when_the_run_must_end() {
         let bench = Bench::selling(&node, waiting(LockKind::Single), hour).await;
         let request = bench.start(0);
         tokio::time::sleep(ms(20)).await;
-        bench.hurry.give_up_waiting();
+        bench.hurry.waiting.cancel();
         tokio::time::sleep(ms(20)).await;
         assert!(!request.is_finished(), "only those who wait for a lock are given up");
-        bench.hurry.give_up_all();
+        bench.hurry.all.cancel();
         assert_eq!(request.await.expect("a worker"), Done::Cancelled);
         let tally = bench.taken();
         assert_eq!((counted(&tally).as_str(), held(&tally)), ("1 cut off", [0, 0]));

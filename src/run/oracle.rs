@@ -1,3 +1,5 @@
+//! The only judge of invariants: what the ledger proves about an arm's stock.
+
 use std::collections::BTreeMap;
 
 use crate::store::Order;
@@ -91,7 +93,6 @@ impl News {
 
 impl StockAudit {
     /// Books of `products` with `initial` units each and no orders.
-    #[must_use]
     pub fn new(products: u64, initial: u64) -> Self {
         let products = usize::try_from(products).unwrap_or(usize::MAX);
         let product = Product {
@@ -164,7 +165,6 @@ impl StockAudit {
     /// A product whose units are not what its last order left, with both numbers: somebody else has written the stock, or
     /// an order is missing. `sold`: pairs of product and units of all that have other units than at the start, in the order
     /// of the products, read when nobody sells any more.
-    #[must_use]
     pub fn contradiction(&self, sold: &[(u64, u64)]) -> Option<(u64, u64, u64)> {
         let mut sold = sold.iter().peekable();
         for (product, noted) in (0..).zip(&self.products) {
