@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand::{Rng, RngExt};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
 use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::{Part, Timeline, When};
@@ -132,8 +132,8 @@ impl ClosedLoop {
 #[derive(Debug)]
 pub struct Queue {
     waiting: Mutex<VecDeque<Begin>>,
-    /// A permit for each request that waits; closed with the queue.
-    come: Semaphore,
+    come: Notify,
+    closed: AtomicBool,
     /// Measured requests that were dealt.
     dealt: AtomicU64,
     /// Requests that were dealt and have not ended.
@@ -145,7 +145,8 @@ impl Queue {
     pub fn new(timeline: Arc<Timeline>) -> Self {
         Self {
             waiting: Mutex::default(),
-            come: Semaphore::new(0),
+            come: Notify::new(),
+            closed: AtomicBool::new(false),
             dealt: AtomicU64::new(0),
             busy: AtomicU64::new(0),
             timeline,
@@ -159,7 +160,7 @@ impl Queue {
         }
         self.busy.fetch_add(1, Relaxed);
         self.waiting().push_back(request);
-        self.come.add_permits(1);
+        self.come.notify_one();
     }
 
     /// Notes that a request has ended.
@@ -179,7 +180,8 @@ impl Queue {
 
     /// Closes the queue: no further request begins, not even those that wait.
     pub fn close(&self) {
-        self.come.close();
+        self.closed.store(true, Relaxed);
+        self.come.notify_waiters();
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Begin>> {
@@ -187,10 +189,20 @@ impl Queue {
     }
 
     async fn next(&self) -> Option<Begin> {
-        self.come.acquire().await.ok()?.forget();
-        // The load may be over before anybody closes the queue.
-        let is_over = self.timeline.when(Instant::now()) == When::AfterEnd;
-        self.waiting().pop_front().filter(|_| !is_over)
+        loop {
+            let come = self.come.notified();
+            tokio::pin!(come);
+            // From here on a notification is not missed.
+            come.as_mut().enable();
+            // The load may be over before anybody closes the queue.
+            if self.closed.load(Relaxed) || self.timeline.when(Instant::now()) == When::AfterEnd {
+                return None;
+            }
+            if let Some(request) = self.waiting().pop_front() {
+                return Some(request);
+            }
+            come.await;
+        }
     }
 }
 
