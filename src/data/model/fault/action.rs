@@ -15,7 +15,7 @@ pub enum Action {
     /// A fault.
     Fault(Fault),
     /// Undoes this condition.
-    Undo(#[serde(with = "undo_word")] Condition),
+    Undo(Condition),
 }
 
 impl Action {
@@ -36,7 +36,7 @@ impl Action {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::Fault(fault) => fault.row().word,
+            Self::Fault(fault) => fault.into(),
             Self::Undo(condition) => condition.row().undo[0],
         }
     }
@@ -128,28 +128,5 @@ impl From<Fault> for Action {
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
-    }
-}
-
-/// A condition, written as the word for its undoing.
-mod undo_word {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-    use strum::VariantArray;
-
-    use crate::model::fault::condition::Condition;
-
-    pub(super) fn serialize<S: Serializer>(condition: &Condition, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(condition.row().undo[0])
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Condition, D::Error> {
-        let word = String::deserialize(from)?;
-        let undone = Condition::VARIANTS
-            .iter()
-            .find(|condition| condition.row().undo[0] == word);
-        undone
-            .copied()
-            .ok_or_else(|| D::Error::custom(format!("\"{word}\" undoes nothing")))
     }
 }

@@ -1,17 +1,23 @@
+use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::target::TargetKind;
 
-/// What a fault does to its target until it is undone, the most important first. A target can have several at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
+/// What a fault does to its target until it is undone, the most important first. A target can have several at once. It is
+/// written as the word for its undoing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 pub enum Condition {
     /// It is not running: the processes of a host have ended, or the runtime of an app server is gone.
+    #[serde(rename = "restart")]
     Down,
     /// It is stopped in the middle of its work.
+    #[serde(rename = "resume")]
     Paused,
     /// What is sent over it does not arrive.
+    #[serde(rename = "uncut")]
     Cut,
     /// What is sent to it, and what it sends, arrives later than it should.
+    #[serde(rename = "unlag")]
     Lagging,
 }
 

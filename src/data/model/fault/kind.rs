@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use strum::{EnumIter, IntoEnumIterator};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use super::condition::Condition;
 use super::direction::Direction;
@@ -14,8 +14,9 @@ use crate::model::setting::setting;
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
 
 /// A fault: its kind, which is a row of the table in `Fault::row`, with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Fault {
     /// SIGKILL on a host. The runtime of an app server is dropped, and it sends nothing more.
     Kill,
@@ -45,8 +46,6 @@ pub enum Fault {
 
 /// Everything about a kind of fault, except how it is carried out and verified, which is up to the owner of the target.
 pub(super) struct Row {
-    /// Its word in scenarios and records.
-    pub word: &'static str,
     /// Its verb in three forms.
     pub verbs: [&'static str; 3],
     /// One capital letter on a time axis.
@@ -63,7 +62,6 @@ impl Fault {
     pub(super) const fn row(self) -> Row {
         match self {
             Self::Kill => Row {
-                word: "kill",
                 verbs: ["kill", "killing", "killed"],
                 mark: 'K',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Server, "its locks keep their TTL")],
@@ -71,7 +69,6 @@ impl Fault {
                 not_while: &[],
             },
             Self::Shutdown => Row {
-                word: "shutdown",
                 verbs: ["shut down", "shutting down", "shut down"],
                 mark: 'S',
                 hits: &[(TargetKind::Host, "")],
@@ -79,7 +76,6 @@ impl Fault {
                 not_while: &[Condition::Paused],
             },
             Self::Pause => Row {
-                word: "pause",
                 verbs: ["pause", "pausing", "paused"],
                 mark: 'P',
                 hits: &[
@@ -90,7 +86,6 @@ impl Fault {
                 not_while: &[Condition::Down],
             },
             Self::Lag { .. } => Row {
-                word: "lag",
                 verbs: ["lag", "lagging", "lagged"],
                 mark: 'L',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
@@ -99,7 +94,6 @@ impl Fault {
                 not_while: &[Condition::Down, Condition::Paused, Condition::Cut],
             },
             Self::Cut { .. } => Row {
-                word: "cut",
                 verbs: ["cut", "cutting", "cut"],
                 mark: 'C',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
@@ -107,7 +101,6 @@ impl Fault {
                 not_while: &[Condition::Down],
             },
             Self::Failover { .. } => Row {
-                word: "failover",
                 verbs: ["fail over to", "failing over to", "failed over to"],
                 mark: 'M',
                 hits: &[(TargetKind::Host, "")],

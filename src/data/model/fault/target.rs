@@ -1,6 +1,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::direction::Direction;
 use crate::model::id::{HostId, ServerId};
@@ -97,7 +98,8 @@ impl fmt::Display for Target {
 }
 
 /// The kinds of target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum TargetKind {
     /// Hosts of the lab.
     Host,
@@ -110,12 +112,8 @@ pub enum TargetKind {
 impl TargetKind {
     /// The word before the colon in scenarios: `host:1`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Server => "server",
-            Self::Link => "link",
-        }
+    pub fn word(self) -> &'static str {
+        self.into()
     }
 
     /// One of them, in words: `a host`.

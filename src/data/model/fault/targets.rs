@@ -1,7 +1,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use strum::VariantArray;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::target::{Target, TargetKind};
 use crate::model::id::HostId;
@@ -65,8 +65,9 @@ impl fmt::Display for Targets {
 }
 
 /// The seat of a host among the replicated nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Seat {
     /// It has the master.
     Primary,
@@ -77,11 +78,8 @@ pub enum Seat {
 impl Seat {
     /// Its word in scenarios.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Primary => "primary",
-            Self::Replicas => "replicas",
-        }
+    pub fn word(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -100,14 +98,19 @@ impl Seats {
     /// # Errors
     /// Why there are none.
     pub fn of(&self, seat: Seat) -> Result<Vec<Target>, &'static str> {
-        let hosts: Vec<HostId> = match seat {
-            Seat::Primary => self.primary.into_iter().collect(),
-            Seat::Replicas => self.replicas.clone(),
+        let (hosts, none) = match seat {
+            Seat::Primary => (
+                self.primary.as_slice(),
+                "no node was known to be the master when it was due",
+            ),
+            Seat::Replicas => (
+                self.replicas.as_slice(),
+                "no node was known to be a replica when it was due",
+            ),
         };
-        match seat {
-            Seat::Primary if hosts.is_empty() => Err("no node was known to be the master when it was due"),
-            Seat::Replicas if hosts.is_empty() => Err("no node was known to be a replica when it was due"),
-            Seat::Primary | Seat::Replicas => Ok(hosts.into_iter().map(Target::Host).collect()),
+        match hosts {
+            [] => Err(none),
+            hosts => Ok(hosts.iter().copied().map(Target::Host).collect()),
         }
     }
 }
