@@ -44,11 +44,9 @@ impl Log {
             .push((rank, ScenarioError::new(place, message)));
     }
 
-    /// Logs mistakes that have their own places, after those of the file.
-    pub(super) fn append(&self, errors: Vec<ScenarioError>) {
-        self.entries
-            .borrow_mut()
-            .extend(errors.into_iter().map(|error| (usize::MAX, error)));
+    /// Logs a mistake that has its own place, after those of the file.
+    pub(super) fn append(&self, error: ScenarioError) {
+        self.entries.borrow_mut().push((usize::MAX, error));
     }
 
     /// All mistakes in the order of the file, if there are any.

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use strum::VariantArray;
-
 use super::applicable::applicable;
-use super::arm_key::ArmKey;
 use super::forms::{renew, service_time, wait};
 use super::spec::{ArmSpec, FaultSpec, FaultStart, GivenNodes};
 use super::value::show;
 use super::whole::Scenario;
 use super::workload::{self, WorkloadName};
-use super::writer::{Writer, float, quote, time};
+use super::writer::{Writer, float, quote, time, word};
 use crate::model::{Action, Direction, Link, Parameters, Target, TargetKind, Targets, Wait, Way};
 
 impl Scenario {
@@ -90,30 +87,28 @@ impl Writer {
         self.header("[[arm]]");
         self.pair("name", quote(&arm.name));
         self.word("lock", arm.lock);
-        let applies = |key: &&ArmKey| applicable(**key, arm.lock, arm.topology, workload).is_ok();
-        for &key in ArmKey::VARIANTS.iter().filter(applies) {
-            let name = key.name();
-            match key {
-                ArmKey::Topology => self.word(name, arm.topology),
-                ArmKey::Follow => self.word(name, arm.follow),
-                ArmKey::WaitReplicas => self.pair(name, arm.wait_replicas),
-                ArmKey::WaitTimeout => self.pair(name, time(arm.wait_timeout)),
-                ArmKey::Host => self.pair(name, arm.host.0),
-                ArmKey::Hosts => self.optional(name, arm.hosts),
-                ArmKey::Ttl => self.pair(name, time(arm.ttl)),
-                ArmKey::Renew => self.pair(name, renew::write(arm.renew)),
-                ArmKey::NodeTimeout => self.pair(name, time(arm.node_timeout)),
-                ArmKey::OnLoss => self.word(name, arm.on_loss),
-                // Waiting in line is the default of a lock without lock nodes.
-                ArmKey::Wait if arm.lock.uses_nodes() || arm.wait == Wait::FailFast => {
-                    self.pair(name, wait::write(arm.wait));
-                }
-                ArmKey::Wait => {}
-                ArmKey::Timeout => self.pair(name, time(arm.timeout)),
-                ArmKey::Update => self.word(name, arm.update),
-                ArmKey::Fence => self.word(name, arm.fence),
-                ArmKey::ServeStale => self.pair(name, arm.serve_stale),
-                ArmKey::SecondLook => self.pair(name, arm.second_look),
+        // Waiting in line is the default of a lock without lock nodes.
+        let tells_wait = arm.lock.uses_nodes() || arm.wait == Wait::FailFast;
+        for (key, value) in [
+            ("topology", Some(word(arm.topology))),
+            ("follow", Some(word(arm.follow))),
+            ("wait_replicas", Some(arm.wait_replicas.to_string())),
+            ("wait_timeout", Some(time(arm.wait_timeout))),
+            ("host", Some(arm.host.0.to_string())),
+            ("hosts", arm.hosts.map(|hosts| hosts.to_string())),
+            ("ttl", Some(time(arm.ttl))),
+            ("renew", Some(renew::write(arm.renew))),
+            ("node_timeout", Some(time(arm.node_timeout))),
+            ("on_loss", Some(word(arm.on_loss))),
+            ("wait", tells_wait.then(|| wait::write(arm.wait))),
+            ("timeout", Some(time(arm.timeout))),
+            ("update", Some(word(arm.update))),
+            ("fence", Some(word(arm.fence))),
+            ("serve_stale", Some(arm.serve_stale.to_string())),
+            ("second_look", Some(arm.second_look.to_string())),
+        ] {
+            if applicable(key, arm.lock, arm.topology, workload).is_ok() {
+                self.optional(key, value);
             }
         }
     }

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use strum::VariantArray;
-
 use super::super::applicable::applicable;
-use super::super::arm_key::ArmKey;
 use super::super::forms::{renew, wait};
+use super::super::keys::{Key, keys};
 use super::super::lock::{LockKind, Topology};
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, ClusterSpec, LabSpec};
@@ -51,8 +49,8 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
 
 /// Refuses from now on the keys that don't apply to such an arm.
 fn keep_to(table: &mut Reader<'_>, lock: LockKind, topology: Topology, workload: WorkloadName) {
-    let why = |key: &ArmKey| Some((key.name(), applicable(*key, lock, topology, workload).err()?));
-    table.without(ArmKey::VARIANTS.iter().filter_map(why));
+    let keys = keys().filter(|key| key.section == "[[arm]]").flat_map(Key::each);
+    table.without(keys.filter_map(|key| Some((key, applicable(key, lock, topology, workload).err()?))));
 }
 
 fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpec {

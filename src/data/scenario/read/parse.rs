@@ -2,9 +2,10 @@
 //! although the file alone is right.
 
 use std::collections::HashSet;
+use std::slice;
 
 use super::super::error::{ScenarioError, ScenarioErrors};
-use super::super::overrides::Overrides;
+use super::super::overrides::{Change, Overrides};
 use super::super::source::Source;
 use super::super::whole::Scenario;
 use super::whole::read;
@@ -15,22 +16,24 @@ use super::whole::read;
 /// All mistakes in the scenario, in the order of the file: broken TOML (then only that), unknown keys and names,
 /// impossible values, contradictions.
 pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
-    read(source, overrides).map_err(|errors| blame_flags(source, overrides, errors))
+    let changes = overrides.changes();
+    read(source, &changes).map_err(|errors| blame_flags(source, &changes, errors))
 }
 
 /// Makes errors that the file alone doesn't have name the flag that causes them instead of a line of the file.
-fn blame_flags(source: &Source, overrides: &Overrides, errors: ScenarioErrors) -> ScenarioErrors {
-    if *overrides == Overrides::default() {
+fn blame_flags(source: &Source, changes: &[Change], errors: ScenarioErrors) -> ScenarioErrors {
+    if changes.is_empty() {
         return errors;
     }
-    let of = |overrides: &Overrides| -> HashSet<ScenarioError> {
-        let errors = read(source, overrides).err().map(|errors| errors.0);
+    let of = |changes: &[Change]| -> HashSet<ScenarioError> {
+        let errors = read(source, changes).err().map(|errors| errors.0);
         errors.into_iter().flatten().collect()
     };
-    let own = of(&Overrides::default());
-    let each = overrides.each();
-    let alone: Vec<(&str, HashSet<ScenarioError>)> =
-        each.iter().map(|(flag, only)| (flag.as_str(), of(only))).collect();
+    let own = of(&[]);
+    let alone: Vec<(&str, HashSet<ScenarioError>)> = changes
+        .iter()
+        .map(|change| (change.flag.as_str(), of(slice::from_ref(change))))
+        .collect();
     let blamed = |error: ScenarioError| {
         let Some(key) = key_in_file(source, &error.place).filter(|_| !own.contains(&error)) else {
             return error;

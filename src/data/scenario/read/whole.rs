@@ -2,7 +2,7 @@
 
 use super::super::error::ScenarioErrors;
 use super::super::lock::Topology;
-use super::super::overrides::Overrides;
+use super::super::overrides::Change;
 use super::super::reader::{Log, Reader};
 use super::super::source::Source;
 use super::super::spec::FaultSpec;
@@ -15,10 +15,14 @@ use super::{arms, database, expectations, faults, lab, swarm};
 use crate::model::printable;
 
 /// Reads a scenario with the changes of the command line. Each mistake is at the place where it shows.
-pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
+pub(super) fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors> {
     let mut tree = tree::parse(&source.name, &source.text)?;
     let log = Log::new(&source.name);
-    log.append(overrides.apply(&mut tree));
+    for change in changes {
+        if let Err(error) = change.apply(&mut tree) {
+            log.append(error);
+        }
+    }
     tree::hide_urls(&mut tree);
     let mut root = Reader::root(&log, &tree);
 

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::super::arm_key::ArmKey;
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, DatabaseSpec, ServiceTime};
 use super::super::writer::Writer;
@@ -55,7 +54,7 @@ pub(super) struct Row {
     /// Its keys in `[workload]`.
     pub keys: &'static [&'static str],
     /// Its keys in `[[arm]]`.
-    pub arm_keys: &'static [ArmKey],
+    pub arm_keys: &'static [&'static str],
 }
 
 /// The simulated time inside the lock: some reads of the database, and the time between them and the write.

@@ -1,6 +1,5 @@
 //! The settings of a workload, whatever its kind.
 
-use super::super::arm_key::ArmKey;
 use super::super::belonging::belongs;
 use super::super::reader::Reader;
 use super::super::suggest;
@@ -73,9 +72,9 @@ impl WorkloadName {
         }
     }
 
-    /// Whether arms may have `key`; their lock may still refuse it.
-    pub fn takes(self, key: ArmKey) -> bool {
-        self.row().arm_keys.contains(&key)
+    /// The keys of `[[arm]]` that only it takes; the lock may still refuse them.
+    pub const fn arm_keys(self) -> &'static [&'static str] {
+        self.row().arm_keys
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::super::super::arm_key::ArmKey;
 use super::super::super::forms::popularity;
 use super::super::super::reader::Reader;
 use super::super::super::spec::{DatabaseSpec, Popularity, ServiceTime};
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
     keys: &["cache"],
-    arm_keys: &[ArmKey::ServeStale, ArmKey::SecondLook],
+    arm_keys: &["serve_stale", "second_look"],
 };
 
 /// The most caches: each has rows in every arm's catalogue.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::super::super::arm_key::ArmKey;
 use super::super::super::forms::{popularity, service_time};
 use super::super::super::reader::Reader;
 use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, ServiceTime, Update};
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
     keys: &["products", "stock", "popularity", "hold", "stock_in"],
-    arm_keys: &[ArmKey::Update, ArmKey::Fence],
+    arm_keys: &["update", "fence"],
 };
 
 /// The stock, and how it is sold.
