@@ -15,7 +15,7 @@
 //!   columns, lanes, bars, verdicts, the clauses of its sentence; and in `warnings`, what its author should know; `forms/`: values that can be a word, a duration or a
 //!   table
 //! - `metrics`: `metric`: the table of figures, a row for each, with its title and what it means that it is not zero
-//!   (`figures_page` compares the table of docs/figures.md with it); `consequence`: what faults meant for an arm's locks, with its
+//!   (`tests/products/figures.rs` compares the table of docs/figures.md with it); `consequence`: what faults meant for an arm's locks, with its
 //!   words; `column`: what can stand in a column; `counts` and `sums`: plain counts and
 //!   times, each one array from the recorder to the record (`fields`); the timeline (second 0, the end), recorders, figures,
 //!   series; `measurement`: what was measured of the user's own servers, the file that a plan reads

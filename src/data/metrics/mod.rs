@@ -9,8 +9,6 @@ mod expiries;
 mod fields;
 mod figure;
 mod figures;
-#[cfg(test)]
-mod figures_page;
 mod grants;
 mod histogram;
 mod histogram_text;
