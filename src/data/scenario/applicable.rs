@@ -6,10 +6,12 @@ use super::workload::WorkloadName;
 
 /// Checks whether an arm with this lock in this topology, in this workload, may have `key`.
 pub(super) fn applicable(key: &str, lock: LockKind, topology: Topology, workload: WorkloadName) -> Result<(), String> {
-    belongs("workload.kind", workload, |workload| workload.arm_keys().contains(&key))?;
-    belongs("lock", lock, |lock| lock.keys().any(|taken| taken == key))?;
+    belongs("workload.kind", workload, |workload| {
+        workload.row().arm_keys.contains(&key)
+    })?;
+    belongs("lock", lock, |lock| lock.row().keys.concat().contains(&key))?;
     belongs("topology", topology, |topology| {
-        topology.keys().contains(&key) && lock.works_in(topology)
+        topology.keys().contains(&key) && lock.row().topologies.contains(&topology)
     })
 }
 
@@ -23,8 +25,10 @@ mod tests {
 
     #[test]
     fn whoever_takes_a_key_names_one_of_the_table() {
-        let locks = LockKind::VARIANTS.iter().flat_map(|lock| lock.keys());
-        let workloads = WorkloadName::VARIANTS.iter().flat_map(|workload| workload.arm_keys());
+        let locks = LockKind::VARIANTS.iter().flat_map(|lock| lock.row().keys.concat());
+        let workloads = WorkloadName::VARIANTS
+            .iter()
+            .flat_map(|workload| workload.row().arm_keys);
         let topologies = Topology::VARIANTS.iter().flat_map(|topology| topology.keys());
         for name in locks.chain(workloads.copied()).chain(topologies.copied()) {
             assert!(key("[[arm]]", name).is_some(), "{name}");

@@ -111,14 +111,15 @@ pub enum LockNodes {
 }
 
 /// The properties of a kind of lock.
-struct Row {
+pub(super) struct Row {
     /// A few words for tables.
-    label: &'static str,
-    nodes: LockNodes,
+    pub label: &'static str,
+    /// The lock nodes that it uses in its usual topology.
+    pub nodes: LockNodes,
     /// The topologies that its nodes can have; the first one is usual.
-    topologies: &'static [Topology],
-    /// The groups of `[[arm]]` keys that it takes, apart from those of every lock.
-    keys: &'static [&'static [&'static str]],
+    pub topologies: &'static [Topology],
+    /// The groups of `[[arm]]` keys that it takes, apart from those of every lock; the workload may still refuse them.
+    pub keys: &'static [&'static [&'static str]],
 }
 
 /// The keys of all locks that somebody else can hold.
@@ -129,7 +130,7 @@ const LEASE: &[&str] = &["ttl", "renew", "node_timeout", "on_loss"];
 const REPLICAS: &[&str] = &["wait_replicas", "wait_timeout"];
 
 impl LockKind {
-    const fn row(self) -> Row {
+    pub(super) const fn row(self) -> Row {
         match self {
             Self::None => Row {
                 label: "no lock",
@@ -164,26 +165,6 @@ impl LockKind {
         }
     }
 
-    /// A few words for tables.
-    pub(super) const fn label(self) -> &'static str {
-        self.row().label
-    }
-
-    /// The lock nodes that it uses in its usual topology.
-    const fn nodes(self) -> LockNodes {
-        self.row().nodes
-    }
-
-    /// The topology of its nodes unless another one is chosen.
-    pub(super) const fn usual_topology(self) -> Topology {
-        self.row().topologies[0]
-    }
-
-    /// Whether its nodes can have this topology.
-    pub(super) fn works_in(self, topology: Topology) -> bool {
-        self.row().topologies.contains(&topology)
-    }
-
     /// Whether this is a lock at all.
     #[must_use]
     pub const fn is_some(self) -> bool {
@@ -193,7 +174,7 @@ impl LockKind {
     /// Whether it uses lock nodes.
     #[must_use]
     pub const fn uses_nodes(self) -> bool {
-        !matches!(self.nodes(), LockNodes::Nowhere)
+        !matches!(self.row().nodes, LockNodes::Nowhere)
     }
 
     /// The lock nodes that it uses.
@@ -203,18 +184,13 @@ impl LockKind {
             (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
             (Topology::Replicated, Follow::Fixed) => LockNodes::FirstMaster,
             (Topology::Cluster, _) if self.needs_majority() => LockNodes::ClusterMasters,
-            _ => self.nodes(),
+            _ => self.row().nodes,
         }
     }
 
     /// Whether a majority of its nodes decides.
     #[must_use]
     pub const fn needs_majority(self) -> bool {
-        matches!(self.nodes(), LockNodes::EveryHost)
-    }
-
-    /// The keys of `[[arm]]` that it takes; the workload may still refuse them.
-    pub(super) fn keys(self) -> impl Iterator<Item = &'static str> {
-        self.row().keys.iter().copied().flatten().copied()
+        matches!(self.row().nodes, LockNodes::EveryHost)
     }
 }

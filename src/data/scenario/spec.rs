@@ -372,7 +372,7 @@ impl ArmSpec {
     /// A few words for tables: the lock, and its fence if it has one.
     #[must_use]
     pub fn label(&self) -> String {
-        let label = self.lock.label();
+        let label = self.lock.row().label;
         let on = match self.nodes() {
             LockNodes::Master => ", by Sentinel".to_owned(),
             LockNodes::FirstMaster => ", first master".to_owned(),

@@ -28,12 +28,7 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
         let why = "there are no arms; a run needs at least one [[arm]] with a name and a lock";
         root.complain("arm", why);
     }
-    if tables.len() > MOST_ARMS {
-        let many = tables.len();
-        root.complain("arm", format!("{many} arms are too many; {MOST_ARMS} at most"));
-        // Errors in the others would add nothing.
-        tables.truncate(MOST_ARMS);
-    }
+    root.limit("arm", &mut tables, MOST_ARMS);
     let mut arms: Vec<ArmSpec> = Vec::new();
     for mut table in tables {
         let arm = arm(&mut table, lab, workload);
@@ -57,7 +52,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     let name = table.need("name", "arm".to_owned(), "\"redlock\"", value::name);
     let lock = table.need("lock", LockKind::Single, "\"redlock\"", value::one_of);
     table.refuse(&["deadline"], "is now called \"timeout\"");
-    let usual = lock.usual_topology();
+    let usual = lock.row().topologies[0];
     keep_to(table, lock, usual, workload.name());
     let topology = table.get("topology", |value| topology(value, lock)).unwrap_or(usual);
     keep_to(table, lock, topology, workload.name());
@@ -107,7 +102,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
 
 fn topology(value: &Value, lock: LockKind) -> Result<Topology, String> {
     match (value::one_of(value)?, lock) {
-        (topology, _) if lock.works_in(topology) => Ok(topology),
+        (topology, _) if lock.row().topologies.contains(&topology) => Ok(topology),
         (Topology::Cluster, _) => Err(
             "a single lock knows one node, and a cluster sends it to others: use lock = \"cluster\", which follows"
                 .to_owned(),

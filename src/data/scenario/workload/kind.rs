@@ -50,10 +50,10 @@ pub trait WorkloadKind {
 }
 
 /// What is known of a workload before it is read from a scenario.
-pub(super) struct Row {
+pub struct Row {
     /// Its keys in `[workload]`.
     pub keys: &'static [&'static str],
-    /// Its keys in `[[arm]]`.
+    /// The keys of `[[arm]]` that only it takes; the lock may still refuse them.
     pub arm_keys: &'static [&'static str],
 }
 

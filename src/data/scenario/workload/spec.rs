@@ -8,7 +8,7 @@ use super::super::words::Words;
 use super::super::writer::Writer;
 use super::cache_fill::CacheFillSpec;
 use super::inventory::InventorySpec;
-use super::kind::{Initial, Ledger, Row, WorkloadKind};
+use super::kind::{Row, WorkloadKind};
 use super::{cache_fill, inventory};
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
@@ -40,23 +40,6 @@ impl WorkloadSpec {
         }
     }
 
-    /// What the tables of an arm hold at the start.
-    #[must_use]
-    pub fn initial(&self) -> Initial {
-        self.about().initial()
-    }
-
-    /// The names of its locks, the most wanted first.
-    pub fn lock_names(&self) -> impl Iterator<Item = String> {
-        self.about().lock_names()
-    }
-
-    /// The ledger of the orders; `None` if the workload has no orders.
-    #[must_use]
-    pub fn ledger(&self) -> Option<Ledger> {
-        self.about().ledger()
-    }
-
     /// The word after `kind`.
     #[must_use]
     pub fn name(&self) -> WorkloadName {
@@ -65,16 +48,11 @@ impl WorkloadSpec {
 }
 
 impl WorkloadName {
-    const fn row(self) -> Row {
+    pub const fn row(self) -> Row {
         match self {
             Self::CacheFill => cache_fill::ROW,
             Self::Inventory => inventory::ROW,
         }
-    }
-
-    /// The keys of `[[arm]]` that only it takes; the lock may still refuse them.
-    pub const fn arm_keys(self) -> &'static [&'static str] {
-        self.row().arm_keys
     }
 }
 
