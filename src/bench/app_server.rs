@@ -148,10 +148,7 @@ async fn serve<C: Client>(
 }
 
 fn spawn<C: Client>(plan: &Plan, client: &C, recorder: &Arc<Recorder>, seats: &[Arc<Seat>]) -> JoinSet<()> {
-    let (hold, think) = match plan.case.load {
-        Load::OneKey { hold, think } => (hold, think),
-        Load::OwnKeys | Load::Renewal => (Duration::ZERO, Duration::ZERO),
-    };
+    let [hold, think] = plan.case.load.times();
     let mut tasks = JoinSet::new();
     for (task, seat) in seats.iter().enumerate() {
         let worker = Worker {

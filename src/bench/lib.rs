@@ -47,8 +47,8 @@ mod tally;
 mod target;
 mod worker;
 
-pub use self::case::{CASES, Case, Load, Trouble};
-pub use self::case_result::{CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Summary};
+pub use self::case::{CASES, Case, Load, LoadKind, Trouble};
+pub use self::case_result::{CaseResult, LeftOut, Ratio, RoundResult, Summary};
 pub use self::certificates::Certificates;
 pub use self::contender::Contender;
 pub use self::driver::{Step, bench};

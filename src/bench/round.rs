@@ -50,7 +50,10 @@ impl Round<'_> {
     /// # Errors
     /// A host can't be broken or restored as the case says, or does not answer.
     pub async fn run(&self) -> Result<Run, BenchError> {
-        let mut run = Run::new(self.contender);
+        let mut run = Run {
+            contender: self.contender,
+            ..Run::default()
+        };
         if let Err(trouble) = self.measure(&mut run).await {
             match trouble {
                 Stopped::Contender(why) => run.error = Some(why),

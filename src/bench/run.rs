@@ -6,7 +6,7 @@ use super::contender::Contender;
 use super::figures::Figures;
 
 /// One contender in one round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The contender.
     pub contender: Contender,
@@ -31,22 +31,4 @@ pub struct Run {
     pub lost: Option<u64>,
     /// Leftover keys on each node.
     pub orphans: Vec<u64>,
-}
-
-impl Run {
-    pub(super) const fn new(contender: Contender) -> Self {
-        Self {
-            contender,
-            error: None,
-            figures: None,
-            baseline: None,
-            uncontended_us: None,
-            rss_before_mib: None,
-            rss_after_mib: None,
-            back_in_use_ms: None,
-            survivor_keys: None,
-            lost: None,
-            orphans: Vec::new(),
-        }
-    }
 }

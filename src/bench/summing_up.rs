@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use super::case::{Case, Load};
-use super::case_result::{CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Summary};
+use super::case::Case;
+use super::case_result::{CaseResult, LeftOut, Ratio, RoundResult, Summary};
 use super::client::Setup;
 use super::contender::Contender;
 use super::metric::Metric;
@@ -50,11 +50,7 @@ impl BenchRecord {
     /// Adds a case.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
-        let (load, hold, think) = match case.load {
-            Load::OwnKeys => (LoadKind::OwnKeys, Duration::ZERO, Duration::ZERO),
-            Load::OneKey { hold, think } => (LoadKind::OneKey, hold, think),
-            Load::Renewal => (LoadKind::Renewal, Duration::ZERO, Duration::ZERO),
-        };
+        let [hold, think] = case.load.times();
         let settings = case.contenders().into_iter().map(|one| (one, settings(one, setup)));
         self.cases.push(CaseResult {
             name: case.name.to_owned(),
@@ -63,7 +59,7 @@ impl BenchRecord {
             tasks: case.tasks,
             hosts: case.hosts,
             tls: case.tls,
-            load,
+            load: case.load.into(),
             trouble: case.trouble,
             ttl_ms: ms(case.ttl),
             hold_ms: ms(hold),
