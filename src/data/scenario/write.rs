@@ -7,9 +7,10 @@ use super::forms::{renew, service_time, wait};
 use super::spec::{ArmSpec, FaultSpec, FaultStart, GivenNodes};
 use super::value::show;
 use super::whole::Scenario;
+use super::words::Words;
 use super::workload::{self, WorkloadName};
 use super::writer::{Writer, float, quote, time, word};
-use crate::model::{Action, Direction, Link, Parameters, Target, TargetKind, Targets, Wait, Way};
+use crate::model::{Action, Link, Parameters, Target, TargetKind, Targets, Wait};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes.
@@ -153,12 +154,7 @@ impl Parameters for Writer {
         now
     }
 
-    fn way(&mut self, key: &'static str, now: Way) -> Way {
-        self.word(key, now);
-        now
-    }
-
-    fn direction(&mut self, key: &'static str, now: Direction) -> Direction {
+    fn word<T: Words>(&mut self, key: &'static str, now: T) -> T {
         self.word(key, now);
         now
     }

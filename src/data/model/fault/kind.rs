@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 
 use super::condition::Condition;
 use super::direction::Direction;
@@ -147,13 +147,13 @@ impl Fault {
             Self::Kill | Self::Shutdown | Self::Pause => self,
             Self::Lag { delay, direction } => Self::Lag {
                 delay: through.duration("delay", delay, LONGEST_DELAY),
-                direction: through.direction("direction", direction),
+                direction: through.word("direction", direction),
             },
             Self::Cut { direction } => Self::Cut {
-                direction: through.direction("direction", direction),
+                direction: through.word("direction", direction),
             },
             Self::Failover { by } => Self::Failover {
-                by: through.way("by", by),
+                by: through.word("by", by),
             },
         }
     }
@@ -190,11 +190,8 @@ pub trait Parameters {
     /// A duration above 0 and up to `most`. `now` is its present value, which means nothing while a fault is being read.
     fn duration(&mut self, key: &'static str, now: Duration, most: Duration) -> Duration;
 
-    /// Who makes a replica the new master. `now` means as much as for a duration.
-    fn way(&mut self, key: &'static str, now: Way) -> Way;
-
-    /// The ways on which it acts; both if they are left out.
-    fn direction(&mut self, key: &'static str, now: Direction) -> Direction;
+    /// A variant of an enum. `now` means as much as for a duration.
+    fn word<T: Copy + Serialize + VariantArray>(&mut self, key: &'static str, now: T) -> T;
 }
 
 /// The keys of the parameters that have passed.
@@ -206,12 +203,7 @@ impl Parameters for Keys {
         now
     }
 
-    fn way(&mut self, key: &'static str, now: Way) -> Way {
-        self.0.push(key);
-        now
-    }
-
-    fn direction(&mut self, key: &'static str, now: Direction) -> Direction {
+    fn word<T>(&mut self, key: &'static str, now: T) -> T {
         self.0.push(key);
         now
     }
@@ -224,7 +216,7 @@ mod tests {
     use super::*;
     use crate::model::id::HostId;
 
-    /// Doubles every duration.
+    /// Doubles every duration, and takes the last of all words.
     struct Double;
 
     impl Parameters for Double {
@@ -232,12 +224,8 @@ mod tests {
             now * 2
         }
 
-        fn way(&mut self, _: &'static str, _: Way) -> Way {
-            Way::Hand
-        }
-
-        fn direction(&mut self, _: &'static str, _: Direction) -> Direction {
-            Direction::Back
+        fn word<T: Copy + VariantArray>(&mut self, _: &'static str, now: T) -> T {
+            T::VARIANTS.last().copied().unwrap_or(now)
         }
     }
 
