@@ -12,7 +12,7 @@
 //!   of the format; `lock`: a row for each kind of lock; `applicable`: which keys an arm may have; `node_url` and
 //!   `database_url` keep passwords apart; `workload/`: a folder for each workload, with everything that the rest of the
 //!   program asks of it (`kind` is that interface); in `shown`, what the report and the console show of it:
-//!   columns, lanes, bars, verdicts, the clauses of its sentence; and in `warnings`, what its author should know; `forms/`: values that can be a word, a duration or a
+//!   columns, lanes, bars, verdicts, the clauses of its sentence; and in `warnings`, what its author should know; `forms`: values that can be a word, a duration or a
 //!   table
 //! - `metrics`: `metric`: the table of figures, a row for each, with its title and what it means that it is not zero
 //!   (`tests/products/figures.rs` compares the table of docs/figures.md with it); `consequence`: what faults meant for an arm's locks, with its

@@ -5,7 +5,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Count;
 use super::figures::Figures;
-use super::quantiles::{Quantile, Quantiles};
+use super::histogram::{Quantile, Quantiles};
 use super::sums::Time;
 
 /// Everything about a figure.

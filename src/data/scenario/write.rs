@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::applicable::applicable;
-use super::forms::{renew, service_time, wait};
+use super::forms::{write_renew, write_service_time, write_wait};
 use super::spec::{ArmSpec, FaultSpec, FaultStart, GivenNodes};
 use super::value::show;
 use super::whole::Scenario;
@@ -69,7 +69,7 @@ impl Scenario {
             Some(name) => out.pair("url_env", quote(name)),
             None => out.pair("url", quote(&self.database.url.to_string())),
         }
-        out.pair("read", service_time::write(self.database.read));
+        out.pair("read", write_service_time(self.database.read));
         out.pair("pool", self.database.pool);
         for arm in &self.arms {
             out.arm(arm, self.workload.name());
@@ -98,10 +98,10 @@ impl Writer {
             ("host", Some(arm.host.0.to_string())),
             ("hosts", arm.hosts.map(|hosts| hosts.to_string())),
             ("ttl", Some(time(arm.ttl))),
-            ("renew", Some(renew::write(arm.renew))),
+            ("renew", Some(write_renew(arm.renew))),
             ("node_timeout", Some(time(arm.node_timeout))),
             ("on_loss", Some(word(arm.on_loss))),
-            ("wait", tells_wait.then(|| wait::write(arm.wait))),
+            ("wait", tells_wait.then(|| write_wait(arm.wait))),
             ("timeout", Some(time(arm.timeout))),
             ("update", Some(word(arm.update))),
             ("fence", Some(word(arm.fence))),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::condition::Condition;
-use super::direction::Direction;
+use super::how::Direction;
 use super::kind::Fault;
 use super::target::{Target, TargetKind};
 

@@ -4,10 +4,8 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 
 use super::condition::Condition;
-use super::direction::Direction;
-use super::how::How;
+use super::how::{Direction, How, Way};
 use super::target::TargetKind;
-use super::way::Way;
 use crate::model::setting::setting;
 
 /// The longest delay of a lag.

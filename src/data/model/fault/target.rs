@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-use super::direction::Direction;
+use super::how::Direction;
 use crate::model::id::{HostId, ServerId};
 
 /// A target of a fault.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::applicable::applicable;
-use super::super::forms::{renew, wait};
+use super::super::forms::{read_renew, read_wait, read_wait_in_line};
 use super::super::keys::{Key, keys};
 use super::super::lock::{LockKind, Topology};
 use super::super::reader::Reader;
@@ -58,14 +58,14 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     keep_to(table, lock, topology, workload.name());
     let ttl = table.listed("ttl", value::millis);
     let wait = match lock.uses_nodes() {
-        true => wait::read(table),
-        false => wait::read_in_line(table),
+        true => read_wait(table),
+        false => read_wait_in_line(table),
     };
     let arm = ArmSpec {
         name,
         lock,
         ttl,
-        renew: table.listed("renew", renew::read),
+        renew: table.listed("renew", read_renew),
         wait,
         timeout: table.listed("timeout", value::positive),
         node_timeout: table
