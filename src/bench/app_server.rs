@@ -10,10 +10,9 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::board::{Board, Seat};
+use super::board::{Board, Seat, Stage};
 use super::case::{Case, Load, Trouble};
 use super::client::{Client, Setup};
-use super::stage::Stage;
 use super::tally::{Phase, Recorder, Tally};
 use super::worker::Worker;
 

@@ -1,4 +1,4 @@
-//! What the driver of a round and the tasks of its app servers share, without a lock.
+//! What the driver of a round and the tasks of its app servers tell each other, without a lock.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
@@ -7,6 +7,21 @@ use std::time::{Duration, Instant};
 use strum::FromRepr;
 
 use super::tally::Phase;
+
+/// The stage of a round, as the driver announces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Clients connect.
+    Connect,
+    /// Tasks run.
+    Load,
+    /// A node came back at this instant; tasks run.
+    Back(Instant),
+    /// Tasks end.
+    Stop,
+    /// The runtime ends.
+    Close,
+}
 
 /// How far the measurement has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]

@@ -13,7 +13,7 @@
 //!
 //! - files here: the lock engine beside its peers: `case` and `target` are tables; `labs` holds the nodes that a case
 //!   needs, `certificates` those of TLS; `round` breaks nodes and measures; `fleet` and `app_server` run one contender
-//!   (`engine`, `peers/`) and talk through `stage` and `board`; `summing_up` makes medians and ratios of the rounds;
+//!   (`engine`, `peers/`) and talk through `board`; `summing_up` makes medians and ratios of the rounds;
 //!   `record` is the file
 #![warn(missing_docs)]
 
@@ -40,7 +40,6 @@ mod record;
 mod round;
 mod run;
 mod settings;
-mod stage;
 mod statistics;
 mod summing_up;
 mod tally;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::case::Case;
-use super::case_result::{CaseResult, LeftOut, Ratio, RoundResult, Summary};
+use super::case_result::{CaseResult, Ratio, RoundResult, Summary};
 use super::client::Setup;
 use super::contender::Contender;
 use super::metric::Metric;
@@ -40,13 +40,6 @@ impl BenchRecord {
         }
     }
 
-    /// Completes the record; `interrupted` if the bench was stopped.
-    pub(super) fn end(mut self, options: &BenchOptions, interrupted: bool) -> Self {
-        self.interrupted = interrupted;
-        self.sum_up(&options.cases);
-        self
-    }
-
     /// Adds a case.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
@@ -72,14 +65,6 @@ impl BenchRecord {
         });
     }
 
-    /// Notes that a case can't be measured here.
-    pub(super) fn leave_out(&mut self, case: &Case, why: String) {
-        self.left_out.push(LeftOut {
-            name: case.name.to_owned(),
-            why,
-        });
-    }
-
     /// Adds a round to the newest case.
     pub(super) fn begin_round(&mut self) {
         if let Some(case) = self.cases.last_mut() {
@@ -94,10 +79,11 @@ impl BenchRecord {
         }
     }
 
-    /// Makes the summaries, ratios and verdicts of all rounds.
-    fn sum_up(&mut self, cases: &[Case]) {
+    /// Makes the summaries, ratios and verdicts of all rounds; `interrupted` if the bench was stopped.
+    pub(super) fn end(mut self, options: &BenchOptions, interrupted: bool) -> Self {
+        self.interrupted = interrupted;
         for result in &mut self.cases {
-            if let Some(case) = cases.iter().find(|case| case.name == result.name) {
+            if let Some(case) = options.cases.iter().find(|case| case.name == result.name) {
                 result.summary = case
                     .contenders()
                     .into_iter()
@@ -108,6 +94,7 @@ impl BenchRecord {
             }
         }
         self.targets = TARGETS.iter().filter_map(|target| target.judge(&self.cases)).collect();
+        self
     }
 }
 
