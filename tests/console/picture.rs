@@ -230,7 +230,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
                 (Count::DbHits, if second % 3 == 0 { 4 } else { 0 }),
             ]
             .into(),
-            second: i64::try_from(second).expect("few seconds"),
+            time: i64::try_from(second).expect("few seconds"),
             outcomes: if locks {
                 Outcomes {
                     acquired: 371 + wave,
@@ -380,7 +380,7 @@ pub fn storm() -> Snapshot {
     redlock.figures.acquire_us.p99 = 61_000;
     change(redlock, 45.., |point| {
         point.outcomes.acquired = 0;
-        point.outcomes.no_quorum = 312 + u64::try_from(point.second).expect("not negative") * 20;
+        point.outcomes.no_quorum = 312 + u64::try_from(point.time).expect("not negative") * 20;
         point.acquire_p50_us = 100_400;
         point.acquire_p99_us = 210_000;
     });
@@ -398,7 +398,7 @@ fn damaged(arm: &mut ArmView, oversold: u64) {
     arm.figures.orders = 10_000 + oversold;
     arm.figures.sold_out_all = true;
     change(arm, 23..29, |point| {
-        point.oversold = u64::try_from(point.second).expect("not negative") - 21;
+        point.oversold = u64::try_from(point.time).expect("not negative") - 21;
         point.lost_updates = 3;
         point.acquire_p99_us *= 30;
     });
@@ -408,7 +408,7 @@ fn change(arm: &mut ArmView, seconds: impl std::ops::RangeBounds<i64>, how: impl
     let mut series = Series::default();
     for point in arm.series.iter() {
         let mut point = *point;
-        if seconds.contains(&point.second) {
+        if seconds.contains(&point.time) {
             how(&mut point);
         }
         series.put(point);
