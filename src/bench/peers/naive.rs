@@ -36,10 +36,7 @@ impl Client for Naive {
             }
             self.release(key, token).await;
             if !all.waits {
-                return Err(Refused {
-                    kind: "refused",
-                    text: "no quorum of votes".to_owned(),
-                });
+                return Err(Refused::new("refused", "no quorum of votes"));
             }
             pause().await;
         }

@@ -25,18 +25,8 @@ impl Client for Plain {
             match one.set(&one.nodes[0], key, &token).await {
                 Ok(true) => return Ok(token),
                 Ok(false) if one.waits => pause().await,
-                Ok(false) => {
-                    return Err(Refused {
-                        kind: "contended",
-                        text: "somebody else holds the lock".to_owned(),
-                    });
-                }
-                Err(error) => {
-                    return Err(Refused {
-                        kind: "error",
-                        text: error.to_string(),
-                    });
-                }
+                Ok(false) => return Err(Refused::new("contended", "somebody else holds the lock")),
+                Err(error) => return Err(Refused::new("error", error)),
             }
         }
     }
