@@ -3,7 +3,6 @@
 mod arms;
 mod comparison;
 mod database;
-mod expectations;
 mod faults;
 mod lab;
 mod nodes;

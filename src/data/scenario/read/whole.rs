@@ -10,8 +10,8 @@ use super::super::tree;
 use super::super::value;
 use super::super::whole::Scenario;
 use super::super::workload;
-use super::comparison::Known;
-use super::{arms, database, expectations, faults, lab, swarm};
+use super::comparison::{Known, expectations};
+use super::{arms, database, faults, lab, swarm};
 use crate::model::printable;
 
 /// Reads a scenario with the changes of the command line. Each mistake is at the place where it shows.
@@ -62,7 +62,7 @@ pub(super) fn read(source: &Source, changes: &[Change]) -> Result<Scenario, Scen
         let why = "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy";
         root.complain("fault", why);
     }
-    let expect = expectations::read(&root.table("expect"), known);
+    let expect = expectations(&root.table("expect"), known);
     root.finish();
     log.into_result()?;
     Ok(Scenario {
