@@ -224,13 +224,14 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         // A wave, to give the lines a shape.
         let wave = (second * 7) % 11;
         let locks = spec.lock != LockKind::None;
-        series.put(Point {
+        let time = i64::try_from(second).expect("few seconds");
+        *series.at(time).expect("room") = Point {
             counts: [
                 (Count::Completed, 398),
                 (Count::DbHits, if second % 3 == 0 { 4 } else { 0 }),
             ]
             .into(),
-            time: i64::try_from(second).expect("few seconds"),
+            time,
             outcomes: if locks {
                 Outcomes {
                     acquired: 371 + wave,
@@ -246,7 +247,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             response_p99_us: 21_000 + wave * 900,
             orders: 160,
             ..Point::default()
-        });
+        };
     }
     let locks = spec.lock != LockKind::None;
     let acquire_us = Quantiles {
@@ -411,7 +412,7 @@ fn change(arm: &mut ArmView, seconds: impl std::ops::RangeBounds<i64>, how: impl
         if seconds.contains(&point.time) {
             how(&mut point);
         }
-        series.put(point);
+        *series.at(point.time).expect("room") = point;
     }
     arm.series = Arc::new(series);
 }

@@ -534,7 +534,7 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
             point.acquire_p99_us = 900_000;
             point.lost_updates = 1;
         }
-        series.put(point);
+        *series.at(point.time).expect("room") = point;
     }
     snapshot.arms[2].series = Arc::new(series);
     snapshot.arms[2].figures.lost_updates = 1;

@@ -21,7 +21,6 @@ mod series;
 mod sums;
 mod timeline;
 pub mod units;
-mod watched;
 
 pub use column::{Column, Shown};
 pub use consequence::{Consequence, ConsequenceKind};
@@ -35,9 +34,8 @@ pub use histogram::{HistogramText, NotAHistogram, Quantile, Quantiles, histogram
 pub use measurement::{Clock, MeasuredClock, MeasuredNode, MeasuredTimes, Measurement};
 pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value};
 pub use point::Point;
-pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally};
+pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally, Watched, WatchedGrant};
 pub use round_trips::RoundTrips;
 pub use series::{RecentTenths, Series};
 pub use sums::{Sums, Time, Times, Votes};
 pub use timeline::{Part, Timeline, When};
-pub use watched::{Watched, WatchedGrant};

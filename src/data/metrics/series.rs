@@ -22,13 +22,6 @@ impl Series {
         self.pages.at(second)
     }
 
-    /// Appends a point, or replaces that of the same second.
-    pub fn put(&mut self, point: Point) {
-        if let Some(place) = self.at(point.time) {
-            *place = point;
-        }
-    }
-
     /// The points, oldest first.
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> {

@@ -7,6 +7,7 @@ use super::condition::Condition;
 use super::how::Direction;
 use super::kind::Fault;
 use super::target::{Target, TargetKind};
+use crate::model::setting::setting;
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,7 +56,13 @@ impl Action {
     pub fn on(self, whom: impl fmt::Display) -> String {
         match self {
             Self::Fault(Fault::Failover { by }) => by.to(whom),
-            Self::Fault(_) | Self::Undo(_) => format!("{self} {whom}{}", self.details()),
+            Self::Fault(_) | Self::Undo(_) => {
+                let way = |direction| match direction {
+                    Direction::Both => String::new(),
+                    Direction::There | Direction::Back => format!(" {direction}"),
+                };
+                format!("{self} {whom}{}", self.details(way))
+            }
         }
     }
 
@@ -64,27 +71,21 @@ impl Action {
     pub fn done_to(self, target: Target) -> String {
         match self {
             Self::Fault(Fault::Failover { .. }) => format!("{target} has the master"),
-            Self::Fault(_) | Self::Undo(_) => format!("{target} {}{}", self.verbs()[2], self.details_on(target)),
+            Self::Fault(_) | Self::Undo(_) => {
+                let details = self.details(|direction| target.course(direction));
+                format!("{target} {}{details}", self.verbs()[2])
+            }
         }
     }
 
-    /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`.
-    #[must_use]
-    pub fn details(self) -> String {
+    /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
+    fn details(self, course: impl Fn(Direction) -> String) -> String {
         match self {
-            Self::Fault(fault) => fault.details(|direction| match direction {
-                Direction::Both => String::new(),
-                Direction::There | Direction::Back => format!(" {direction}"),
-            }),
-            Self::Undo(_) => String::new(),
-        }
-    }
-
-    /// The parameters of a fault in words, to stand behind what was done to this target: ` by 50 ms on the way to it`.
-    fn details_on(self, target: Target) -> String {
-        match self {
-            Self::Fault(fault) => fault.details(|direction| target.course(direction)),
-            Self::Undo(_) => String::new(),
+            Self::Fault(Fault::Lag { delay, direction }) => format!(" by {}{}", setting(delay), course(direction)),
+            Self::Fault(Fault::Cut { direction }) => course(direction),
+            Self::Fault(Fault::Kill | Fault::Shutdown | Fault::Pause | Fault::Failover { .. }) | Self::Undo(_) => {
+                String::new()
+            }
         }
     }
 

@@ -6,7 +6,6 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 use super::condition::Condition;
 use super::how::{Direction, How, Way};
 use super::target::TargetKind;
-use crate::model::setting::setting;
 
 /// The longest delay of a lag.
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
@@ -164,16 +163,6 @@ impl Fault {
         keys.0
     }
 
-    /// Its parameters in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
-    #[must_use]
-    pub(super) fn details(self, course: impl Fn(Direction) -> String) -> String {
-        match self {
-            Self::Kill | Self::Shutdown | Self::Pause | Self::Failover { .. } => String::new(),
-            Self::Lag { delay, direction } => format!(" by {}{}", setting(delay), course(direction)),
-            Self::Cut { direction } => course(direction),
-        }
-    }
-
     /// Its further consequence for a target of this kind, in words; `None` if it can't hit such a target.
     #[must_use]
     pub fn meaning_for(self, kind: TargetKind) -> Option<&'static str> {
@@ -253,10 +242,8 @@ mod tests {
         let failover = |by| Fault::Failover { by };
         assert_eq!(failover(Way::Sentinel).keys(), ["by"]);
         assert_eq!(failover(Way::Sentinel).map_parameters(&mut Double), failover(Way::Hand));
-        assert_eq!(
-            Action::from(lag).details() + &Action::from(Fault::Kill).details(),
-            " by 50 ms"
-        );
+        assert_eq!(Action::from(lag).on("host 1"), "lag host 1 by 50 ms");
+        assert_eq!(Action::from(Fault::Kill).on("host 1"), "kill host 1");
         let json = serde_json::to_string(&[lag, cut, Fault::Kill]).unwrap();
         assert_eq!(
             serde_json::from_str::<[Fault; 3]>(&json).unwrap(),
