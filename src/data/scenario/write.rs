@@ -10,7 +10,7 @@ use super::whole::Scenario;
 use super::words::Words;
 use super::workload::{self, WorkloadName};
 use super::writer::{Writer, float, quote, time, word};
-use crate::model::{Action, Link, Parameters, Target, TargetKind, Targets, Wait};
+use crate::model::{Action, Parameters, Target, TargetKind, Targets, Wait};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes.
@@ -166,11 +166,9 @@ fn targets(targets: &Targets) -> String {
         Targets::Named(targets) => targets,
         Targets::By(seat) => return seat.word().to_owned(),
     };
-    let group = |target: &Target| match target {
-        Target::Link(link) => Link::word(*link),
-        Target::Host(_) | Target::Server(_) => None,
-    };
-    if let Some(word) = targets.first().and_then(group) {
+    if let [Target::Link(link), ..] = targets.as_slice()
+        && let Some(word) = link.word()
+    {
         return word.to_owned();
     }
     let kind = targets.first().map_or(TargetKind::Host, |target| target.kind());

@@ -87,15 +87,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     };
     check_lease(table, &arm);
     check_nodes(table, &arm, lab);
-    if lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && lab.hosts < 3 {
-        table.complain("lock", too_few_hosts(lab.hosts));
-    }
-    if arm.topology == Topology::Replicated && table.sound(&["topology"]) && lab.hosts < 3 {
-        table.complain("topology", no_failover(lab.hosts));
-    }
-    if arm.lock == LockKind::Cluster && table.sound(&["lock"]) && lab.hosts < ClusterSpec::HOSTS {
-        table.complain("lock", no_cluster(lab.hosts));
-    }
+    check_hosts(table, &arm, lab.hosts);
     workload.about().check_arm(&arm, table);
     arm
 }
@@ -112,20 +104,6 @@ fn topology(value: &Value, lock: LockKind) -> Result<Topology, String> {
                 .to_owned(),
         ),
     }
-}
-
-fn no_cluster(hosts: usize) -> String {
-    format!(
-        "a cluster on hosts = {hosts} can't replace a host: it has three masters, each on a host of its own; set 3 or more"
-    )
-}
-
-fn no_failover(hosts: usize) -> String {
-    let why = match hosts {
-        1 => "a master needs replicas on other hosts",
-        _ => "with one host down, one Sentinel is not a majority, so nothing fails over",
-    };
-    format!("a replicated topology on hosts = {hosts} proves nothing: {why}; set 3 or 5")
 }
 
 fn hosts(value: &Value, lab: &LabSpec) -> Result<usize, String> {
@@ -199,12 +177,31 @@ fn check_nodes(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
     }
 }
 
-fn too_few_hosts(hosts: usize) -> String {
-    let quorum = hosts / 2 + 1;
-    let so = if hosts == 1 {
-        "it is a single lock under another name"
-    } else {
-        "the loss of one host stops it"
-    };
-    format!("a redlock on hosts = {hosts} has a quorum of {quorum}: {so}; set an odd number of hosts, 3 or more")
+/// Checks whether a lab with so many hosts shows anything of such a lock.
+fn check_hosts(table: &Reader<'_>, arm: &ArmSpec, hosts: usize) {
+    if arm.lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && hosts < 3 {
+        let quorum = hosts / 2 + 1;
+        let so = match hosts {
+            1 => "it is a single lock under another name",
+            _ => "the loss of one host stops it",
+        };
+        let why = format!(
+            "a redlock on hosts = {hosts} has a quorum of {quorum}: {so}; set an odd number of hosts, 3 or more"
+        );
+        table.complain("lock", why);
+    }
+    if arm.topology == Topology::Replicated && table.sound(&["topology"]) && hosts < 3 {
+        let so = match hosts {
+            1 => "a master needs replicas on other hosts",
+            _ => "with one host down, one Sentinel is not a majority, so nothing fails over",
+        };
+        let why = format!("a replicated topology on hosts = {hosts} proves nothing: {so}; set 3 or 5");
+        table.complain("topology", why);
+    }
+    if arm.lock == LockKind::Cluster && table.sound(&["lock"]) && hosts < ClusterSpec::HOSTS {
+        let why = format!(
+            "a cluster on hosts = {hosts} can't replace a host: it has three masters, each on a host of its own; set 3 or more"
+        );
+        table.complain("lock", why);
+    }
 }
