@@ -9,7 +9,6 @@ mod kind;
 mod obstacle;
 mod proof;
 mod target;
-mod targets;
 
 pub use action::Action;
 pub use condition::Condition;
@@ -18,5 +17,4 @@ pub use how::{Direction, How, Way};
 pub use kind::{Fault, Parameters};
 pub use obstacle::Obstacle;
 pub use proof::{Finding, Observer, Proof, Verified};
-pub use target::{Link, Target, TargetKind};
-pub use targets::{Seat, Seats, Targets};
+pub use target::{Link, Seat, Seats, Target, TargetKind, Targets};

@@ -6,9 +6,8 @@ mod database;
 mod faults;
 mod lab;
 mod nodes;
-mod parse;
 mod secret;
 mod swarm;
 mod whole;
 
-pub use parse::parse;
+pub use whole::parse;
