@@ -28,7 +28,12 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
         let why = "there are no arms; a run needs at least one [[arm]] with a name and a lock";
         root.complain("arm", why);
     }
-    root.limit("arm", &mut tables, MOST_ARMS);
+    if tables.len() > MOST_ARMS {
+        let many = tables.len();
+        root.complain("arm", format!("{many} arms are too many; {MOST_ARMS} at most"));
+        // Errors in the others would add nothing.
+        tables.truncate(MOST_ARMS);
+    }
     let mut arms: Vec<ArmSpec> = Vec::new();
     for mut table in tables {
         let arm = arm(&mut table, lab, workload);
