@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::case::{LoadKind, Trouble};
 use super::contender::Contender;
+use super::figures::Run;
 use super::metric::Metric;
-use super::run::Run;
 use super::statistics::Quartiles;
 
 /// A case that can't be measured on this machine, or by this build.

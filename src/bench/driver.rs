@@ -9,11 +9,11 @@ use super::case_result::LeftOut;
 use super::client::Setup;
 use super::contender::Contender;
 use super::error::BenchError;
+use super::figures::Run;
 use super::labs::{Found, Labs};
 use super::options::BenchOptions;
 use super::record::BenchRecord;
 use super::round::Round;
-use super::run::Run;
 use lockstorm_base::{Stop, Stops};
 use lockstorm_lab::Lab;
 

@@ -152,11 +152,8 @@ impl Fleet {
         self.stage.send_replace(Stage::Stop);
         let mut counts = Vec::with_capacity(self.servers.len());
         for server in &mut self.servers {
-            counts.push(
-                (&mut server.counts)
-                    .await
-                    .map_err(|_| "an app server ended".to_owned())?,
-            );
+            let counted = (&mut server.counts).await;
+            counts.push(counted.map_err(|_| "an app server ended".to_owned())?);
         }
         Ok(counts)
     }

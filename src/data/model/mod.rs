@@ -5,7 +5,6 @@ mod check_result;
 mod event;
 mod fault;
 mod id;
-mod no_vote;
 mod outcome;
 mod printable;
 mod role;
@@ -20,8 +19,7 @@ pub use fault::{
     Proof, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
 };
 pub use id::{HostId, OrderId, ServerId};
-pub use no_vote::NoVote;
-pub use outcome::Outcomes;
+pub use outcome::{NoVote, Outcomes};
 pub use printable::printable;
 pub use role::{ClusterNode, ClusterRole, ReplicationRole};
 pub use setting::setting;

@@ -144,11 +144,10 @@ impl Parameters for Reader<'_> {
     fn duration(&mut self, key: &'static str, _: Duration, most: Duration) -> Duration {
         let within = |value: &Value| match value::positive(value)? {
             duration if duration <= most => Ok(duration),
-            duration => Err(format!(
-                "{} is out of range; {} at most",
-                value::show(duration),
-                value::show(most)
-            )),
+            duration => {
+                let [duration, most] = [duration, most].map(value::show);
+                Err(format!("{duration} is out of range; {most} at most"))
+            }
         };
         self.need(key, most, "\"50ms\"", within)
     }

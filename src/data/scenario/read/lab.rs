@@ -82,12 +82,10 @@ fn sentinel_period(value: &Value) -> Result<Duration, String> {
     let [least, most] = SENTINEL_PERIODS;
     match value::millis(value)? {
         period if (least..=most).contains(&period) => Ok(period),
-        period => Err(format!(
-            "{} is out of range; {} to {}",
-            value::show(period),
-            value::show(least),
-            value::show(most)
-        )),
+        period => {
+            let [period, least, most] = [period, least, most].map(value::show);
+            Err(format!("{period} is out of range; {least} to {most}"))
+        }
     }
 }
 
