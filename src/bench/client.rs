@@ -47,7 +47,7 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    pub fn new(kind: &'static str, text: impl ToString) -> Self {
+    pub fn new(kind: &'static str, text: &(impl ToString + ?Sized)) -> Self {
         let text = text.to_string();
         Self { kind, text }
     }

@@ -26,7 +26,7 @@ impl Client for Plain {
                 Ok(true) => return Ok(token),
                 Ok(false) if one.waits => pause().await,
                 Ok(false) => return Err(Refused::new("contended", "somebody else holds the lock")),
-                Err(error) => return Err(Refused::new("error", error)),
+                Err(error) => return Err(Refused::new("error", &error)),
             }
         }
     }

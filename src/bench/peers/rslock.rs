@@ -50,7 +50,7 @@ impl Client for Rslock {
                 LockError::TtlExceeded => "ttl_exceeded",
                 _ => "error",
             };
-            Refused::new(kind, error)
+            Refused::new(kind, &error)
         })
     }
 
