@@ -131,3 +131,18 @@ impl fmt::Display for Action {
         f.write_str(self.word())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_is_written_as_its_word_and_read_again() {
+        for condition in Condition::VARIANTS {
+            let action = Action::Undo(*condition);
+            let json = serde_json::to_string(&action).unwrap();
+            assert_eq!(json, format!("\"{action}\""));
+            assert_eq!(serde_json::from_str::<Action>(&json).unwrap(), action);
+        }
+    }
+}
