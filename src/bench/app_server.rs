@@ -10,10 +10,9 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::board::{Board, Seat};
+use super::board::{Board, Seat, Stage};
 use super::case::{Case, Load, Trouble};
 use super::client::{Client, Setup};
-use super::stage::Stage;
 use super::tally::{Phase, Recorder, Tally};
 use super::worker::Worker;
 
@@ -148,10 +147,7 @@ async fn serve<C: Client>(
 }
 
 fn spawn<C: Client>(plan: &Plan, client: &C, recorder: &Arc<Recorder>, seats: &[Arc<Seat>]) -> JoinSet<()> {
-    let (hold, think) = match plan.case.load {
-        Load::OneKey { hold, think } => (hold, think),
-        Load::OwnKeys | Load::Renewal => (Duration::ZERO, Duration::ZERO),
-    };
+    let [hold, think] = plan.case.load.times();
     let mut tasks = JoinSet::new();
     for (task, seat) in seats.iter().enumerate() {
         let worker = Worker {

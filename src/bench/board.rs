@@ -1,23 +1,40 @@
-//! What the driver of a round and the tasks of its app servers share, without a lock.
+//! What the driver of a round and the tasks of its app servers tell each other, without a lock.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
+use strum::FromRepr;
+
 use super::tally::Phase;
 
+/// The stage of a round, as the driver announces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Clients connect.
+    Connect,
+    /// Tasks run.
+    Load,
+    /// A node came back at this instant; tasks run.
+    Back(Instant),
+    /// Tasks end.
+    Stop,
+    /// The runtime ends.
+    Close,
+}
+
 /// How far the measurement has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
 #[repr(u8)]
 pub(super) enum Moment {
     /// Warm-up, or the time between two phases: nothing is counted.
-    Between = 0,
+    Between,
     /// The baseline.
-    Baseline = 1,
+    Baseline,
     /// The measured part.
-    Measured = 2,
+    Measured,
     /// After the measured part. Acquires still under way are waited for, and count.
-    After = 3,
+    After,
 }
 
 impl Moment {
@@ -25,10 +42,8 @@ impl Moment {
     /// before the phase counts too, because the longest waits are longer than any phase.
     pub fn times_of(self, began: Self) -> Option<Phase> {
         match self {
-            Self::Baseline => Some(Phase::Baseline),
-            Self::Measured => Some(Phase::Measured),
             Self::After if began != Self::After => Some(Phase::Measured),
-            Self::After | Self::Between => None,
+            now => now.cycles_of(),
         }
     }
 
@@ -65,12 +80,7 @@ impl Board {
 
     /// The present moment.
     pub fn moment(&self) -> Moment {
-        match self.moment.load(Relaxed) {
-            1 => Moment::Baseline,
-            2 => Moment::Measured,
-            3 => Moment::After,
-            _ => Moment::Between,
-        }
+        Moment::from_repr(self.moment.load(Relaxed)).unwrap_or(Moment::Between)
     }
 
     /// Starts the next moment.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use strum::EnumDiscriminants;
 
 use super::contender::Contender;
 use lockstorm_data::model::{Fault, HostId};
@@ -33,7 +34,13 @@ pub struct Case {
 }
 
 /// What the tasks of a case do.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(LoadKind),
+    doc = "The kind of load of a case.",
+    derive(Serialize, Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Load {
     /// Each task acquires and releases its own key, again and again.
     OwnKeys,
@@ -46,6 +53,16 @@ pub enum Load {
     },
     /// Each task holds a lock, which is renewed every third of its TTL.
     Renewal,
+}
+
+impl Load {
+    /// The time inside the lock, and the mean pause before an acquire.
+    pub(super) const fn times(self) -> [Duration; 2] {
+        match self {
+            Self::OneKey { hold, think } => [hold, think],
+            Self::OwnKeys | Self::Renewal => [Duration::ZERO; 2],
+        }
+    }
 }
 
 /// What goes wrong with the nodes of a case.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Trouble;
+use super::case::{LoadKind, Trouble};
 use super::contender::Contender;
+use super::figures::Run;
 use super::metric::Metric;
-use super::run::Run;
 use super::statistics::Quartiles;
 
 /// A case that can't be measured on this machine, or by this build.
@@ -61,18 +61,6 @@ pub struct CaseResult {
 /// The number of hosts in records that don't say: at that time every case had three.
 const fn three() -> usize {
     3
-}
-
-/// The load of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoadKind {
-    /// Each task has its own key.
-    OwnKeys,
-    /// All tasks share one key.
-    OneKey,
-    /// Locks are held and renewed.
-    Renewal,
 }
 
 /// One round: all contenders, one after the other.

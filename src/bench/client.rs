@@ -46,6 +46,13 @@ pub(super) struct Refused {
     pub text: String,
 }
 
+impl Refused {
+    pub fn new(kind: &'static str, text: &(impl ToString + ?Sized)) -> Self {
+        let text = text.to_string();
+        Self { kind, text }
+    }
+}
+
 /// A lock client of one app server; clones share its connections.
 pub(super) trait Client: Clone + Send + Sync + 'static {
     /// A lock that is held.

@@ -4,11 +4,14 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
 /// A lock client, and the runtime that it is measured on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, IntoStaticStr)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Contender {
     /// [`lockstorm_lock`], on a current-thread runtime, as on every app server.
+    #[default]
     Engine,
     /// The crate rslock on a current-thread runtime.
     Rslock,

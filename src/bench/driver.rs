@@ -5,14 +5,15 @@ use std::pin::pin;
 use tokio::select;
 
 use super::case::{Case, Load};
+use super::case_result::LeftOut;
 use super::client::Setup;
 use super::contender::Contender;
 use super::error::BenchError;
+use super::figures::Run;
 use super::labs::{Found, Labs};
 use super::options::BenchOptions;
 use super::record::BenchRecord;
 use super::round::Round;
-use super::run::Run;
 use lockstorm_base::{Stop, Stops};
 use lockstorm_lab::Lab;
 
@@ -77,7 +78,8 @@ async fn cases(
             }
             Found::None(why) => {
                 show(Step::LeftOut(case, &why));
-                record.leave_out(case, why);
+                let name = case.name.to_owned();
+                record.left_out.push(LeftOut { name, why });
                 continue;
             }
         };

@@ -54,10 +54,8 @@ impl Client for Engine {
     }
 
     async fn acquire(&self, key: &str) -> Result<Guard, Refused> {
-        self.lock.acquire(key, &self.options).await.map_err(|refusal| Refused {
-            kind: kind(&refusal),
-            text: refusal.to_string(),
-        })
+        let acquired = self.lock.acquire(key, &self.options).await;
+        acquired.map_err(|refusal| Refused::new(kind(&refusal), &refusal))
     }
 
     async fn release(&self, _: &str, guard: Guard) {

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::app_server::{self, AppServer, Counts, Plan, Ready};
-use super::board::{Board, Moment};
+use super::board::{Board, Moment, Stage};
 use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
@@ -16,7 +16,6 @@ use super::engine::Engine;
 use super::figures::Usage;
 use super::nodes::Reading;
 use super::process;
-use super::stage::Stage;
 use super::tally::Phase;
 use lockstorm_lab::Lab;
 
@@ -153,11 +152,8 @@ impl Fleet {
         self.stage.send_replace(Stage::Stop);
         let mut counts = Vec::with_capacity(self.servers.len());
         for server in &mut self.servers {
-            counts.push(
-                (&mut server.counts)
-                    .await
-                    .map_err(|_| "an app server ended".to_owned())?,
-            );
+            let counted = (&mut server.counts).await;
+            counts.push(counted.map_err(|_| "an app server ended".to_owned())?);
         }
         Ok(counts)
     }

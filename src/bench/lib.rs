@@ -13,7 +13,7 @@
 //!
 //! - files here: the lock engine beside its peers: `case` and `target` are tables; `labs` holds the nodes that a case
 //!   needs, `certificates` those of TLS; `round` breaks nodes and measures; `fleet` and `app_server` run one contender
-//!   (`engine`, `peers/`) and talk through `stage` and `board`; `summing_up` makes medians and ratios of the rounds;
+//!   (`engine`, `peers/`) and talk through `board`; `summing_up` makes medians and ratios of the rounds;
 //!   `record` is the file
 #![warn(missing_docs)]
 
@@ -38,25 +38,22 @@ mod peers;
 mod process;
 mod record;
 mod round;
-mod run;
 mod settings;
-mod stage;
 mod statistics;
 mod summing_up;
 mod tally;
 mod target;
 mod worker;
 
-pub use self::case::{CASES, Case, Load, Trouble};
-pub use self::case_result::{CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Summary};
+pub use self::case::{CASES, Case, Load, LoadKind, Trouble};
+pub use self::case_result::{CaseResult, LeftOut, Ratio, RoundResult, Summary};
 pub use self::certificates::Certificates;
 pub use self::contender::Contender;
 pub use self::driver::{Step, bench};
 pub use self::error::BenchError;
-pub use self::figures::{Figures, Times};
+pub use self::figures::{Figures, Run, Times};
 pub use self::metric::Metric;
 pub use self::options::BenchOptions;
 pub use self::record::BenchRecord;
-pub use self::run::Run;
 pub use self::statistics::{Quartiles, jain};
 pub use self::target::{Basis, Bound, Judged, TARGETS, Target};

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::case::Case;
-use super::figures::Figures;
-use super::run::Run;
+use super::figures::{Figures, Run};
 
 /// One figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]

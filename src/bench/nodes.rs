@@ -98,18 +98,13 @@ impl NodeCounts {
         let calls = |command: &str| self.calls.get(command).copied().unwrap_or(0);
         let scripts = self.calls.contains_key("evalsha") || self.calls.contains_key("eval");
         let sent = |command: &str| !(scripts && WITHIN_SCRIPTS.contains(&command));
-        let commands: u64 = self
-            .calls
-            .iter()
-            .filter(|(command, _)| sent(command))
-            .map(|(_, n)| n)
-            .sum();
-        commands
-            + if scripts {
-                calls("publish").saturating_sub(calls("del"))
-            } else {
-                0
-            }
+        let commands = self.calls.iter().filter(|(command, _)| sent(command));
+        let published = if scripts {
+            calls("publish").saturating_sub(calls("del"))
+        } else {
+            0
+        };
+        commands.map(|(_, n)| n).sum::<u64>() + published
     }
 }
 

@@ -9,11 +9,10 @@ use super::case::{Case, Load, Trouble};
 use super::client::Setup;
 use super::contender::Contender;
 use super::error::BenchError;
-use super::figures::{Figures, Usage};
+use super::figures::{Figures, Run, Usage};
 use super::fleet::Fleet;
 use super::nodes;
 use super::process;
-use super::run::Run;
 use super::tally::{Phase, Tally};
 use lockstorm_data::model::{Action, Condition, HostId};
 use lockstorm_lab::Lab;
@@ -50,7 +49,10 @@ impl Round<'_> {
     /// # Errors
     /// A host can't be broken or restored as the case says, or does not answer.
     pub async fn run(&self) -> Result<Run, BenchError> {
-        let mut run = Run::new(self.contender);
+        let mut run = Run {
+            contender: self.contender,
+            ..Run::default()
+        };
         if let Err(trouble) = self.measure(&mut run).await {
             match trouble {
                 Stopped::Contender(why) => run.error = Some(why),

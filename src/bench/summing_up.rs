@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use super::case::{Case, Load};
-use super::case_result::{CaseResult, LeftOut, LoadKind, Ratio, RoundResult, Summary};
+use super::case::Case;
+use super::case_result::{CaseResult, Ratio, RoundResult, Summary};
 use super::client::Setup;
 use super::contender::Contender;
+use super::figures::Run;
 use super::metric::Metric;
 use super::options::BenchOptions;
 use super::process;
 use super::record::BenchRecord;
 use super::round::{ORPHANS_AFTER, WARM_UP};
-use super::run::Run;
 use super::settings::settings;
 use super::statistics::Quartiles;
 use super::target::TARGETS;
@@ -40,21 +40,10 @@ impl BenchRecord {
         }
     }
 
-    /// Completes the record; `interrupted` if the bench was stopped.
-    pub(super) fn end(mut self, options: &BenchOptions, interrupted: bool) -> Self {
-        self.interrupted = interrupted;
-        self.sum_up(&options.cases);
-        self
-    }
-
     /// Adds a case.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
-        let (load, hold, think) = match case.load {
-            Load::OwnKeys => (LoadKind::OwnKeys, Duration::ZERO, Duration::ZERO),
-            Load::OneKey { hold, think } => (LoadKind::OneKey, hold, think),
-            Load::Renewal => (LoadKind::Renewal, Duration::ZERO, Duration::ZERO),
-        };
+        let [hold, think] = case.load.times();
         let settings = case.contenders().into_iter().map(|one| (one, settings(one, setup)));
         self.cases.push(CaseResult {
             name: case.name.to_owned(),
@@ -63,7 +52,7 @@ impl BenchRecord {
             tasks: case.tasks,
             hosts: case.hosts,
             tls: case.tls,
-            load,
+            load: case.load.into(),
             trouble: case.trouble,
             ttl_ms: ms(case.ttl),
             hold_ms: ms(hold),
@@ -73,14 +62,6 @@ impl BenchRecord {
             rounds: Vec::new(),
             summary: Vec::new(),
             ratios: Vec::new(),
-        });
-    }
-
-    /// Notes that a case can't be measured here.
-    pub(super) fn leave_out(&mut self, case: &Case, why: String) {
-        self.left_out.push(LeftOut {
-            name: case.name.to_owned(),
-            why,
         });
     }
 
@@ -98,10 +79,11 @@ impl BenchRecord {
         }
     }
 
-    /// Makes the summaries, ratios and verdicts of all rounds.
-    fn sum_up(&mut self, cases: &[Case]) {
+    /// Makes the summaries, ratios and verdicts of all rounds; `interrupted` if the bench was stopped.
+    pub(super) fn end(mut self, options: &BenchOptions, interrupted: bool) -> Self {
+        self.interrupted = interrupted;
         for result in &mut self.cases {
-            if let Some(case) = cases.iter().find(|case| case.name == result.name) {
+            if let Some(case) = options.cases.iter().find(|case| case.name == result.name) {
                 result.summary = case
                     .contenders()
                     .into_iter()
@@ -112,6 +94,7 @@ impl BenchRecord {
             }
         }
         self.targets = TARGETS.iter().filter_map(|target| target.judge(&self.cases)).collect();
+        self
     }
 }
 

@@ -10,9 +10,8 @@ use rand_distr::Exp1;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::board::{Board, Moment, Seat};
+use super::board::{Board, Moment, Seat, Stage};
 use super::client::Client;
-use super::stage::Stage;
 use super::tally::{Cycle, Recorder};
 
 /// The pause of a task after a refusal, the same for all clients, so that no client spins.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::axis::TimeAxis;
-use lockstorm_data::metrics::{Count, Point, TenthPoint};
+use lockstorm_data::metrics::Point;
 use lockstorm_run::ArmView;
 
 /// What was measured in a range of time.
@@ -12,7 +12,7 @@ use lockstorm_run::ArmView;
 pub(super) struct Sample {
     /// The range in tenths of a second of the run.
     pub time: Range<i64>,
-    /// The values. For a tenth, only those that a [`TenthPoint`] has are set.
+    /// The values.
     pub point: Point,
 }
 
@@ -24,18 +24,18 @@ pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sam
     let points_of_tenths = || arm.recent_tenths.iter().filter(move |_| axis.is_fine());
     let kept_from = points_of_tenths()
         .next()
-        .map_or(i64::MAX, |tenth_point| tenth_point.tenth.div_euclid(10));
+        .map_or(i64::MAX, |tenth_point| tenth_point.time.div_euclid(10));
     let seconds = arm
         .series
         .iter()
-        .filter(move |point| point.second < kept_from)
+        .filter(move |point| point.time < kept_from)
         .map(|point| Sample {
-            time: point.second * 10..point.second * 10 + 10,
+            time: point.time * 10..point.time * 10 + 10,
             point: *point,
         });
     let tenths = points_of_tenths().map(|tenth_point| Sample {
-        time: tenth_point.tenth..tenth_point.tenth + 1,
-        point: of_tenth(tenth_point),
+        time: tenth_point.time..tenth_point.time + 1,
+        point: *tenth_point,
     });
     // A value from just before the axis may still be held at its left edge.
     seconds
@@ -53,26 +53,6 @@ pub(super) fn held(samples: &mut [Sample]) {
     }
 }
 
-fn of_tenth(tenth_point: &TenthPoint) -> Point {
-    let mut point = Point {
-        second: tenth_point.tenth.div_euclid(10),
-        acquire_p50_us: tenth_point.acquire_p50_us,
-        acquire_p99_us: tenth_point.acquire_p99_us,
-        response_p50_us: tenth_point.response_p50_us,
-        response_p99_us: tenth_point.response_p99_us,
-        oversold: tenth_point.oversold,
-        lost_updates: tenth_point.lost_updates,
-        counts: [
-            (Count::DbHits, tenth_point.db_hits),
-            (Count::StaleReads, tenth_point.stale_reads),
-        ]
-        .into(),
-        ..Point::default()
-    };
-    point.outcomes.no_quorum = tenth_point.no_quorum;
-    point
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,22 +67,9 @@ mod tests {
 
     #[test]
     fn what_the_timeline_shows_is_kept_by_the_second_and_by_the_tenth() {
-        let tenth_point = TenthPoint {
-            tenth: 1,
-            acquire_p50_us: 1,
-            acquire_p99_us: 1,
-            response_p50_us: 1,
-            response_p99_us: 1,
-            no_quorum: 1,
-            oversold: 1,
-            lost_updates: 1,
-            db_hits: 1,
-            stale_reads: 1,
-        };
-        let point = of_tenth(&tenth_point);
         for workload in workloads() {
             for lane in workload.about().display().lanes {
-                assert_eq!(point.of(*lane), Some(1), "a `TenthPoint` and `Point::of` lack {lane:?}");
+                assert_eq!(Point::default().of(*lane), Some(0), "`Point::of` lacks {lane:?}");
             }
         }
     }

@@ -9,13 +9,13 @@
 //! - `scenario`: the file format, its errors, overrides, the built-in files. `keys.md` (a page of the docs) has every key with its
 //!   form and what stands for it when it is left out; the `reader` takes limits and defaults from it (`Reader::listed`), and so does the JSON
 //!   `schema`; `read/` has a file for each part of a scenario. `words`: an enum's variants are the words
-//!   of the format; `lock`: a row for each kind of lock; `arm_key`: which keys an arm may have; `node_url` and
+//!   of the format; `lock`: a row for each kind of lock; `applicable`: which keys an arm may have; `node_url` and
 //!   `database_url` keep passwords apart; `workload/`: a folder for each workload, with everything that the rest of the
 //!   program asks of it (`kind` is that interface); in `shown`, what the report and the console show of it:
-//!   columns, lanes, bars, verdicts, the clauses of its sentence; and in `warnings`, what its author should know; `forms/`: values that can be a word, a duration or a
+//!   columns, lanes, bars, verdicts, the clauses of its sentence; and in `warnings`, what its author should know; `forms`: values that can be a word, a duration or a
 //!   table
 //! - `metrics`: `metric`: the table of figures, a row for each, with its title and what it means that it is not zero
-//!   (`figures_page` compares the table of docs/figures.md with it); `consequence`: what faults meant for an arm's locks, with its
+//!   (`tests/products/figures.rs` compares the table of docs/figures.md with it); `consequence`: what faults meant for an arm's locks, with its
 //!   words; `column`: what can stand in a column; `counts` and `sums`: plain counts and
 //!   times, each one array from the recorder to the record (`fields`); the timeline (second 0, the end), recorders, figures,
 //!   series; `measurement`: what was measured of the user's own servers, the file that a plan reads

@@ -302,7 +302,7 @@ fn nothing_that_is_printed_is_zero_or_refused_by_its_client() {
         // Python's int(seconds * 1000).
         let python = (number("pottery", "auto_release_time=") * 1e3).floor();
         assert!((python - ttl).abs() < 0.5, "{python} for {ttl}");
-        // scenario/forms/wait.rs.
+        // scenario/forms.rs.
         assert!(number("lockstorm", "retries = ") <= 1e6);
         let node_redlock = printed.text("node-redlock");
         if node_redlock.contains("using(") && !node_redlock.contains("using() throws") {

@@ -225,13 +225,14 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         // A wave, to give the lines a shape.
         let wave = (second * 7) % 11;
         let locks = spec.lock != LockKind::None;
-        series.put(Point {
+        let time = i64::try_from(second).expect("few seconds");
+        *series.at(time).expect("room") = Point {
             counts: [
                 (Count::Completed, 398),
                 (Count::DbHits, if second % 3 == 0 { 4 } else { 0 }),
             ]
             .into(),
-            second: i64::try_from(second).expect("few seconds"),
+            time,
             outcomes: if locks {
                 Outcomes {
                     acquired: 371 + wave,
@@ -247,7 +248,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             response_p99_us: 21_000 + wave * 900,
             orders: 160,
             ..Point::default()
-        });
+        };
     }
     let locks = spec.lock != LockKind::None;
     let acquire_us = Quantiles {
@@ -380,7 +381,7 @@ pub fn storm() -> Snapshot {
     redlock.figures.acquire_us.p99 = 61_000;
     change(redlock, 45.., |point| {
         point.outcomes.acquired = 0;
-        point.outcomes.no_quorum = 312 + u64::try_from(point.second).expect("not negative") * 20;
+        point.outcomes.no_quorum = 312 + u64::try_from(point.time).expect("not negative") * 20;
         point.acquire_p50_us = 100_400;
         point.acquire_p99_us = 210_000;
     });
@@ -398,7 +399,7 @@ fn damaged(arm: &mut ArmView, oversold: u64) {
     arm.figures.orders = 10_000 + oversold;
     arm.figures.sold_out_all = true;
     change(arm, 23..29, |point| {
-        point.oversold = u64::try_from(point.second).expect("not negative") - 21;
+        point.oversold = u64::try_from(point.time).expect("not negative") - 21;
         point.lost_updates = 3;
         point.acquire_p99_us *= 30;
     });
@@ -408,10 +409,10 @@ fn change(arm: &mut ArmView, seconds: impl std::ops::RangeBounds<i64>, how: impl
     let mut series = Series::default();
     for point in arm.series.iter() {
         let mut point = *point;
-        if seconds.contains(&point.second) {
+        if seconds.contains(&point.time) {
             how(&mut point);
         }
-        series.put(point);
+        *series.at(point.time).expect("room") = point;
     }
     arm.series = Arc::new(series);
 }

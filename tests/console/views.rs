@@ -530,11 +530,11 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
     let mut series = lockstorm_data::metrics::Series::default();
     for point in snapshot.arms[2].series.iter() {
         let mut point = *point;
-        if point.second == 6 {
+        if point.time == 6 {
             point.acquire_p99_us = 900_000;
             point.lost_updates = 1;
         }
-        series.put(point);
+        *series.at(point.time).expect("room") = point;
     }
     snapshot.arms[2].series = Arc::new(series);
     snapshot.arms[2].figures.lost_updates = 1;

@@ -185,7 +185,7 @@ pub fn effect(record: &Record, wanted: impl Into<Action>, n: usize) -> f64 {
 
 /// The points of the whole seconds between two times.
 pub fn seconds(arm: &ArmRecord, from: f64, to: f64) -> impl Iterator<Item = &Point> {
-    let whole = move |point: &&Point| point.second as f64 >= from && (point.second + 1) as f64 <= to;
+    let whole = move |point: &&Point| point.time as f64 >= from && (point.time + 1) as f64 <= to;
     arm.series.iter().filter(whole)
 }
 

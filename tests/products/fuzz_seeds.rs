@@ -122,7 +122,7 @@ fn no_seconds_are_made_up() {
                 1,
             )
         });
-        let seconds: Vec<i64> = record.arms[0].series.iter().map(|point| point.second).collect();
+        let seconds: Vec<i64> = record.arms[0].series.iter().map(|point| point.time).collect();
         assert_eq!(seconds, [1, 2, first]);
     }
 }

@@ -1162,7 +1162,7 @@ fn warm_up_is_not_counted_and_a_limit_is_kept_exactly() {
         record.arms[0]
             .series
             .iter()
-            .any(|point| point.second < 0 && point.counts[Count::Completed] > 0)
+            .any(|point| point.time < 0 && point.counts[Count::Completed] > 0)
     );
 }
 
@@ -1178,7 +1178,7 @@ fn a_ramp_brings_the_workers_one_after_the_other() {
         record.arms[0]
             .series
             .iter()
-            .find(|p| p.second == second)
+            .find(|p| p.time == second)
             .map_or(0, |p| p.counts[Count::Completed])
     };
     // n(t) = 200 t² / 8: 25 in the first second, 175 in the fourth, then 200.

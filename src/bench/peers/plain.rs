@@ -1,24 +1,13 @@
 //! A lock on one node, over one multiplexed connection: the baseline for Redlock when nothing fails.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use redis::Script;
-use redis::aio::MultiplexedConnection;
 
 use super::super::client::{Client, Refused, Setup};
-use super::redis_commands::{DELETE, clients, connect, delete, pause, set, token};
+use super::redis_commands::{Connections, clients, connect, pause, token};
 
 /// `SET NX PX` and compare-and-delete on the first node.
 #[derive(Clone)]
-pub(crate) struct Plain(Arc<Inner>);
-
-struct Inner {
-    node: MultiplexedConnection,
-    script: Script,
-    ttl: Duration,
-    waits: bool,
-}
+pub(crate) struct Plain(Arc<Connections>);
 
 impl Client for Plain {
     type Held = String;
@@ -26,40 +15,24 @@ impl Client for Plain {
     async fn connect(setup: &Setup) -> Result<Self, String> {
         let first = clients(setup).into_iter().next().ok_or("no node")?;
         let node = connect(first).await.map_err(|error| error.to_string())?;
-        Ok(Self(Arc::new(Inner {
-            node,
-            script: Script::new(DELETE),
-            ttl: setup.ttl,
-            waits: setup.waits,
-        })))
+        Ok(Self(Connections::new(vec![node], setup)))
     }
 
     async fn acquire(&self, key: &str) -> Result<String, Refused> {
-        let inner = &*self.0;
+        let one = &*self.0;
         loop {
             let token = token();
-            match set(inner.node.clone(), key, &token, inner.ttl).await {
+            match one.set(&one.nodes[0], key, &token).await {
                 Ok(true) => return Ok(token),
-                Ok(false) if inner.waits => pause().await,
-                Ok(false) => {
-                    return Err(Refused {
-                        kind: "contended",
-                        text: "somebody else holds the lock".to_owned(),
-                    });
-                }
-                Err(error) => {
-                    return Err(Refused {
-                        kind: "error",
-                        text: error.to_string(),
-                    });
-                }
+                Ok(false) if one.waits => pause().await,
+                Ok(false) => return Err(Refused::new("contended", "somebody else holds the lock")),
+                Err(error) => return Err(Refused::new("error", &error)),
             }
         }
     }
 
     async fn release(&self, key: &str, token: String) {
-        let inner = &*self.0;
         // If this fails, the key keeps its TTL, as with any client of one node.
-        let _ = delete(inner.node.clone(), &inner.script, key, &token).await;
+        let _ = self.0.delete(&self.0.nodes[0], key, &token).await;
     }
 }

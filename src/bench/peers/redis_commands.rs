@@ -1,5 +1,6 @@
 //! What the naive and the plain client share: connecting, the two commands of a lock, and the pause between tries.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -13,8 +14,7 @@ use lockstorm_run::redis_client;
 pub(crate) const POLL: Duration = Duration::from_millis(20);
 
 /// Deletes the key if it still holds the token.
-pub(super) const DELETE: &str =
-    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
+const DELETE: &str = "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";
 
 /// A client of the redis crate for each node, not yet connected.
 pub(super) fn clients(setup: &Setup) -> Vec<RedisResult<Client>> {
@@ -29,32 +29,42 @@ pub(super) async fn connect(client: RedisResult<Client>) -> RedisResult<Multiple
     client?.get_multiplexed_async_connection().await
 }
 
+/// Connections to some nodes, and what the commands of a lock need.
+pub(super) struct Connections {
+    pub nodes: Vec<MultiplexedConnection>,
+    script: Script,
+    ttl: Duration,
+    /// Whether an acquire tries again until it is granted.
+    pub waits: bool,
+}
+
+impl Connections {
+    pub fn new(nodes: Vec<MultiplexedConnection>, setup: &Setup) -> Arc<Self> {
+        Arc::new(Self {
+            nodes,
+            script: Script::new(DELETE),
+            ttl: setup.ttl,
+            waits: setup.waits,
+        })
+    }
+
+    /// `SET NX PX` on a node. Returns whether it gave its vote.
+    pub async fn set(&self, node: &MultiplexedConnection, key: &str, token: &str) -> RedisResult<bool> {
+        let mut command = redis::cmd("SET");
+        command.arg(key).arg(token).arg("NX").arg("PX");
+        command.arg(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
+        let reply: Value = command.query_async(&mut node.clone()).await?;
+        Ok(reply == Value::Okay)
+    }
+
+    /// Compare-and-delete by `EVALSHA` on a node.
+    pub async fn delete(&self, node: &MultiplexedConnection, key: &str, token: &str) -> RedisResult<u64> {
+        self.script.key(key).arg(token).invoke_async(&mut node.clone()).await
+    }
+}
+
 pub(super) fn token() -> String {
     format!("{:032x}", rand::random::<u128>())
-}
-
-/// `SET NX PX`. Returns whether the node gave its vote.
-pub(super) async fn set(
-    mut connection: MultiplexedConnection,
-    key: &str,
-    token: &str,
-    ttl: Duration,
-) -> RedisResult<bool> {
-    let mut command = redis::cmd("SET");
-    command.arg(key).arg(token).arg("NX").arg("PX");
-    command.arg(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
-    let reply: Value = command.query_async(&mut connection).await?;
-    Ok(reply == Value::Okay)
-}
-
-/// Compare-and-delete by `EVALSHA`.
-pub(super) async fn delete(
-    mut connection: MultiplexedConnection,
-    script: &Script,
-    key: &str,
-    token: &str,
-) -> RedisResult<u64> {
-    script.key(key).arg(token).invoke_async(&mut connection).await
 }
 
 /// The pause before the next try: uniform from 0 to [`POLL`].

@@ -44,13 +44,13 @@ impl Client for Rslock {
     }
 
     async fn acquire(&self, key: &str) -> Result<Lock, Refused> {
-        self.manager.lock(key, self.ttl).await.map_err(|error| Refused {
-            kind: match error {
+        self.manager.lock(key, self.ttl).await.map_err(|error| {
+            let kind = match error {
                 LockError::Unavailable => "unavailable",
                 LockError::TtlExceeded => "ttl_exceeded",
                 _ => "error",
-            },
-            text: error.to_string(),
+            };
+            Refused::new(kind, &error)
         })
     }
 

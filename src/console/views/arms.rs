@@ -128,7 +128,7 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
 /// the arm's finish is shown instead: that of sales where there is a stock, since buyers who find nothing left are quick.
 fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
-    let mean = match workload.ledger() {
+    let mean = match workload.about().ledger() {
         Some(_) => Metric::SoldPerSecond,
         None => Metric::Throughput,
     };

@@ -95,7 +95,7 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
     let inside = frame_of_time(frame, area, frames, app, snapshot, arm);
     let gutter = timeline::gutter(snapshot);
     let plot_width = inside.width.saturating_sub(gutter + u16::from(frames != Frames::Boxed));
-    let oldest = arm.series.iter().next().map_or(0, |point| point.second);
+    let oldest = arm.series.iter().next().map_or(0, |point| point.time);
     let axis = TimeAxis::new(WINDOWS[app.window].0, snapshot.elapsed, oldest, plot_width);
     if plot_width == 0 {
         return;

@@ -203,7 +203,7 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
         };
     }
     // The scale: the largest value of any second. It is drawn on free columns, if possible at the start.
-    let seconds = arm.series.iter().filter(|point| axis.second(point.second).is_some());
+    let seconds = arm.series.iter().filter(|point| axis.second(point.time).is_some());
     let most = seconds.map(|point| lane.value(point)).max().unwrap_or(0);
     if most == 0 {
         return;

@@ -2,8 +2,7 @@ use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
 
-use super::histogram::histogram;
-use super::quantiles::Quantiles;
+use super::histogram::{Quantiles, histogram};
 
 /// How many values are kept one by one: 4 KiB, where a histogram takes 16 to 160.
 const FEW: usize = 1024;

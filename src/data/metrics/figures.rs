@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::consequence::Consequence;
 use super::counts::Counts;
-use super::quantiles::Quantiles;
+use super::histogram::Quantiles;
 use super::sums::{Time, Times};
 use crate::model::{CauseKind, Outcomes};
 

@@ -1,6 +1,12 @@
+//! Histograms of times, their quantiles, and their text in records.
+
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
 
 /// The longest time that is distinguished; longer times count as this.
 pub const LONGEST: Duration = Duration::from_mins(10);
@@ -25,4 +31,132 @@ pub fn in_micros(took: Duration) -> u64 {
 #[must_use]
 pub fn in_nanos(took: Duration) -> u64 {
     u64::try_from(took.min(LONGEST).as_nanos()).map_or(u64::MAX, |nanos| nanos.max(1))
+}
+
+/// A quantile of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Quantile {
+    P50,
+    P90,
+    P99,
+    P999,
+    Max,
+}
+
+/// A latency distribution in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// How many values were recorded.
+    pub count: u64,
+    /// The median.
+    pub p50: u64,
+    /// The 90th percentile.
+    pub p90: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    pub p999: u64,
+    /// The largest value.
+    pub max: u64,
+}
+
+impl Quantiles {
+    /// The quantiles of a histogram; all zero if there is none.
+    #[must_use]
+    pub fn of_any(histogram: Option<&Histogram<u64>>) -> Self {
+        histogram.map(Self::of).unwrap_or_default()
+    }
+
+    /// The quantiles of a histogram of microseconds; all zero if it is empty.
+    #[must_use]
+    pub fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        Self {
+            count: histogram.len(),
+            p50: histogram.value_at_quantile(0.5),
+            p90: histogram.value_at_quantile(0.9),
+            p99: histogram.value_at_quantile(0.99),
+            p999: histogram.value_at_quantile(0.999),
+            max: histogram.max(),
+        }
+    }
+
+    /// The value of one quantile.
+    #[must_use]
+    pub const fn get(&self, quantile: Quantile) -> u64 {
+        match quantile {
+            Quantile::P50 => self.p50,
+            Quantile::P90 => self.p90,
+            Quantile::P99 => self.p99,
+            Quantile::P999 => self.p999,
+            Quantile::Max => self.max,
+        }
+    }
+}
+
+/// A whole histogram as text: HdrHistogram's V2 encoding, compressed, in base64. The HdrHistogram libraries of all
+/// languages can read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HistogramText(String);
+
+/// The text is not a histogram.
+#[derive(Debug, thiserror::Error)]
+#[error("not a compressed HdrHistogram in base64: {0}")]
+pub struct NotAHistogram(String);
+
+impl HistogramText {
+    /// Encodes a histogram.
+    #[must_use]
+    pub fn of(histogram: &Histogram<u64>) -> Self {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(histogram, &mut bytes)
+            // It fails only if a write fails, which never happens with a Vec, or for a count beyond 2^63.
+            .expect("a histogram of what was counted one by one can be encoded");
+        Self(STANDARD.encode(bytes))
+    }
+
+    /// Decodes the histogram.
+    ///
+    /// # Errors
+    /// The text is not a histogram; this can happen in a record that another program wrote.
+    pub fn decode(&self) -> Result<Histogram<u64>, NotAHistogram> {
+        let bytes = STANDARD.decode(&self.0);
+        let bytes = bytes.map_err(|error| NotAHistogram(error.to_string()))?;
+        let histogram = Deserializer::new().deserialize(&mut bytes.as_slice());
+        histogram.map_err(|error| NotAHistogram(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encoded_histogram_can_be_decoded() {
+        let mut many = histogram();
+        for micros in 1..=20_000 {
+            many.record(micros * 37).expect("it resizes");
+        }
+        let text = HistogramText::of(&many);
+        let read = text.decode().expect("a histogram");
+        assert_eq!(read, many);
+        assert_eq!(Quantiles::of(&read), Quantiles::of(&many));
+        // Other languages' libraries expect this: the cookie of the compressed V2 form.
+        assert!(text.0.starts_with("HISTF"), "{}", text.0);
+        let none = HistogramText::of(&histogram()).decode().expect("a histogram");
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for other in ["", "no base64!", "HISTFA==", "AAAAAAAAAAAA"] {
+            let error = HistogramText(other.to_owned()).decode().unwrap_err();
+            assert!(error.to_string().starts_with("not a compressed"), "{error}");
+        }
+    }
 }

@@ -3,8 +3,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::histogram_text::HistogramText;
-use super::quantiles::Quantiles;
+use super::histogram::{HistogramText, Quantiles};
 
 /// What was measured of servers for locks and of this machine, over some time; its file is this as JSON. It has no passwords.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,9 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Count;
 use super::figures::Figures;
-use super::quantiles::{Quantile, Quantiles};
+use super::histogram::{Quantile, Quantiles};
 use super::sums::Time;
+use super::units::{count, mean, micros, rate, whole};
 
 /// Everything about a figure.
 #[derive(Debug, Clone, Copy)]
@@ -430,6 +431,17 @@ fn share(figures: &Figures, answers: u64) -> f64 {
     figures.throughput * answers as f64 / figures.answered.max(1) as f64
 }
 
+/// A figure, or a bound for it, with its unit: `1,400`, `4.00`, `0.42 ms`, `398/s`.
+#[must_use]
+pub fn figure(metric: Metric, value: f64) -> String {
+    match metric.unit() {
+        Unit::Micros => micros(whole(value)),
+        Unit::PerSecond => format!("{}/s", rate(value)),
+        Unit::Count if matches!(metric.row().value, Value::Mean(..)) || value.fract() != 0.0 => mean(value),
+        Unit::Count => count(whole(value)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -493,5 +505,19 @@ mod tests {
         // Damage is shown rather than a zero.
         assert_eq!(told(true, 0, 2), Metric::LostUpdates);
         assert_eq!(told(false, 2, 0), Metric::Oversold);
+    }
+
+    #[test]
+    fn figures_carry_their_unit() {
+        let figures = [
+            (Metric::Oversold, 1400.0, "1,400"),
+            (Metric::DbHitsPerExpiry, 86.25, "86.2"),
+            (Metric::DbHitsPerExpiry, 4.0, "4.00"),
+            (Metric::AcquireP99, 2_100.0, "2.1 ms"),
+            (Metric::Throughput, 398.4, "398/s"),
+        ];
+        for (metric, value, text) in figures {
+            assert_eq!(figure(metric, value), text);
+        }
     }
 }

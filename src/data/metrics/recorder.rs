@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,7 +7,6 @@ use super::counts::Count;
 use super::grants::Grants;
 use super::sums::{Sums, Time};
 use super::timeline::{Part, Timeline, When};
-use super::watched::{Watched, WatchedGrant};
 use crate::model::{Cause, NoVote, Outcome};
 
 /// Counts for one app server and arm. Only the collector contends for its lock, ten times a second, for as long as a swap
@@ -95,6 +95,39 @@ pub struct DamagedList {
     pub duplicate: u64,
     /// How many pages are missing.
     pub missing: u64,
+}
+
+/// Which locks are watched, by their keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Watched {
+    /// None: the usual case, which costs nothing.
+    #[default]
+    Nothing,
+    /// Every lock: an app server is about to die, and which locks it leaves behind is not known yet.
+    All,
+    /// The locks with these keys.
+    These(Arc<BTreeSet<Box<str>>>),
+}
+
+/// A grant of a watched lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedGrant {
+    /// The key of the lock.
+    pub key: Box<str>,
+    /// When it was granted, in microseconds from second 0.
+    pub at: i64,
+}
+
+impl Watched {
+    /// Whether the lock with this key is watched.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::All => true,
+            Self::These(keys) => keys.contains(key),
+        }
+    }
 }
 
 impl Tally {

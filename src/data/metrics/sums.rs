@@ -9,8 +9,7 @@ use strum::{IntoStaticStr, VariantArray};
 use super::counts::Counts;
 use super::durations::Durations;
 use super::fields::{FieldName, Fields};
-use super::histogram::{histogram, in_micros};
-use super::quantiles::Quantiles;
+use super::histogram::{Quantiles, histogram, in_micros};
 use crate::model::{CauseKind, Outcome, Outcomes};
 
 /// The times that are measured. In the figures of a record each is a field in microseconds: `response_us`.

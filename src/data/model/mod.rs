@@ -2,28 +2,24 @@
 //! variants, and the types of the lock engine.
 
 mod check_result;
-mod cluster_node;
 mod event;
 mod fault;
 mod id;
-mod no_vote;
 mod outcome;
 mod printable;
-mod replication_role;
+mod role;
 mod setting;
 
 pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 
 pub use check_result::CheckResult;
-pub use cluster_node::{ClusterNode, ClusterRole};
 pub use event::{Event, EventKind};
 pub use fault::{
     Action, Condition, Conditions, Direction, Fault, Finding, How, Link, Observer, Obstacle, Ongoing, Parameters,
     Proof, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
 };
 pub use id::{HostId, OrderId, ServerId};
-pub use no_vote::NoVote;
-pub use outcome::Outcomes;
+pub use outcome::{NoVote, Outcomes};
 pub use printable::printable;
-pub use replication_role::ReplicationRole;
+pub use role::{ClusterNode, ClusterRole, ReplicationRole};
 pub use setting::setting;

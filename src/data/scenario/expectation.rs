@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use crate::metrics::figure;
-use crate::metrics::{Figures, Metric};
+use crate::metrics::{Figures, Metric, figure};
 
 /// Comparisons that must all hold at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

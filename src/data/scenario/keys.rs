@@ -104,21 +104,16 @@ fn quoted(text: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// All keys, in the order of a file.
 pub fn keys() -> impl Iterator<Item = Key> {
-    all().iter().copied().filter(|key| !key.is_table())
+    ALL.iter().copied().filter(|key| !key.is_table())
 }
 
 /// The tables that a scenario can have.
 pub fn tables() -> impl Iterator<Item = Key> {
-    all().iter().copied().filter(|key| key.is_table())
+    ALL.iter().copied().filter(|key| key.is_table())
 }
 
-fn all() -> &'static [Key] {
-    static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| rows().collect());
-    &ALL
-}
-
-/// The rows below the head.
-fn rows() -> impl Iterator<Item = Key> {
+/// The rows of the table.
+static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| {
     // Below the head and the rule.
     let rows = TABLE.lines().skip(2);
     let cells = rows.filter_map(|row| {
@@ -126,7 +121,7 @@ fn rows() -> impl Iterator<Item = Key> {
         let mut cells = row.strip_prefix('|')?.split('|').map(str::trim);
         Some([cells.next()?, cells.next()?, cells.next()?, cells.next()?])
     });
-    cells.scan("", |section, [names, form, what, left_out]| {
+    let keys = cells.scan("", |section, [names, form, what, left_out]| {
         if let Some(name) = names.strip_prefix("**`") {
             *section = name.trim_end_matches("`**");
         }
@@ -137,8 +132,9 @@ fn rows() -> impl Iterator<Item = Key> {
             what,
             left_out,
         })
-    })
-}
+    });
+    keys.collect()
+});
 
 /// The key of this name in a table.
 pub(super) fn key(section: &str, name: &str) -> Option<Key> {

@@ -5,7 +5,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::arm_key::ArmKey;
 use crate::model::HostId;
 
 /// The lock of an arm.
@@ -38,14 +37,13 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Whether an arm with this topology may have `key`; its lock may still refuse it.
-    pub(super) const fn takes(self, key: ArmKey) -> bool {
-        match key {
-            // The first master is on host 1.
-            ArmKey::Host | ArmKey::Hosts => matches!(self, Self::Independent),
-            ArmKey::Follow => matches!(self, Self::Replicated),
-            ArmKey::WaitReplicas | ArmKey::WaitTimeout => matches!(self, Self::Replicated | Self::Cluster),
-            _ => false,
+    /// The keys of `[[arm]]` that it takes; the lock may still refuse them.
+    pub(super) const fn keys(self) -> &'static [&'static str] {
+        match self {
+            // Of the others the first master is on host 1.
+            Self::Independent => &["host", "hosts"],
+            Self::Replicated => &["follow", "wait_replicas", "wait_timeout"],
+            Self::Cluster => &["wait_replicas", "wait_timeout"],
         }
     }
 }
@@ -113,25 +111,26 @@ pub enum LockNodes {
 }
 
 /// The properties of a kind of lock.
-struct Row {
+pub(super) struct Row {
     /// A few words for tables.
-    label: &'static str,
-    nodes: LockNodes,
+    pub label: &'static str,
+    /// The lock nodes that it uses in its usual topology.
+    pub nodes: LockNodes,
     /// The topologies that its nodes can have; the first one is usual.
-    topologies: &'static [Topology],
-    /// The groups of `[[arm]]` keys that it takes, apart from those of every lock.
-    keys: &'static [&'static [ArmKey]],
+    pub topologies: &'static [Topology],
+    /// The groups of `[[arm]]` keys that it takes, apart from those of every lock; the workload may still refuse them.
+    pub keys: &'static [&'static [&'static str]],
 }
 
 /// The keys of all locks that somebody else can hold.
-const WAITING: &[ArmKey] = &[ArmKey::Wait, ArmKey::Timeout, ArmKey::ServeStale, ArmKey::SecondLook];
+const WAITING: &[&str] = &["wait", "timeout", "serve_stale", "second_look"];
 /// The keys of locks on lock nodes, where they expire.
-const LEASE: &[ArmKey] = &[ArmKey::Ttl, ArmKey::Renew, ArmKey::NodeTimeout, ArmKey::OnLoss];
+const LEASE: &[&str] = &["ttl", "renew", "node_timeout", "on_loss"];
 /// The keys of locks on nodes with replicas.
-const REPLICAS: &[ArmKey] = &[ArmKey::WaitReplicas, ArmKey::WaitTimeout];
+const REPLICAS: &[&str] = &["wait_replicas", "wait_timeout"];
 
 impl LockKind {
-    const fn row(self) -> Row {
+    pub(super) const fn row(self) -> Row {
         match self {
             Self::None => Row {
                 label: "no lock",
@@ -149,18 +148,13 @@ impl LockKind {
                 label: "single",
                 nodes: LockNodes::OneHost,
                 topologies: &[Topology::Independent, Topology::Replicated],
-                keys: &[
-                    WAITING,
-                    LEASE,
-                    REPLICAS,
-                    &[ArmKey::Topology, ArmKey::Host, ArmKey::Follow],
-                ],
+                keys: &[WAITING, LEASE, REPLICAS, &["topology", "host", "follow"]],
             },
             Self::Redlock => Row {
                 label: "redlock",
                 nodes: LockNodes::EveryHost,
                 topologies: &[Topology::Independent, Topology::Cluster],
-                keys: &[WAITING, LEASE, &[ArmKey::Topology, ArmKey::Hosts]],
+                keys: &[WAITING, LEASE, &["topology", "hosts"]],
             },
             Self::Cluster => Row {
                 label: "cluster",
@@ -169,26 +163,6 @@ impl LockKind {
                 keys: &[WAITING, LEASE, REPLICAS],
             },
         }
-    }
-
-    /// A few words for tables.
-    pub(super) const fn label(self) -> &'static str {
-        self.row().label
-    }
-
-    /// The lock nodes that it uses in its usual topology.
-    const fn nodes(self) -> LockNodes {
-        self.row().nodes
-    }
-
-    /// The topology of its nodes unless another one is chosen.
-    pub(super) const fn usual_topology(self) -> Topology {
-        self.row().topologies[0]
-    }
-
-    /// Whether its nodes can have this topology.
-    pub(super) fn works_in(self, topology: Topology) -> bool {
-        self.row().topologies.contains(&topology)
     }
 
     /// Whether this is a lock at all.
@@ -200,7 +174,7 @@ impl LockKind {
     /// Whether it uses lock nodes.
     #[must_use]
     pub const fn uses_nodes(self) -> bool {
-        !matches!(self.nodes(), LockNodes::Nowhere)
+        !matches!(self.row().nodes, LockNodes::Nowhere)
     }
 
     /// The lock nodes that it uses.
@@ -210,18 +184,13 @@ impl LockKind {
             (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
             (Topology::Replicated, Follow::Fixed) => LockNodes::FirstMaster,
             (Topology::Cluster, _) if self.needs_majority() => LockNodes::ClusterMasters,
-            _ => self.nodes(),
+            _ => self.row().nodes,
         }
     }
 
     /// Whether a majority of its nodes decides.
     #[must_use]
     pub const fn needs_majority(self) -> bool {
-        matches!(self.nodes(), LockNodes::EveryHost)
-    }
-
-    /// Whether an arm with this lock may have `key`; the workload may still refuse it.
-    pub(super) fn takes(self, key: ArmKey) -> bool {
-        self.row().keys.iter().any(|group| group.contains(&key))
+        matches!(self.row().nodes, LockNodes::EveryHost)
     }
 }

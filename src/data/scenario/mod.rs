@@ -7,7 +7,6 @@
 #![doc = include_str!("keys.md")]
 
 mod applicable;
-mod arm_key;
 mod belonging;
 pub mod builtin;
 mod database_url;

@@ -20,55 +20,37 @@ pub struct Overrides {
     pub duration: Option<Duration>,
 }
 
+/// One change of the command line.
+pub(super) struct Change {
+    /// Its flag as it was typed, without possible secrets.
+    pub flag: String,
+    /// `KEY=VALUE`.
+    assignment: String,
+}
+
 impl Overrides {
-    /// Each flag as it was typed, with its change alone.
-    pub(super) fn each(&self) -> Vec<(String, Self)> {
-        let sets = self.set.iter().map(|one| {
-            let set = vec![one.clone()];
-            (flag(one), Self { set, ..Self::default() })
+    /// Each change, in the order in which they are made.
+    pub(super) fn changes(&self) -> Vec<Change> {
+        let set = self.set.iter().map(|assignment| Change {
+            flag: flag(assignment),
+            assignment: assignment.clone(),
         });
-        let plain = self.plain().into_iter().map(|(_, flag, _, alone)| (flag, alone));
-        sets.chain(plain).collect()
+        // These have a flag of their own.
+        let plain = |key: &str, value: String| Change {
+            flag: format!("--{key} {value}"),
+            assignment: format!("{key}={value}"),
+        };
+        let seed = self.seed.map(|seed| plain("seed", seed.to_string()));
+        let duration = self.duration.map(|duration| plain("duration", show(duration)));
+        set.chain(seed).chain(duration).collect()
     }
+}
 
-    /// The changes that have a flag of their own: their key, that flag, their value, and each alone.
-    fn plain(&self) -> Vec<(&'static str, String, Value, Self)> {
-        let (none, mut all) = (Self::default, Vec::new());
-        if let Some(seed) = self.seed {
-            let alone = Self {
-                seed: self.seed,
-                ..none()
-            };
-            all.push(("seed", format!("--seed {seed}"), Value::Integer(seed.into()), alone));
-        }
-        if let Some(duration) = self.duration.map(show) {
-            let alone = Self {
-                duration: self.duration,
-                ..none()
-            };
-            all.push((
-                "duration",
-                format!("--duration {duration}"),
-                Value::Text(duration),
-                alone,
-            ));
-        }
-        all
-    }
-
-    /// Changes the tree; the values remember their flags. Returns errors for the flags that don't apply.
-    pub(super) fn apply(&self, root: &mut Table) -> Vec<ScenarioError> {
-        let mut errors = Vec::new();
-        for assignment in &self.set {
-            let flag = flag(assignment);
-            if let Err(message) = set(root, assignment, &flag) {
-                errors.push(ScenarioError::new(flag, without_secrets(&message).unwrap_or(message)));
-            }
-        }
-        for (key, flag, value, _) in self.plain() {
-            put(root, key, value, &flag);
-        }
-        errors
+impl Change {
+    /// Changes the tree; the value remembers its flag.
+    pub(super) fn apply(&self, root: &mut Table) -> Result<(), ScenarioError> {
+        set(root, &self.assignment, &self.flag)
+            .map_err(|message| ScenarioError::new(&self.flag, without_secrets(&message).unwrap_or(message)))
     }
 }
 

@@ -44,11 +44,9 @@ impl Log {
             .push((rank, ScenarioError::new(place, message)));
     }
 
-    /// Logs mistakes that have their own places, after those of the file.
-    pub(super) fn append(&self, errors: Vec<ScenarioError>) {
-        self.entries
-            .borrow_mut()
-            .extend(errors.into_iter().map(|error| (usize::MAX, error)));
+    /// Logs a mistake that has its own place, after those of the file.
+    pub(super) fn append(&self, error: ScenarioError) {
+        self.entries.borrow_mut().push((usize::MAX, error));
     }
 
     /// All mistakes in the order of the file, if there are any.
@@ -153,10 +151,16 @@ impl<'a> Reader<'a> {
         self.get(key, value::whole(range))
     }
 
+    /// The value that stands for `key` when it is left out, if the table of keys has one.
+    pub(super) fn default_of(&self, key: &str) -> Option<Value> {
+        keys::key(&self.section, key)?.default()
+    }
+
     /// What the table of keys says stands for `key` when it is left out.
     pub(super) fn left_out<T>(&self, key: &str, parse: impl FnOnce(&Value) -> Result<T, String>) -> T {
-        let listed = keys::key(&self.section, key).and_then(keys::Key::default);
-        let value = listed.map_or(Err("none".to_owned()), |value| parse(&value));
+        let value = self
+            .default_of(key)
+            .map_or(Err("none".to_owned()), |value| parse(&value));
         // It has one, and one that fits: a test reads a scenario in which all such keys are left out.
         value.unwrap_or_else(|why| panic!("{} {key} has no default: {why}", self.section))
     }

@@ -197,11 +197,10 @@ pub struct SwarmSpec {
 }
 
 /// Which app server a request of an open loop goes to. Request i goes to the same one in every arm.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
     /// One after the other.
-    #[default]
     RoundRobin,
     /// At random, from the seed.
     Random,
@@ -210,11 +209,10 @@ pub enum Balance {
 }
 
 /// How requests of an open loop are spaced.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// Evenly. With constant holds, requests then either never overlap, or always do.
-    #[default]
     Even,
     /// At random, as from many independent users: a Poisson process, drawn from the seed.
     Poisson,
@@ -372,7 +370,7 @@ impl ArmSpec {
     /// A few words for tables: the lock, and its fence if it has one.
     #[must_use]
     pub fn label(&self) -> String {
-        let label = self.lock.label();
+        let label = self.lock.row().label;
         let on = match self.nodes() {
             LockNodes::Master => ", by Sentinel".to_owned(),
             LockNodes::FirstMaster => ", first master".to_owned(),

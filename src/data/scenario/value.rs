@@ -154,14 +154,18 @@ pub(super) fn positive(value: &Value) -> Result<Duration, String> {
 
 /// A duration above zero that Redis can count: whole milliseconds.
 pub(super) fn millis(value: &Value) -> Result<Duration, String> {
-    let duration = positive(value)?;
-    if duration.subsec_nanos().is_multiple_of(1_000_000) {
-        Ok(duration)
-    } else {
-        Err(format!(
-            "{} is not a whole number of milliseconds, which is what Redis counts TTLs in",
-            show(duration)
-        ))
+    whole_units(value, 1_000_000, "milliseconds, which is what Redis counts TTLs in")
+}
+
+/// A duration above zero that Redis counts in whole seconds.
+pub(super) fn seconds(value: &Value) -> Result<Duration, String> {
+    whole_units(value, 1_000_000_000, "seconds, which is what Redis counts it in")
+}
+
+fn whole_units(value: &Value, nanos: u32, units: &str) -> Result<Duration, String> {
+    match positive(value)? {
+        duration if duration.subsec_nanos().is_multiple_of(nanos) => Ok(duration),
+        duration => Err(format!("{} is not a whole number of {units}", show(duration))),
     }
 }
 

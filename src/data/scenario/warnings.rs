@@ -69,7 +69,7 @@ fn undone_failovers(scenario: &Scenario) -> Option<String> {
 
 /// A database was named, but is never used, so it shows nothing.
 fn unused_database(scenario: &Scenario) -> Option<String> {
-    let ledger = scenario.workload.ledger()?;
+    let ledger = scenario.workload.about().ledger()?;
     (ledger.stock_in == StockIn::Redis && !scenario.database.url.is_sqlite()).then(|| {
         "database.url: no sale touches that database, since workload.stock_in = \"redis\" keeps stock and orders on the \
          cache node"

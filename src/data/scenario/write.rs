@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use strum::VariantArray;
-
 use super::applicable::applicable;
-use super::arm_key::ArmKey;
-use super::forms::{renew, service_time, wait};
+use super::forms::{write_renew, write_service_time, write_wait};
 use super::spec::{ArmSpec, FaultSpec, FaultStart, GivenNodes};
 use super::value::show;
 use super::whole::Scenario;
+use super::words::Words;
 use super::workload::{self, WorkloadName};
-use super::writer::{Writer, float, quote, time};
-use crate::model::{Action, Direction, Link, Parameters, Target, TargetKind, Targets, Wait, Way};
+use super::writer::{Writer, float, quote, time, word};
+use crate::model::{Action, Parameters, Target, TargetKind, Targets, Wait};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes.
@@ -71,7 +69,7 @@ impl Scenario {
             Some(name) => out.pair("url_env", quote(name)),
             None => out.pair("url", quote(&self.database.url.to_string())),
         }
-        out.pair("read", service_time::write(self.database.read));
+        out.pair("read", write_service_time(self.database.read));
         out.pair("pool", self.database.pool);
         for arm in &self.arms {
             out.arm(arm, self.workload.name());
@@ -90,30 +88,28 @@ impl Writer {
         self.header("[[arm]]");
         self.pair("name", quote(&arm.name));
         self.word("lock", arm.lock);
-        let applies = |key: &&ArmKey| applicable(**key, arm.lock, arm.topology, workload).is_ok();
-        for &key in ArmKey::VARIANTS.iter().filter(applies) {
-            let name = key.name();
-            match key {
-                ArmKey::Topology => self.word(name, arm.topology),
-                ArmKey::Follow => self.word(name, arm.follow),
-                ArmKey::WaitReplicas => self.pair(name, arm.wait_replicas),
-                ArmKey::WaitTimeout => self.pair(name, time(arm.wait_timeout)),
-                ArmKey::Host => self.pair(name, arm.host.0),
-                ArmKey::Hosts => self.optional(name, arm.hosts),
-                ArmKey::Ttl => self.pair(name, time(arm.ttl)),
-                ArmKey::Renew => self.pair(name, renew::write(arm.renew)),
-                ArmKey::NodeTimeout => self.pair(name, time(arm.node_timeout)),
-                ArmKey::OnLoss => self.word(name, arm.on_loss),
-                // Waiting in line is the default of a lock without lock nodes.
-                ArmKey::Wait if arm.lock.uses_nodes() || arm.wait == Wait::FailFast => {
-                    self.pair(name, wait::write(arm.wait));
-                }
-                ArmKey::Wait => {}
-                ArmKey::Timeout => self.pair(name, time(arm.timeout)),
-                ArmKey::Update => self.word(name, arm.update),
-                ArmKey::Fence => self.word(name, arm.fence),
-                ArmKey::ServeStale => self.pair(name, arm.serve_stale),
-                ArmKey::SecondLook => self.pair(name, arm.second_look),
+        // Waiting in line is the default of a lock without lock nodes.
+        let tells_wait = arm.lock.uses_nodes() || arm.wait == Wait::FailFast;
+        for (key, value) in [
+            ("topology", Some(word(arm.topology))),
+            ("follow", Some(word(arm.follow))),
+            ("wait_replicas", Some(arm.wait_replicas.to_string())),
+            ("wait_timeout", Some(time(arm.wait_timeout))),
+            ("host", Some(arm.host.0.to_string())),
+            ("hosts", arm.hosts.map(|hosts| hosts.to_string())),
+            ("ttl", Some(time(arm.ttl))),
+            ("renew", Some(write_renew(arm.renew))),
+            ("node_timeout", Some(time(arm.node_timeout))),
+            ("on_loss", Some(word(arm.on_loss))),
+            ("wait", tells_wait.then(|| write_wait(arm.wait))),
+            ("timeout", Some(time(arm.timeout))),
+            ("update", Some(word(arm.update))),
+            ("fence", Some(word(arm.fence))),
+            ("serve_stale", Some(arm.serve_stale.to_string())),
+            ("second_look", Some(arm.second_look.to_string())),
+        ] {
+            if applicable(key, arm.lock, arm.topology, workload).is_ok() {
+                self.optional(key, value);
             }
         }
     }
@@ -158,12 +154,7 @@ impl Parameters for Writer {
         now
     }
 
-    fn way(&mut self, key: &'static str, now: Way) -> Way {
-        self.word(key, now);
-        now
-    }
-
-    fn direction(&mut self, key: &'static str, now: Direction) -> Direction {
+    fn word<T: Words>(&mut self, key: &'static str, now: T) -> T {
         self.word(key, now);
         now
     }
@@ -175,11 +166,9 @@ fn targets(targets: &Targets) -> String {
         Targets::Named(targets) => targets,
         Targets::By(seat) => return seat.word().to_owned(),
     };
-    let group = |target: &Target| match target {
-        Target::Link(link) => Link::word(*link),
-        Target::Host(_) | Target::Server(_) => None,
-    };
-    if let Some(word) = targets.first().and_then(group) {
+    if let [Target::Link(link), ..] = targets.as_slice()
+        && let Some(word) = link.word()
+    {
         return word.to_owned();
     }
     let kind = targets.first().map_or(TargetKind::Host, |target| target.kind());

@@ -37,7 +37,7 @@ impl Writer {
 
     /// `key = "word"`.
     pub(super) fn word(&mut self, key: &str, word: impl Words) {
-        self.pair(key, quote(&word.word()));
+        self.pair(key, self::word(word));
     }
 
     fn line(&mut self, line: impl Display) {
@@ -49,6 +49,11 @@ impl Writer {
 /// Text in quotes, escaped where necessary.
 pub(super) fn quote(text: &str) -> String {
     toml::Value::from(text).to_string()
+}
+
+/// A word in quotes.
+pub(super) fn word(word: impl Words) -> String {
+    quote(&word.word())
 }
 
 /// A duration in quotes.

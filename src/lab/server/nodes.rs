@@ -52,7 +52,7 @@ impl Host {
     pub(crate) fn undergo(&self, action: Action, at: Instant) {
         let mut imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
         imposed.undergo(action, at);
-        imposed.retain(|condition| !condition.is_reported());
+        imposed.retain(Condition::is_by_proxy);
     }
 }
 

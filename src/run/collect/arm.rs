@@ -51,7 +51,7 @@ impl Arm {
         timeline: &Arc<Timeline>,
     ) -> Result<Self, RunError> {
         let store_error = |error| RunError::Store(spec.name.clone(), error);
-        let initial = scenario.workload.initial();
+        let initial = scenario.workload.about().initial();
         let run_id = lab
             .dir()
             .file_name()
@@ -60,7 +60,7 @@ impl Arm {
             .await
             .map_err(store_error)?;
         let cache = workload::connect_cache(lab.cache(), index).await?;
-        let ledger = scenario.workload.ledger();
+        let ledger = scenario.workload.about().ledger();
         let in_cache = ledger.is_some_and(|ledger| ledger.stock_in == StockIn::Redis);
         let audit = match ledger {
             Some(ledger) => {

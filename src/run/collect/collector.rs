@@ -258,7 +258,7 @@ mod tests {
         let counter = recorders[0].of(Part::Measured);
         counter.refused(MS, Outcome::NoQuorum, &[Some(Cause::Refused)]);
         collector.collect();
-        let second = collector.curves.series.newest().expect("something happened").second;
+        let second = collector.curves.series.newest().expect("something happened").time;
         // In the second after that one, locks are granted again before the collector runs.
         counter.acquired(MS);
         collector.take_newest(&recorders[0].swap(Tally::default()));
@@ -439,13 +439,13 @@ mod tests {
         assert_eq!(figures.first_lost_at, Some(1.32));
         assert_eq!([0, 1].map(|server| figures.servers[server].orders), [0, 10]);
         let series = &collector.curves.series;
-        let point = series.iter().find(|point| point.second == 1).expect("second 1");
+        let point = series.iter().find(|point| point.time == 1).expect("second 1");
         assert_eq!((point.orders, point.oversold, point.lost_updates), (6, 1, 2));
         assert_eq!(collector.after_end().orders, 4);
         let recent_tenths = &collector.curves.recent_tenths;
         let points: Vec<_> = recent_tenths
             .iter()
-            .map(|point| (point.tenth, point.lost_updates, point.oversold))
+            .map(|point| (point.time, point.lost_updates, point.oversold))
             .collect();
         assert_eq!(points, [(13, 2, 0), (19, 0, 1)]);
     }

@@ -46,6 +46,25 @@ impl Slice {
         }
         self.response.add(sums.durations(Time::Response));
     }
+
+    /// Puts what was counted into its point. The load says what was due (`dealt`), and the ledger what was sold. Without a
+    /// dealer, every request that begins was offered.
+    fn draw(&self, point: &mut Point, dealt: bool) {
+        let [acquire, response] = [&self.acquire, &self.response].map(Durations::quantiles);
+        let begun = self.point.counts[Count::Begun];
+        *point = Point {
+            time: point.time,
+            offered: if dealt { point.offered } else { begun },
+            acquire_p50_us: acquire.p50,
+            acquire_p99_us: acquire.p99,
+            response_p50_us: response.p50,
+            response_p99_us: response.p99,
+            orders: point.orders,
+            oversold: point.oversold,
+            lost_updates: point.lost_updates,
+            ..self.point
+        };
+    }
 }
 
 /// Adds the sums to a point, except for sales, which come from the ledger.
@@ -78,35 +97,12 @@ impl Curves {
         let seconds: BTreeSet<i64> = touched.iter().map(|tenth| tenth.div_euclid(10)).collect();
         for second in seconds {
             if let (Some(point), Some(slice)) = (series.at(second), self.seconds.get(&second)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Durations::quantiles);
-                // The load says what was due, and the ledger what was sold. Without a dealer, every request that begins
-                // was offered.
-                *point = Point {
-                    second,
-                    offered: if self.dealt {
-                        point.offered
-                    } else {
-                        slice.point.counts[Count::Begun]
-                    },
-                    acquire_p50_us: acquire.p50,
-                    acquire_p99_us: acquire.p99,
-                    response_p50_us: response.p50,
-                    response_p99_us: response.p99,
-                    orders: point.orders,
-                    oversold: point.oversold,
-                    lost_updates: point.lost_updates,
-                    ..slice.point
-                };
+                slice.draw(point, self.dealt);
             }
         }
         for tenth in touched {
             if let (Some(point), Some(slice)) = (recent_tenths.at(tenth), self.tenths.get(&tenth)) {
-                let [acquire, response] = [&slice.acquire, &slice.response].map(Durations::quantiles);
-                (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
-                (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
-                point.no_quorum = slice.point.outcomes.no_quorum;
-                point.db_hits = slice.point.counts[Count::DbHits];
-                point.stale_reads = slice.point.counts[Count::StaleReads];
+                slice.draw(point, self.dealt);
             }
         }
         if let When::Tenth(tenth) = now {
@@ -120,14 +116,14 @@ impl Curves {
 
     /// How the locks fared in the newest whole second, once for each second.
     pub fn second_ended(&mut self, now: When) -> Option<Outcomes> {
-        let newest = self.series.newest()?.second;
+        let newest = self.series.newest()?.time;
         // After the end of the load its last second is over too.
         let over = now.second().map_or(newest, |second| second - 1);
         let from = self.reported.map_or(i64::MIN, |reported| reported + 1);
-        let ended = self.series.iter().filter(|point| (from..=over).contains(&point.second));
+        let ended = self.series.iter().filter(|point| (from..=over).contains(&point.time));
         let ended: Vec<Point> = ended.copied().collect();
         self.reported = self.reported.max(Some(over));
-        let refused = |point: &&Point| point.second >= 0 && point.is_refused();
+        let refused = |point: &&Point| point.time >= 0 && point.is_refused();
         self.refused_seconds += ended.iter().filter(refused).count() as u64;
         ended.last().map(|point| point.outcomes)
     }

@@ -32,7 +32,7 @@ impl Engine {
         if !self.lab.all_is_well() || !uses_nodes || self.lab.is_gone() {
             return;
         }
-        let names: Vec<String> = self.scenario.workload.lock_names().take(MOST).collect();
+        let names: Vec<String> = self.scenario.workload.about().lock_names().take(MOST).collect();
         let ttls = self
             .arms
             .iter()

@@ -84,7 +84,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn of(scenario: &'a Scenario) -> Self {
         let (arms, servers) = (scenario.arms.len() as u64, scenario.swarm.servers as u64);
-        let ledger = scenario.workload.ledger();
+        let ledger = scenario.workload.about().ledger();
         // A pool opens eight at once, and then as many as its workers need.
         let asked = u64::max(scenario.swarm.workers as u64, cost::POOL_AT_ONCE);
         Self {
@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
 
     /// The size of one arm's tables at the end, in bytes.
     fn tables(&self, pace: Pace) -> u64 {
-        let rows = self.scenario.workload.initial().rows();
+        let rows = self.scenario.workload.about().initial().rows();
         self.orders_in(StockIn::Database, pace)
             .saturating_mul(cost::DISK_OF_AN_ORDER)
             .saturating_add(rows.saturating_mul(cost::DISK_OF_A_ROW))

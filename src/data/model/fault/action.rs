@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::condition::Condition;
-use super::direction::Direction;
+use super::how::Direction;
 use super::kind::Fault;
 use super::target::{Target, TargetKind};
+use crate::model::setting::setting;
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,7 +16,7 @@ pub enum Action {
     /// A fault.
     Fault(Fault),
     /// Undoes this condition.
-    Undo(#[serde(with = "undo_word")] Condition),
+    Undo(Condition),
 }
 
 impl Action {
@@ -36,7 +37,7 @@ impl Action {
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Self::Fault(fault) => fault.row().word,
+            Self::Fault(fault) => fault.into(),
             Self::Undo(condition) => condition.row().undo[0],
         }
     }
@@ -55,7 +56,13 @@ impl Action {
     pub fn on(self, whom: impl fmt::Display) -> String {
         match self {
             Self::Fault(Fault::Failover { by }) => by.to(whom),
-            Self::Fault(_) | Self::Undo(_) => format!("{self} {whom}{}", self.details()),
+            Self::Fault(_) | Self::Undo(_) => {
+                let way = |direction| match direction {
+                    Direction::Both => String::new(),
+                    Direction::There | Direction::Back => format!(" {direction}"),
+                };
+                format!("{self} {whom}{}", self.details(way))
+            }
         }
     }
 
@@ -64,27 +71,21 @@ impl Action {
     pub fn done_to(self, target: Target) -> String {
         match self {
             Self::Fault(Fault::Failover { .. }) => format!("{target} has the master"),
-            Self::Fault(_) | Self::Undo(_) => format!("{target} {}{}", self.verbs()[2], self.details_on(target)),
+            Self::Fault(_) | Self::Undo(_) => {
+                let details = self.details(|direction| target.course(direction));
+                format!("{target} {}{details}", self.verbs()[2])
+            }
         }
     }
 
-    /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`.
-    #[must_use]
-    pub fn details(self) -> String {
+    /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
+    fn details(self, course: impl Fn(Direction) -> String) -> String {
         match self {
-            Self::Fault(fault) => fault.details(|direction| match direction {
-                Direction::Both => String::new(),
-                Direction::There | Direction::Back => format!(" {direction}"),
-            }),
-            Self::Undo(_) => String::new(),
-        }
-    }
-
-    /// The parameters of a fault in words, to stand behind what was done to this target: ` by 50 ms on the way to it`.
-    fn details_on(self, target: Target) -> String {
-        match self {
-            Self::Fault(fault) => fault.details(|direction| target.course(direction)),
-            Self::Undo(_) => String::new(),
+            Self::Fault(Fault::Lag { delay, direction }) => format!(" by {}{}", setting(delay), course(direction)),
+            Self::Fault(Fault::Cut { direction }) => course(direction),
+            Self::Fault(Fault::Kill | Fault::Shutdown | Fault::Pause | Fault::Failover { .. }) | Self::Undo(_) => {
+                String::new()
+            }
         }
     }
 
@@ -131,25 +132,17 @@ impl fmt::Display for Action {
     }
 }
 
-/// A condition, written as the word for its undoing.
-mod undo_word {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-    use strum::VariantArray;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    use crate::model::fault::condition::Condition;
-
-    pub(super) fn serialize<S: Serializer>(condition: &Condition, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(condition.row().undo[0])
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Condition, D::Error> {
-        let word = String::deserialize(from)?;
-        let undone = Condition::VARIANTS
-            .iter()
-            .find(|condition| condition.row().undo[0] == word);
-        undone
-            .copied()
-            .ok_or_else(|| D::Error::custom(format!("\"{word}\" undoes nothing")))
+    #[test]
+    fn an_action_is_written_as_its_word_and_read_again() {
+        for condition in Condition::VARIANTS {
+            let action = Action::Undo(*condition);
+            let json = serde_json::to_string(&action).unwrap();
+            assert_eq!(json, format!("\"{action}\""));
+            assert_eq!(serde_json::from_str::<Action>(&json).unwrap(), action);
+        }
     }
 }

@@ -1,17 +1,23 @@
+use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::target::TargetKind;
 
-/// What a fault does to its target until it is undone, the most important first. A target can have several at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
+/// What a fault does to its target until it is undone, the most important first. A target can have several at once. It is
+/// written as the word for its undoing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 pub enum Condition {
     /// It is not running: the processes of a host have ended, or the runtime of an app server is gone.
+    #[serde(rename = "restart")]
     Down,
     /// It is stopped in the middle of its work.
+    #[serde(rename = "resume")]
     Paused,
     /// What is sent over it does not arrive.
+    #[serde(rename = "uncut")]
     Cut,
     /// What is sent to it, and what it sends, arrives later than it should.
+    #[serde(rename = "unlag")]
     Lagging,
 }
 
@@ -27,13 +33,6 @@ pub(super) struct Row {
     pub undone_on: &'static [TargetKind],
     /// The conditions that it ends.
     pub ends: &'static [Condition],
-    /// Whether it is brought about on the way to its target, by the lab's proxy, and the lab keeps track of it. (A host is cut by
-    /// the engine of its containers.) The others the kernel reports for a host's processes.
-    pub by_proxy: bool,
-    /// Whether its target still answers.
-    pub answers: bool,
-    /// Whether the target loses what it had in memory.
-    pub forgets: bool,
 }
 
 impl Condition {
@@ -46,9 +45,6 @@ impl Condition {
                 // The workers of an app server that was killed are gone for good.
                 undone_on: &[TargetKind::Host],
                 ends: &[Self::Paused],
-                by_proxy: false,
-                answers: false,
-                forgets: true,
             },
             Self::Paused => Row {
                 word: "paused",
@@ -56,9 +52,6 @@ impl Condition {
                 undo: ["resume", "resuming", "resumed"],
                 undone_on: &[TargetKind::Host, TargetKind::Server],
                 ends: &[],
-                by_proxy: false,
-                answers: false,
-                forgets: false,
             },
             Self::Cut => Row {
                 word: "cut",
@@ -66,9 +59,6 @@ impl Condition {
                 undo: ["uncut", "uncutting", "uncut"],
                 undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
-                by_proxy: true,
-                answers: false,
-                forgets: false,
             },
             Self::Lagging => Row {
                 word: "lagging",
@@ -76,9 +66,6 @@ impl Condition {
                 undo: ["unlag", "unlagging", "unlagged"],
                 undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
-                by_proxy: true,
-                answers: true,
-                forgets: false,
             },
         }
     }
@@ -95,28 +82,24 @@ impl Condition {
         self.row().symbol
     }
 
-    /// Whether the kernel reports it for a host's processes, no matter who caused it.
-    #[must_use]
-    pub const fn is_reported(self) -> bool {
-        !self.row().by_proxy
-    }
-
-    /// Whether the lab's proxy brings it about, so that a lab without one can't have it.
+    /// Whether it is brought about on the way to its target, by the lab's proxy, which keeps track of it, so that a lab without
+    /// one can't have it. (A host is cut by the engine of its containers.) The others the kernel reports for a host's
+    /// processes, no matter who caused them.
     #[must_use]
     pub const fn is_by_proxy(self) -> bool {
-        self.row().by_proxy
+        matches!(self, Self::Cut | Self::Lagging)
     }
 
     /// Whether a target in this condition still answers.
     #[must_use]
     pub const fn answers(self) -> bool {
-        self.row().answers
+        matches!(self, Self::Lagging)
     }
 
     /// Whether a target has lost what it had in memory once this is undone.
     #[must_use]
     pub const fn forgets(self) -> bool {
-        self.row().forgets
+        matches!(self, Self::Down)
     }
 
     /// Whether it can be undone on a target of this kind.

@@ -142,10 +142,9 @@ impl<T> Conditions<T> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::direction::Direction;
+    use super::super::how::{Direction, Way};
     use super::super::kind::Fault;
     use super::super::target::TargetKind;
-    use super::super::way::Way;
     use super::*;
 
     #[test]

@@ -1,21 +1,19 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use strum::{EnumIter, IntoEnumIterator};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 
 use super::condition::Condition;
-use super::direction::Direction;
-use super::how::How;
+use super::how::{Direction, How, Way};
 use super::target::TargetKind;
-use super::way::Way;
-use crate::model::setting::setting;
 
 /// The longest delay of a lag.
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
 
 /// A fault: its kind, which is a row of the table in `Fault::row`, with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Fault {
     /// SIGKILL on a host. The runtime of an app server is dropped, and it sends nothing more.
     Kill,
@@ -45,8 +43,6 @@ pub enum Fault {
 
 /// Everything about a kind of fault, except how it is carried out and verified, which is up to the owner of the target.
 pub(super) struct Row {
-    /// Its word in scenarios and records.
-    pub word: &'static str,
     /// Its verb in three forms.
     pub verbs: [&'static str; 3],
     /// One capital letter on a time axis.
@@ -63,7 +59,6 @@ impl Fault {
     pub(super) const fn row(self) -> Row {
         match self {
             Self::Kill => Row {
-                word: "kill",
                 verbs: ["kill", "killing", "killed"],
                 mark: 'K',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Server, "its locks keep their TTL")],
@@ -71,7 +66,6 @@ impl Fault {
                 not_while: &[],
             },
             Self::Shutdown => Row {
-                word: "shutdown",
                 verbs: ["shut down", "shutting down", "shut down"],
                 mark: 'S',
                 hits: &[(TargetKind::Host, "")],
@@ -79,7 +73,6 @@ impl Fault {
                 not_while: &[Condition::Paused],
             },
             Self::Pause => Row {
-                word: "pause",
                 verbs: ["pause", "pausing", "paused"],
                 mark: 'P',
                 hits: &[
@@ -90,7 +83,6 @@ impl Fault {
                 not_while: &[Condition::Down],
             },
             Self::Lag { .. } => Row {
-                word: "lag",
                 verbs: ["lag", "lagging", "lagged"],
                 mark: 'L',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
@@ -99,7 +91,6 @@ impl Fault {
                 not_while: &[Condition::Down, Condition::Paused, Condition::Cut],
             },
             Self::Cut { .. } => Row {
-                word: "cut",
                 verbs: ["cut", "cutting", "cut"],
                 mark: 'C',
                 hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
@@ -107,7 +98,6 @@ impl Fault {
                 not_while: &[Condition::Down],
             },
             Self::Failover { .. } => Row {
-                word: "failover",
                 verbs: ["fail over to", "failing over to", "failed over to"],
                 mark: 'M',
                 hits: &[(TargetKind::Host, "")],
@@ -154,13 +144,13 @@ impl Fault {
             Self::Kill | Self::Shutdown | Self::Pause => self,
             Self::Lag { delay, direction } => Self::Lag {
                 delay: through.duration("delay", delay, LONGEST_DELAY),
-                direction: through.direction("direction", direction),
+                direction: through.word("direction", direction),
             },
             Self::Cut { direction } => Self::Cut {
-                direction: through.direction("direction", direction),
+                direction: through.word("direction", direction),
             },
             Self::Failover { by } => Self::Failover {
-                by: through.way("by", by),
+                by: through.word("by", by),
             },
         }
     }
@@ -171,16 +161,6 @@ impl Fault {
         let mut keys = Keys(Vec::new());
         let _ = self.map_parameters(&mut keys);
         keys.0
-    }
-
-    /// Its parameters in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
-    #[must_use]
-    pub(super) fn details(self, course: impl Fn(Direction) -> String) -> String {
-        match self {
-            Self::Kill | Self::Shutdown | Self::Pause | Self::Failover { .. } => String::new(),
-            Self::Lag { delay, direction } => format!(" by {}{}", setting(delay), course(direction)),
-            Self::Cut { direction } => course(direction),
-        }
     }
 
     /// Its further consequence for a target of this kind, in words; `None` if it can't hit such a target.
@@ -197,11 +177,8 @@ pub trait Parameters {
     /// A duration above 0 and up to `most`. `now` is its present value, which means nothing while a fault is being read.
     fn duration(&mut self, key: &'static str, now: Duration, most: Duration) -> Duration;
 
-    /// Who makes a replica the new master. `now` means as much as for a duration.
-    fn way(&mut self, key: &'static str, now: Way) -> Way;
-
-    /// The ways on which it acts; both if they are left out.
-    fn direction(&mut self, key: &'static str, now: Direction) -> Direction;
+    /// A variant of an enum. `now` means as much as for a duration.
+    fn word<T: Copy + Serialize + VariantArray>(&mut self, key: &'static str, now: T) -> T;
 }
 
 /// The keys of the parameters that have passed.
@@ -213,12 +190,7 @@ impl Parameters for Keys {
         now
     }
 
-    fn way(&mut self, key: &'static str, now: Way) -> Way {
-        self.0.push(key);
-        now
-    }
-
-    fn direction(&mut self, key: &'static str, now: Direction) -> Direction {
+    fn word<T>(&mut self, key: &'static str, now: T) -> T {
         self.0.push(key);
         now
     }
@@ -231,7 +203,7 @@ mod tests {
     use super::*;
     use crate::model::id::HostId;
 
-    /// Doubles every duration.
+    /// Doubles every duration, and takes the last of all words.
     struct Double;
 
     impl Parameters for Double {
@@ -239,12 +211,8 @@ mod tests {
             now * 2
         }
 
-        fn way(&mut self, _: &'static str, _: Way) -> Way {
-            Way::Hand
-        }
-
-        fn direction(&mut self, _: &'static str, _: Direction) -> Direction {
-            Direction::Back
+        fn word<T: Copy + VariantArray>(&mut self, _: &'static str, now: T) -> T {
+            T::VARIANTS.last().copied().unwrap_or(now)
         }
     }
 
@@ -274,10 +242,8 @@ mod tests {
         let failover = |by| Fault::Failover { by };
         assert_eq!(failover(Way::Sentinel).keys(), ["by"]);
         assert_eq!(failover(Way::Sentinel).map_parameters(&mut Double), failover(Way::Hand));
-        assert_eq!(
-            Action::from(lag).details() + &Action::from(Fault::Kill).details(),
-            " by 50 ms"
-        );
+        assert_eq!(Action::from(lag).on("host 1"), "lag host 1 by 50 ms");
+        assert_eq!(Action::from(Fault::Kill).on("host 1"), "kill host 1");
         let json = serde_json::to_string(&[lag, cut, Fault::Kill]).unwrap();
         assert_eq!(
             serde_json::from_str::<[Fault; 3]>(&json).unwrap(),

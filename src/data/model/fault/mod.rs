@@ -4,23 +4,17 @@
 mod action;
 mod condition;
 mod conditions;
-mod direction;
 mod how;
 mod kind;
 mod obstacle;
 mod proof;
 mod target;
-mod targets;
-mod way;
 
 pub use action::Action;
 pub use condition::Condition;
 pub use conditions::{Conditions, Ongoing};
-pub use direction::Direction;
-pub use how::How;
+pub use how::{Direction, How, Way};
 pub use kind::{Fault, Parameters};
 pub use obstacle::Obstacle;
 pub use proof::{Finding, Observer, Proof, Verified};
-pub use target::{Link, Target, TargetKind};
-pub use targets::{Seat, Seats, Targets};
-pub use way::Way;
+pub use target::{Link, Seat, Seats, Target, TargetKind, Targets};

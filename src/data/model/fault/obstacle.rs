@@ -103,9 +103,8 @@ impl fmt::Display for Obstacle {
 mod tests {
     use std::time::Duration;
 
-    use super::super::direction::Direction;
+    use super::super::how::{Direction, Way};
     use super::super::kind::Fault;
-    use super::super::way::Way;
     use super::*;
 
     fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {

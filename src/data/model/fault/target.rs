@@ -1,8 +1,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
-use super::direction::Direction;
+use super::how::Direction;
 use crate::model::id::{HostId, ServerId};
 
 /// A target of a fault.
@@ -97,7 +98,8 @@ impl fmt::Display for Target {
 }
 
 /// The kinds of target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum TargetKind {
     /// Hosts of the lab.
     Host,
@@ -110,12 +112,8 @@ pub enum TargetKind {
 impl TargetKind {
     /// The word before the colon in scenarios: `host:1`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Server => "server",
-            Self::Link => "link",
-        }
+    pub fn word(self) -> &'static str {
+        self.into()
     }
 
     /// One of them, in words: `a host`.
@@ -126,5 +124,142 @@ impl TargetKind {
             Self::Server => "an app server",
             Self::Link => "a link",
         }
+    }
+}
+
+/// Whom a fault of the schedule hits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Targets {
+    /// These, whatever they do by then.
+    Named(Vec<Target>),
+    /// The hosts with this seat when the fault starts.
+    By(Seat),
+}
+
+impl Targets {
+    /// The kind of all of them; `None` if there are none.
+    #[must_use]
+    pub fn kind(&self) -> Option<TargetKind> {
+        match self {
+            Self::Named(targets) => Some(targets.first()?.kind()),
+            Self::By(_) => Some(TargetKind::Host),
+        }
+    }
+
+    /// All of them in words, with what `behind` says of each: once, if that is the same for all.
+    #[must_use]
+    pub fn with(&self, behind: impl Fn(Target) -> String) -> String {
+        let targets = match self {
+            Self::Named(targets) => targets,
+            // Of a host, whichever it is, the same is said.
+            Self::By(seat) => return format!("the {}{}", seat.word(), behind(Target::Host(HostId(1)))),
+        };
+        let said: Vec<String> = targets.iter().map(|target| behind(*target)).collect();
+        let is_one = said.windows(2).all(|two| two[0] == two[1]);
+        let name = |(target, said): (&Target, &String)| {
+            if is_one {
+                target.to_string()
+            } else {
+                format!("{target}{said}")
+            }
+        };
+        let names: Vec<_> = targets.iter().zip(&said).map(name).collect();
+        let for_all = said.first().filter(|_| is_one).map_or("", String::as_str);
+        names.join(" and ") + for_all
+    }
+
+    /// How many there are; `None` if that is known only when the fault starts.
+    #[must_use]
+    pub const fn count(&self) -> Option<usize> {
+        match self {
+            Self::Named(targets) => Some(targets.len()),
+            Self::By(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Targets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with(|_| String::new()))
+    }
+}
+
+/// The seat of a host among the replicated nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Seat {
+    /// It has the master.
+    Primary,
+    /// It has a replica.
+    Replicas,
+}
+
+impl Seat {
+    /// Its word in scenarios.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The hosts with each seat, as they were observed last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seats {
+    /// The host that has the master, if one is known.
+    pub primary: Option<HostId>,
+    /// The hosts that have a replica, the most advanced one first.
+    pub replicas: Vec<HostId>,
+}
+
+impl Seats {
+    /// The hosts with this seat.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn of(&self, seat: Seat) -> Result<Vec<Target>, &'static str> {
+        let (hosts, none) = match seat {
+            Seat::Primary => (
+                self.primary.as_slice(),
+                "no node was known to be the master when it was due",
+            ),
+            Seat::Replicas => (
+                self.replicas.as_slice(),
+                "no node was known to be a replica when it was due",
+            ),
+        };
+        match hosts {
+            [] => Err(none),
+            hosts => Ok(hosts.iter().copied().map(Target::Host).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_written_as_a_list_or_a_word() {
+        let named = Targets::Named(vec![Target::Host(HostId(1)), Target::Host(HostId(3))]);
+        let json = serde_json::to_string(&[named.clone(), Targets::By(Seat::Replicas)]).unwrap();
+        assert_eq!(json, r#"[[{"host":1},{"host":3}],"replicas"]"#);
+        let read: [Targets; 2] = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, [named.clone(), Targets::By(Seat::Replicas)]);
+        assert_eq!(named.to_string(), "host 1 and host 3");
+        assert_eq!(Targets::By(Seat::Primary).to_string(), "the primary");
+        assert_eq!(named.with(|_| " by 5 ms".to_owned()), "host 1 and host 3 by 5 ms");
+        let key = |target: Target| format!(" ({})", target.key());
+        assert_eq!(named.with(key), "host 1 (1) and host 3 (3)");
+    }
+
+    #[test]
+    fn a_seat_that_nobody_has_is_told() {
+        let mut seats = Seats::default();
+        assert!(seats.of(Seat::Primary).unwrap_err().contains("the master"));
+        assert!(seats.of(Seat::Replicas).unwrap_err().contains("a replica"));
+        seats.primary = Some(HostId(2));
+        assert_eq!(seats.of(Seat::Primary), Ok(vec![Target::Host(HostId(2))]));
     }
 }

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use strum::VariantArray;
-
 use super::super::applicable::applicable;
-use super::super::arm_key::ArmKey;
-use super::super::forms::{renew, wait};
+use super::super::forms::{read_renew, read_wait, read_wait_in_line};
+use super::super::keys::{Key, keys};
 use super::super::lock::{LockKind, Topology};
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, ClusterSpec, LabSpec};
@@ -51,28 +49,28 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
 
 /// Refuses from now on the keys that don't apply to such an arm.
 fn keep_to(table: &mut Reader<'_>, lock: LockKind, topology: Topology, workload: WorkloadName) {
-    let why = |key: &ArmKey| Some((key.name(), applicable(*key, lock, topology, workload).err()?));
-    table.without(ArmKey::VARIANTS.iter().filter_map(why));
+    let keys = keys().filter(|key| key.section == "[[arm]]").flat_map(Key::each);
+    table.without(keys.filter_map(|key| Some((key, applicable(key, lock, topology, workload).err()?))));
 }
 
 fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpec {
     let name = table.need("name", "arm".to_owned(), "\"redlock\"", value::name);
     let lock = table.need("lock", LockKind::Single, "\"redlock\"", value::one_of);
     table.refuse(&["deadline"], "is now called \"timeout\"");
-    let usual = lock.usual_topology();
+    let usual = lock.row().topologies[0];
     keep_to(table, lock, usual, workload.name());
     let topology = table.get("topology", |value| topology(value, lock)).unwrap_or(usual);
     keep_to(table, lock, topology, workload.name());
     let ttl = table.listed("ttl", value::millis);
     let wait = match lock.uses_nodes() {
-        true => wait::read(table),
-        false => wait::read_in_line(table),
+        true => read_wait(table),
+        false => read_wait_in_line(table),
     };
     let arm = ArmSpec {
         name,
         lock,
         ttl,
-        renew: table.listed("renew", renew::read),
+        renew: table.listed("renew", read_renew),
         wait,
         timeout: table.listed("timeout", value::positive),
         node_timeout: table
@@ -94,22 +92,14 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     };
     check_lease(table, &arm);
     check_nodes(table, &arm, lab);
-    if lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && lab.hosts < 3 {
-        table.complain("lock", too_few_hosts(lab.hosts));
-    }
-    if arm.topology == Topology::Replicated && table.sound(&["topology"]) && lab.hosts < 3 {
-        table.complain("topology", no_failover(lab.hosts));
-    }
-    if arm.lock == LockKind::Cluster && table.sound(&["lock"]) && lab.hosts < ClusterSpec::HOSTS {
-        table.complain("lock", no_cluster(lab.hosts));
-    }
+    check_hosts(table, &arm, lab.hosts);
     workload.about().check_arm(&arm, table);
     arm
 }
 
 fn topology(value: &Value, lock: LockKind) -> Result<Topology, String> {
     match (value::one_of(value)?, lock) {
-        (topology, _) if lock.works_in(topology) => Ok(topology),
+        (topology, _) if lock.row().topologies.contains(&topology) => Ok(topology),
         (Topology::Cluster, _) => Err(
             "a single lock knows one node, and a cluster sends it to others: use lock = \"cluster\", which follows"
                 .to_owned(),
@@ -119,20 +109,6 @@ fn topology(value: &Value, lock: LockKind) -> Result<Topology, String> {
                 .to_owned(),
         ),
     }
-}
-
-fn no_cluster(hosts: usize) -> String {
-    format!(
-        "a cluster on hosts = {hosts} can't replace a host: it has three masters, each on a host of its own; set 3 or more"
-    )
-}
-
-fn no_failover(hosts: usize) -> String {
-    let why = match hosts {
-        1 => "a master needs replicas on other hosts",
-        _ => "with one host down, one Sentinel is not a majority, so nothing fails over",
-    };
-    format!("a replicated topology on hosts = {hosts} proves nothing: {why}; set 3 or 5")
 }
 
 fn hosts(value: &Value, lab: &LabSpec) -> Result<usize, String> {
@@ -206,12 +182,31 @@ fn check_nodes(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
     }
 }
 
-fn too_few_hosts(hosts: usize) -> String {
-    let quorum = hosts / 2 + 1;
-    let so = if hosts == 1 {
-        "it is a single lock under another name"
-    } else {
-        "the loss of one host stops it"
-    };
-    format!("a redlock on hosts = {hosts} has a quorum of {quorum}: {so}; set an odd number of hosts, 3 or more")
+/// Checks whether a lab with so many hosts shows anything of such a lock.
+fn check_hosts(table: &Reader<'_>, arm: &ArmSpec, hosts: usize) {
+    if arm.lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && hosts < 3 {
+        let quorum = hosts / 2 + 1;
+        let so = match hosts {
+            1 => "it is a single lock under another name",
+            _ => "the loss of one host stops it",
+        };
+        let why = format!(
+            "a redlock on hosts = {hosts} has a quorum of {quorum}: {so}; set an odd number of hosts, 3 or more"
+        );
+        table.complain("lock", why);
+    }
+    if arm.topology == Topology::Replicated && table.sound(&["topology"]) && hosts < 3 {
+        let so = match hosts {
+            1 => "a master needs replicas on other hosts",
+            _ => "with one host down, one Sentinel is not a majority, so nothing fails over",
+        };
+        let why = format!("a replicated topology on hosts = {hosts} proves nothing: {so}; set 3 or 5");
+        table.complain("topology", why);
+    }
+    if arm.lock == LockKind::Cluster && table.sound(&["lock"]) && hosts < ClusterSpec::HOSTS {
+        let why = format!(
+            "a cluster on hosts = {hosts} can't replace a host: it has three masters, each on a host of its own; set 3 or more"
+        );
+        table.complain("lock", why);
+    }
 }

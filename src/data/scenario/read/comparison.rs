@@ -1,10 +1,12 @@
-//! `redlock.holding >= 32 and redlock.partial == 0`.
+//! Comparisons of figures, in `when` and `[expect]`: `redlock.holding >= 32 and redlock.partial == 0`.
 
 use strum::VariantArray;
 
 use super::super::expectation::{Expectation, Op};
+use super::super::reader::Reader;
 use super::super::spec::ArmSpec;
 use super::super::suggest;
+use super::super::tree::Value;
 use super::super::value;
 use super::super::words::Words;
 use super::super::workload::WorkloadSpec;
@@ -61,6 +63,42 @@ fn with_article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
+/// `[expect]`.
+pub(super) fn expectations(reader: &Reader<'_>, known: Known<'_>) -> Vec<Expectation> {
+    let mut expectations = Vec::new();
+    for (key, node) in reader.entries() {
+        let found = match &node.value {
+            Value::Text(text) => figure(key, known).and_then(|(arm, metric)| {
+                has_end(metric)?;
+                bounds(text, &arm, metric)
+            }),
+            Value::Table(_) => Err(format!(
+                "is a table; put the whole name in quotes: \"{key}.oversold\" = \"== 0\""
+            )),
+            other => {
+                let is = other.kind();
+                Err(format!("is {is}; write a comparison in quotes, like \"== 0\""))
+            }
+        };
+        match found {
+            Ok(found) => expectations.extend(found),
+            Err(message) => reader.log.add(&node.at, &reader.key(key), message),
+        }
+    }
+    expectations
+}
+
+/// Checks whether there is such a figure at the end of a run.
+fn has_end(metric: Metric) -> Result<(), String> {
+    if metric.row().group == Group::Now {
+        return Err(format!(
+            "{} is a figure of the moment: it has no final value, so only the `when` of a fault can use it",
+            metric.name()
+        ));
+    }
+    Ok(())
+}
+
 /// All comparisons in `text`, which are joined by `and`.
 pub(super) fn parse(text: &str, known: Known<'_>) -> Result<Vec<Expectation>, String> {
     let comparisons = text.split(" and ").count();
@@ -84,7 +122,7 @@ fn comparison(text: &str, known: Known<'_>) -> Result<Expectation, String> {
 }
 
 /// `arm.metric`.
-pub(super) fn figure(text: &str, known: Known<'_>) -> Result<(String, Metric), String> {
+fn figure(text: &str, known: Known<'_>) -> Result<(String, Metric), String> {
     let Some((name, metric)) = text.rsplit_once('.') else {
         return Err(format!(
             "\"{text}\" is not a figure; write it like \"redlock.oversold\": the arm, a dot, the figure"
@@ -102,7 +140,7 @@ pub(super) fn figure(text: &str, known: Known<'_>) -> Result<(String, Metric), S
 }
 
 /// `>= 10 and < 50`: the comparisons of one figure.
-pub(super) fn bounds(text: &str, arm: &str, metric: Metric) -> Result<Vec<Expectation>, String> {
+fn bounds(text: &str, arm: &str, metric: Metric) -> Result<Vec<Expectation>, String> {
     text.split(" and ")
         .map(str::trim)
         .map(|text| {

@@ -1,7 +1,7 @@
 //! `[database]`.
 
 use super::super::database_url::DatabaseUrl;
-use super::super::forms::service_time;
+use super::super::forms::read_service_time;
 use super::super::reader::Reader;
 use super::super::spec::{DatabaseSpec, ServiceTime};
 use super::super::tree::Value;
@@ -26,7 +26,7 @@ pub(super) fn read(mut reader: Reader<'_>) -> DatabaseSpec {
             (url, None, exposed)
         }
     };
-    let read = service_time::read(&mut reader, "read", value::duration);
+    let read = read_service_time(&mut reader, "read", value::duration);
     let pool = reader.listed_whole("pool");
     reader.finish();
     DatabaseSpec {

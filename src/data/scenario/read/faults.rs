@@ -11,6 +11,7 @@ use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
+use super::super::words::Words;
 use super::comparison::{self, Known};
 use crate::model::{
     Action, Direction, Fault, HostId, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
@@ -36,8 +37,8 @@ pub(super) fn read(
         .collect();
     for (n, table) in tables.iter().enumerate().filter(|(_, table)| table.sound(&STARTS)) {
         match earliest(&faults, n) {
-            Earliest::Circle => table.complain("after", format!("waits for itself: {}", circle(&faults, n))),
-            Earliest::At(start) if start >= duration && root.sound(&["duration"]) => {
+            Some(Err(circle)) => table.complain("after", format!("waits for itself: {circle}")),
+            Some(Ok(start)) if start >= duration && root.sound(&["duration"]) => {
                 let key = match faults[n].start {
                     FaultStart::At(_) => "at",
                     _ => "after",
@@ -45,7 +46,7 @@ pub(super) fn read(
                 let (start, end) = (value::show(start), value::show(duration));
                 table.complain(key, format!("{start} is not before the end of the run ({end})"));
             }
-            Earliest::At(_) | Earliest::Never => {}
+            Some(Ok(_)) | None => {}
         }
     }
     tables.into_iter().for_each(Reader::finish);
@@ -138,26 +139,24 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
     }
 }
 
-/// Reads the parameters of a fault. Durations are required.
+/// Reads the parameters of a fault. Durations are required, and so are words for which the table of keys has no other.
 impl Parameters for Reader<'_> {
     fn duration(&mut self, key: &'static str, _: Duration, most: Duration) -> Duration {
         let within = |value: &Value| match value::positive(value)? {
             duration if duration <= most => Ok(duration),
-            duration => Err(format!(
-                "{} is out of range; {} at most",
-                value::show(duration),
-                value::show(most)
-            )),
+            duration => {
+                let [duration, most] = [duration, most].map(value::show);
+                Err(format!("{duration} is out of range; {most} at most"))
+            }
         };
         self.need(key, most, "\"50ms\"", within)
     }
 
-    fn way(&mut self, key: &'static str, now: Way) -> Way {
-        self.need(key, now, "\"hand\"", value::one_of)
-    }
-
-    fn direction(&mut self, key: &'static str, _: Direction) -> Direction {
-        self.listed(key, value::one_of)
+    fn word<T: Words>(&mut self, key: &'static str, now: T) -> T {
+        match self.default_of(key) {
+            Some(_) => self.listed(key, value::one_of),
+            None => self.need(key, now, "\"hand\"", value::one_of),
+        }
     }
 }
 
@@ -228,57 +227,32 @@ fn after(text: &str, count: usize) -> Result<FaultStart, String> {
     Ok(FaultStart::After(number, value::parse_duration(delay.trim())?))
 }
 
-/// When a fault can start, as far as the scenario says.
-enum Earliest {
-    /// Not before this time.
-    At(Duration),
-    /// It waits for itself.
-    Circle,
-    /// It waits for a circle that it is not part of (which is reported for the faults in it), or for a fault that could
-    /// not be read.
-    Never,
-}
-
-/// The earliest start of fault `n` (from 0).
-fn earliest(faults: &[FaultSpec], n: usize) -> Earliest {
-    let (mut at, mut delays) = (n, Duration::ZERO);
+/// The earliest start of fault `n` (from 0), or the circle in which it waits for itself: `fault:1 after fault:2 after fault:1`,
+/// without the middle of a long one. `None` if it waits for a circle that it is not part of (which is reported for the faults in
+/// it), or for a fault that could not be read.
+fn earliest(faults: &[FaultSpec], n: usize) -> Option<Result<Duration, String>> {
+    const SHOWN: usize = 6;
+    let (mut at, mut met, mut delays) = (n, Vec::new(), Duration::ZERO);
     // Whoever has met more faults than there are goes round in a circle.
     for _ in faults {
-        match faults.get(at).map(|fault| &fault.start) {
-            None => return Earliest::Never,
-            Some(FaultStart::At(start)) => return Earliest::At(start.saturating_add(delays)),
-            Some(FaultStart::When(_)) => return Earliest::At(delays),
-            Some(FaultStart::After(fault, delay)) => {
+        met.push(at);
+        match &faults.get(at)?.start {
+            FaultStart::At(start) => return Some(Ok(start.saturating_add(delays))),
+            FaultStart::When(_) => return Some(Ok(delays)),
+            FaultStart::After(fault, delay) => {
                 delays = delays.saturating_add(*delay);
                 at = fault - 1;
             }
         }
         if at == n {
-            return Earliest::Circle;
+            let name = |at: &usize| format!("fault:{}", at + 1);
+            let mut words: Vec<String> = met.iter().take(SHOWN).map(name).collect();
+            words.extend((met.len() > SHOWN).then(|| "…".to_owned()));
+            words.push(name(&n));
+            return Some(Err(words.join(" after ")));
         }
     }
-    Earliest::Never
-}
-
-/// The circle that contains fault `n` (from 0): `fault:1 after fault:2 after fault:1`. The middle of a long one is left
-/// out.
-fn circle(faults: &[FaultSpec], n: usize) -> String {
-    const SHOWN: usize = 6;
-    let mut words = vec![format!("fault:{}", n + 1)];
-    let mut at = n;
-    while let Some(FaultStart::After(fault, _)) = faults.get(at).map(|fault| &fault.start) {
-        at = fault - 1;
-        if at == n {
-            break;
-        }
-        if words.len() == SHOWN {
-            words.push("…".to_owned());
-            break;
-        }
-        words.push(format!("fault:{fault}"));
-    }
-    words.push(format!("fault:{}", n + 1));
-    words.join(" after ")
+    None
 }
 
 /// `host:1,2`, `server:3`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.

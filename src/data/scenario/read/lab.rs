@@ -57,7 +57,7 @@ fn replicated(mut reader: Reader<'_>, hosts: usize) -> ReplicatedSpec {
         down_after: reader.listed("down_after", value::millis),
         failover_timeout: reader.listed("failover_timeout", value::millis),
         min_replicas_to_write: reader.listed("min_replicas_to_write", |value| least_replicas(value, hosts)),
-        min_replicas_max_lag: reader.listed("min_replicas_max_lag", whole_seconds),
+        min_replicas_max_lag: reader.listed("min_replicas_max_lag", value::seconds),
         preferred_host: reader.get("preferred_host", value::host(hosts)),
         sentinel_period: reader.get("sentinel_period", sentinel_period),
     };
@@ -82,12 +82,10 @@ fn sentinel_period(value: &Value) -> Result<Duration, String> {
     let [least, most] = SENTINEL_PERIODS;
     match value::millis(value)? {
         period if (least..=most).contains(&period) => Ok(period),
-        period => Err(format!(
-            "{} is out of range; {} to {}",
-            value::show(period),
-            value::show(least),
-            value::show(most)
-        )),
+        period => {
+            let [period, least, most] = [period, least, most].map(value::show);
+            Err(format!("{period} is out of range; {least} to {most}"))
+        }
     }
 }
 
@@ -99,17 +97,4 @@ fn cluster(mut reader: Reader<'_>) -> ClusterSpec {
     };
     reader.finish();
     spec
-}
-
-/// A duration that Redis counts in whole seconds.
-fn whole_seconds(value: &Value) -> Result<Duration, String> {
-    let time = value::positive(value)?;
-    if time.subsec_nanos() == 0 {
-        Ok(time)
-    } else {
-        Err(format!(
-            "{} is not a whole number of seconds, which is what Redis counts it in",
-            value::show(time)
-        ))
-    }
 }

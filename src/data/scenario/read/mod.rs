@@ -3,13 +3,11 @@
 mod arms;
 mod comparison;
 mod database;
-mod expectations;
 mod faults;
 mod lab;
 mod nodes;
-mod parse;
 mod secret;
 mod swarm;
 mod whole;
 
-pub use parse::parse;
+pub use whole::parse;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::reader::Reader;
-use super::super::spec::{Arrivals, Balance, SwarmSpec};
+use super::super::spec::SwarmSpec;
 use super::super::value;
 
 /// The most workers in all arms together: each is a task with its own buffers.
@@ -18,14 +18,12 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
         reader.complain("workers", format!("{sum}; {MOST_WORKERS} at most"));
     }
     let rate = reader.get("rate", value::rate);
-    let balance: Option<Balance> = reader.get("balance", value::one_of);
-    let arrivals: Option<Arrivals> = reader.get("arrivals", value::one_of);
-    if rate.is_none() && reader.sound(&["rate"]) {
-        for (key, given) in [("balance", balance.is_some()), ("arrivals", arrivals.is_some())] {
-            if given {
-                let why = "needs rate: in a closed loop each worker takes its own requests; set rate, or leave it out";
-                reader.complain(key, why);
-            }
+    let balance = reader.listed("balance", value::one_of);
+    let arrivals = reader.listed("arrivals", value::one_of);
+    for key in ["balance", "arrivals"] {
+        if rate.is_none() && reader.has(key) && reader.sound(&["rate", key]) {
+            let why = "needs rate: in a closed loop each worker takes its own requests; set rate, or leave it out";
+            reader.complain(key, why);
         }
     }
     let requests = reader.whole("requests");
@@ -45,8 +43,8 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
         servers,
         workers,
         rate,
-        balance: balance.unwrap_or_default(),
-        arrivals: arrivals.unwrap_or_default(),
+        balance,
+        arrivals,
         requests,
         ramp,
         think,

@@ -1,8 +1,12 @@
-//! Reads a scenario whole: its parts one after the other, and what must fit together.
+//! Reads a scenario whole, as users want it: its parts one after the other, and what must fit together. Each mistake names what to
+//! change. A value that contradicts a flag may be in the file, although the file alone is right.
 
-use super::super::error::ScenarioErrors;
+use std::collections::HashSet;
+use std::slice;
+
+use super::super::error::{ScenarioError, ScenarioErrors};
 use super::super::lock::Topology;
-use super::super::overrides::Overrides;
+use super::super::overrides::{Change, Overrides};
 use super::super::reader::{Log, Reader};
 use super::super::source::Source;
 use super::super::spec::FaultSpec;
@@ -10,15 +14,67 @@ use super::super::tree;
 use super::super::value;
 use super::super::whole::Scenario;
 use super::super::workload;
-use super::comparison::Known;
-use super::{arms, database, expectations, faults, lab, swarm};
+use super::comparison::{Known, expectations};
+use super::{arms, database, faults, lab, swarm};
 use crate::model::printable;
 
+/// Reads a scenario with the changes of the command line.
+///
+/// # Errors
+/// All mistakes in the scenario, in the order of the file: broken TOML (then only that), unknown keys and names,
+/// impossible values, contradictions.
+pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
+    let changes = overrides.changes();
+    read(source, &changes).map_err(|errors| blame_flags(source, &changes, errors))
+}
+
+/// Makes errors that the file alone doesn't have name the flag that causes them instead of a line of the file.
+fn blame_flags(source: &Source, changes: &[Change], errors: ScenarioErrors) -> ScenarioErrors {
+    if changes.is_empty() {
+        return errors;
+    }
+    let of = |changes: &[Change]| -> HashSet<ScenarioError> {
+        let errors = read(source, changes).err().map(|errors| errors.0);
+        errors.into_iter().flatten().collect()
+    };
+    let own = of(&[]);
+    let alone: Vec<(&str, HashSet<ScenarioError>)> = changes
+        .iter()
+        .map(|change| (change.flag.as_str(), of(slice::from_ref(change))))
+        .collect();
+    let blamed = |error: ScenarioError| {
+        let Some(key) = key_in_file(source, &error.place).filter(|_| !own.contains(&error)) else {
+            return error;
+        };
+        let guilty = match alone.iter().find(|(_, made)| made.contains(&error)) {
+            Some((flag, _)) => (*flag).to_owned(),
+            // No flag causes this alone, so they cause it together.
+            None => alone.iter().map(|(flag, _)| *flag).collect::<Vec<_>>().join(" "),
+        };
+        ScenarioError::new(format!("{guilty}: {key}"), error.message)
+    };
+    ScenarioErrors(errors.0.into_iter().map(blamed).collect())
+}
+
+/// The key of a place in the file, with or without its line; `None` for a flag.
+fn key_in_file<'a>(source: &Source, place: &'a str) -> Option<&'a str> {
+    let name = ScenarioError::new(source.name.as_str(), "").place;
+    let rest = place.strip_prefix(&name)?.strip_prefix(':')?;
+    Some(
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':')
+            .trim_start(),
+    )
+}
+
 /// Reads a scenario with the changes of the command line. Each mistake is at the place where it shows.
-pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
+fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors> {
     let mut tree = tree::parse(&source.name, &source.text)?;
     let log = Log::new(&source.name);
-    log.append(overrides.apply(&mut tree));
+    for change in changes {
+        if let Err(error) = change.apply(&mut tree) {
+            log.append(error);
+        }
+    }
     tree::hide_urls(&mut tree);
     let mut root = Reader::root(&log, &tree);
 
@@ -58,7 +114,7 @@ pub(super) fn read(source: &Source, overrides: &Overrides) -> Result<Scenario, S
         let why = "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy";
         root.complain("fault", why);
     }
-    let expect = expectations::read(&root.table("expect"), known);
+    let expect = expectations(&root.table("expect"), known);
     root.finish();
     log.into_result()?;
     Ok(Scenario {

@@ -3,12 +3,10 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::super::arm_key::ArmKey;
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, DatabaseSpec, ServiceTime};
 use super::super::writer::Writer;
-use super::display::Display;
-use crate::metrics::{Figures, Group};
+use crate::metrics::{Figures, Group, Metric, Shown};
 
 /// A kind of workload. Everything that only one of them has is behind this interface, in its `warnings`, or in the
 /// workers' code, which checks for it at each request.
@@ -50,12 +48,50 @@ pub trait WorkloadKind {
     fn clauses(&self, figures: &Figures, is_doubted: bool) -> Vec<String>;
 }
 
+/// What is shown of a workload, in every table and chart, as data that the report and the console draw.
+#[derive(Debug, Clone)]
+pub struct Display {
+    /// The figures that judge an arm, the most important first; the first is the headline.
+    pub verdicts: &'static [Metric],
+    /// The title of its table in the summary.
+    pub table: &'static str,
+    /// The columns of that table.
+    pub columns: &'static [Shown],
+    /// Its columns in the console's table, each with its rank: when space is short, the highest rank goes first. The
+    /// columns of every workload have ranks 2 to 7 there.
+    pub console: &'static [(Metric, u8)],
+    /// The lanes of the console's timeline, below the faults: figures that are stored for each second and tenth.
+    pub lanes: &'static [Metric],
+    /// The console's bars, one for each arm.
+    pub bars: Bars,
+}
+
+impl Display {
+    /// The figure that the workload is about, unless the scenario says otherwise.
+    pub const fn headline(&self) -> Metric {
+        self.verdicts[0]
+    }
+}
+
+/// A bar for each arm.
+#[derive(Debug, Clone)]
+pub struct Bars {
+    /// The figure that is the length of the bar.
+    pub figure: Metric,
+    /// The rest of its title.
+    pub note: String,
+    /// The figure at which the bar is full; `None` if there is no such mark.
+    pub full: Option<u64>,
+    /// The part of the bar that is damage; `None` if the figure itself is judged.
+    pub damage: Option<Metric>,
+}
+
 /// What is known of a workload before it is read from a scenario.
-pub(super) struct Row {
+pub struct Row {
     /// Its keys in `[workload]`.
     pub keys: &'static [&'static str],
-    /// Its keys in `[[arm]]`.
-    pub arm_keys: &'static [ArmKey],
+    /// The keys of `[[arm]]` that only it takes; the lock may still refuse them.
+    pub arm_keys: &'static [&'static str],
 }
 
 /// The simulated time inside the lock: some reads of the database, and the time between them and the write.

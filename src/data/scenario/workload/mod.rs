@@ -3,7 +3,6 @@
 //! should know.
 
 pub(super) mod cache_fill;
-mod display;
 pub(super) mod inventory;
 mod kind;
 mod spec;

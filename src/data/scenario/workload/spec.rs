@@ -1,6 +1,5 @@
 //! The settings of a workload, whatever its kind.
 
-use super::super::arm_key::ArmKey;
 use super::super::belonging::belongs;
 use super::super::reader::Reader;
 use super::super::suggest;
@@ -9,7 +8,7 @@ use super::super::words::Words;
 use super::super::writer::Writer;
 use super::cache_fill::CacheFillSpec;
 use super::inventory::InventorySpec;
-use super::kind::{Initial, Ledger, Row, WorkloadKind};
+use super::kind::{Row, WorkloadKind};
 use super::{cache_fill, inventory};
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
@@ -41,23 +40,6 @@ impl WorkloadSpec {
         }
     }
 
-    /// What the tables of an arm hold at the start.
-    #[must_use]
-    pub fn initial(&self) -> Initial {
-        self.about().initial()
-    }
-
-    /// The names of its locks, the most wanted first.
-    pub fn lock_names(&self) -> impl Iterator<Item = String> {
-        self.about().lock_names()
-    }
-
-    /// The ledger of the orders; `None` if the workload has no orders.
-    #[must_use]
-    pub fn ledger(&self) -> Option<Ledger> {
-        self.about().ledger()
-    }
-
     /// The word after `kind`.
     #[must_use]
     pub fn name(&self) -> WorkloadName {
@@ -66,16 +48,11 @@ impl WorkloadSpec {
 }
 
 impl WorkloadName {
-    const fn row(self) -> Row {
+    pub const fn row(self) -> Row {
         match self {
             Self::CacheFill => cache_fill::ROW,
             Self::Inventory => inventory::ROW,
         }
-    }
-
-    /// Whether arms may have `key`; their lock may still refuse it.
-    pub fn takes(self, key: ArmKey) -> bool {
-        self.row().arm_keys.contains(&key)
     }
 }
 

@@ -220,7 +220,7 @@ fn breaks_the_single_lock_but_not_redlock(record: &Record) {
     );
     // At first most requests wait for nobody, and the effect of the fault shows soon after it.
     for arm in &record.arms {
-        let first = arm.series.iter().filter(|point| (0..3).contains(&point.second));
+        let first = arm.series.iter().filter(|point| (0..3).contains(&point.time));
         let waits: Vec<u64> = first.map(|point| point.acquire_p50_us).collect();
         assert!(
             waits.len() == 3 && waits.iter().all(|p50| *p50 < 1_000_000),

@@ -77,7 +77,7 @@ fn laws(record: &Record) {
         assert_eq!(figures.offered, parts, "{}: {figures:?}", arm.name);
         let servers = |of: fn(&ServerLoad) -> u64| figures.servers.iter().map(of).sum::<u64>();
         let series = |of: fn(&Point) -> u64| {
-            let measured = arm.series.iter().filter(|point| point.second >= 0);
+            let measured = arm.series.iter().filter(|point| point.time >= 0);
             measured.map(of).sum::<u64>() + of(&arm.after_end)
         };
         for (what, parts, whole) in [
@@ -113,7 +113,7 @@ fn laws(record: &Record) {
             .requests
             .is_some_and(|requests| figures.counts[Count::Completed] + figures.dropped >= requests);
         assert_eq!(figures.finish.is_some(), done, "{}: {figures:?}", arm.name);
-        let last = arm.series.iter().map(|point| point.second).max().unwrap_or(0);
+        let last = arm.series.iter().map(|point| point.time).max().unwrap_or(0);
         let last = last as f64;
         assert!(last < record.elapsed, "{}: a point of second {last}", arm.name);
     }
@@ -320,7 +320,7 @@ fn counts_agree(workers: usize, think: &str) {
                     assert!(figures.offered.abs_diff(due) <= 1, "{}: {what}", figures.offered);
                 }
                 if load.starts_with("rate") && requests.is_none() {
-                    let points = arm.series.iter().filter(|point| point.second >= 0);
+                    let points = arm.series.iter().filter(|point| point.time >= 0);
                     let offered: Vec<u64> = points.map(|point| point.offered).collect();
                     let even = offered.iter().all(|n| n.abs_diff(200) <= 1);
                     assert!(offered.len() == 2 && even, "{offered:?}: {what}");

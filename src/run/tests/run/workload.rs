@@ -143,7 +143,7 @@ struct Bench {
 
 impl Bench {
     async fn new(node: &Arc<RedisServer>, arm: ArmSpec, spec: WorkloadSpec, read: Duration) -> Self {
-        let initial = spec.initial();
+        let initial = spec.about().initial();
         Self::with(node, node, arm, spec, read, initial).await
     }
 
@@ -178,7 +178,7 @@ impl Bench {
             .expect("a place");
         let store = place.open(database.pool).await.expect("a pool");
         let cache = connect_cache(node.addr(), 0).await.expect("the cache node");
-        if let Some(ledger) = spec.ledger() {
+        if let Some(ledger) = spec.about().ledger() {
             prepare_cache(&ledger, &cache).await.expect("the stock keys");
         }
         let nodes = Nodes::connect(&[lock_node.addr()], NodeOptions::default());
@@ -859,7 +859,7 @@ fn a_dead_lock_node_gives_no_quorum_with_its_cause() {
     test(async |node| {
         let mut lock_node = RedisServer::start();
         let spec = sells(StockIn::Database, ms(0));
-        let initial = spec.initial();
+        let initial = spec.about().initial();
         let bench = Bench::with(&node, &lock_node, arm(LockKind::Single), spec, ms(0), initial).await;
         assert_eq!(counted(&bench.request().await), "nothing");
         lock_node.kill();
@@ -1018,7 +1018,7 @@ fn turned_knobs_count_from_the_next_request_on() {
 #[test]
 fn arms_do_not_meet_in_the_cache() {
     test(async |node| {
-        let ledger = sells(StockIn::Redis, ms(0)).ledger().expect("it has orders");
+        let ledger = sells(StockIn::Redis, ms(0)).about().ledger().expect("it has orders");
         for arm in 0..3 {
             let cache = connect_cache(node.addr(), arm).await.expect("the cache node");
             prepare_cache(&ledger, &cache).await.expect("the stock keys");

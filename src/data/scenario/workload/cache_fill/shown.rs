@@ -1,4 +1,4 @@
-use super::super::display::{Bars, Display};
+use super::super::kind::{Bars, Display};
 use crate::metrics::Column::Figure;
 use crate::metrics::Shown::{self, Always, IfAny};
 use crate::metrics::units::{count, counted, mean, micros};

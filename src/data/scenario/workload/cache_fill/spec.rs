@@ -3,21 +3,19 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::super::super::arm_key::ArmKey;
-use super::super::super::forms::popularity;
+use super::super::super::forms::{read_popularity, write_popularity};
 use super::super::super::reader::Reader;
 use super::super::super::spec::{DatabaseSpec, Popularity, ServiceTime};
 use super::super::super::value::{self, show};
 use super::super::super::writer::{Writer, float, quote, time};
-use super::super::display::Display;
-use super::super::kind::{CacheKeys, Catalogue, Initial, Row, Section, WorkloadKind};
+use super::super::kind::{CacheKeys, Catalogue, Display, Initial, Row, Section, WorkloadKind};
 use super::shown;
 use crate::metrics::{Figures, Group};
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
     keys: &["cache"],
-    arm_keys: &[ArmKey::ServeStale, ArmKey::SecondLook],
+    arm_keys: &["serve_stale", "second_look"],
 };
 
 /// The most caches: each has rows in every arm's catalogue.
@@ -71,7 +69,7 @@ impl WorkloadKind for CacheFillSpec {
             out.header("[[workload.cache]]");
             out.pair("name", quote(&cache.name));
             out.pair("keys", cache.keys);
-            out.pair("popularity", popularity::write(cache.popularity));
+            out.pair("popularity", write_popularity(cache.popularity));
             out.pair("state_ttl", time(cache.state_ttl));
             out.pair("data_ttl", time(cache.data_ttl));
             out.optional("pages", cache.pages);
@@ -157,7 +155,7 @@ fn cache(table: &mut Reader<'_>) -> CacheSpec {
     let cache = CacheSpec {
         name: table.need("name", "cache".to_owned(), "\"catalogue\"", value::name),
         keys: table.need("keys", 1, "100", value::whole(table.range("keys"))),
-        popularity: popularity::read(table),
+        popularity: read_popularity(table),
         state_ttl: table.need("state_ttl", Duration::from_secs(1), "\"2s\"", value::millis),
         data_ttl: table.need("data_ttl", Duration::from_secs(2), "\"5s\"", value::millis),
         pages: table.whole("pages"),

@@ -2,21 +2,19 @@
 
 use std::time::Duration;
 
-use super::super::super::arm_key::ArmKey;
-use super::super::super::forms::{popularity, service_time};
+use super::super::super::forms::{read_popularity, read_service_time, write_popularity, write_service_time};
 use super::super::super::reader::Reader;
 use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, ServiceTime, Update};
 use super::super::super::value;
 use super::super::super::writer::Writer;
-use super::super::display::Display;
-use super::super::kind::{CacheKeys, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
+use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
 use super::shown;
 use crate::metrics::{Figures, Group};
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
     keys: &["products", "stock", "popularity", "hold", "stock_in"],
-    arm_keys: &[ArmKey::Update, ArmKey::Fence],
+    arm_keys: &["update", "fence"],
 };
 
 /// The stock, and how it is sold.
@@ -42,8 +40,8 @@ impl WorkloadKind for InventorySpec {
     fn write(&self, out: &mut Writer) {
         out.pair("products", self.products);
         out.pair("stock", self.stock);
-        out.pair("popularity", popularity::write(self.popularity));
-        out.pair("hold", service_time::write(self.hold));
+        out.pair("popularity", write_popularity(self.popularity));
+        out.pair("hold", write_service_time(self.hold));
         out.word("stock_in", self.stock_in);
     }
 
@@ -130,12 +128,12 @@ impl InventorySpec {
 pub(crate) fn read(reader: &mut Reader<'_>) -> InventorySpec {
     let products = reader.need("products", 1, "64", value::whole(reader.range("products")));
     let stock = reader.need("stock", 1, "100", value::whole(reader.range("stock")));
-    let popularity = popularity::read(reader);
+    let popularity = read_popularity(reader);
     if !reader.has("hold") {
         let why = "is missing; the time between reading a stock and writing it back, for example \"5ms\"";
         reader.complain("hold", why);
     }
-    let hold = service_time::read(reader, "hold", value::positive);
+    let hold = read_service_time(reader, "hold", value::positive);
     let hold = hold.unwrap_or(ServiceTime::constant(Duration::from_millis(5)));
     let stock_in = reader.listed("stock_in", value::one_of);
     InventorySpec {
