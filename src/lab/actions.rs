@@ -1,10 +1,8 @@
 //! Faults on hosts, and their undoing. Each returns when its effect is proved.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::try_join_all;
-use tokio::task::JoinSet;
+use futures_util::future::{join_all, try_join_all};
 use tokio::time::timeout;
 
 use crate::client::Slot;
@@ -71,7 +69,7 @@ impl Lab {
             })?,
             Action::Undo(Condition::Lagging) => self.proxy_for(host)?.leave(Target::Host(host), Condition::Lagging),
             Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut)
-                if !nodes.nodes.iter().all(|node| node.is_container()) =>
+                if !nodes.nodes.iter().all(Node::is_container) =>
             {
                 return Err(LabError::CutsNeedContainers);
             }
@@ -95,30 +93,21 @@ impl Lab {
     /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept
     /// running.
     async fn restart(&self, host: &Host) -> Result<(), LabError> {
-        let mut starting = JoinSet::new();
-        for node in &host.nodes {
-            if self.site.client.slot(node.id).state.conditions.has(Condition::Down) {
-                let (client, node) = (Arc::clone(&self.site.client), Arc::clone(node));
-                starting.spawn(async move {
-                    node.restart(&client).await?;
-                    match node.replicated() {
-                        Some(spec) if node.name.role == Role::Sentinel => replication::hurry(&node, spec).await,
-                        _ => Ok(()),
-                    }
-                });
+        let is_down = |node: &&Node| self.node_state(node.name).conditions.has(Condition::Down);
+        let starting = host.nodes.iter().filter(is_down).map(|node| async {
+            node.restart(&self.site.client).await?;
+            match node.replicated() {
+                Some(spec) if node.name.role == Role::Sentinel => replication::hurry(node, spec).await,
+                _ => Ok(()),
             }
-        }
-        let before: Vec<_> = host.nodes.iter().map(|node| node.address()).collect();
-        let mut result = Ok(());
-        while let Some(started) = starting.join_next().await {
-            let started = started.map_err(|error| LabError::KeeperGone(error.to_string()));
-            result = result.and(started.and_then(|started| started));
-        }
+        });
+        let before: Vec<_> = host.nodes.iter().map(Node::address).collect();
+        let result = join_all(starting).await.into_iter().collect();
         // A node that does not answer yet may have moved all the same.
-        if host.nodes.iter().map(|node| node.address()).ne(before) {
-            result = result.and(running::announce(&self.site.dir, &self.nodes));
+        match host.nodes.iter().map(Node::address).eq(before) {
+            true => result,
+            false => result.and(running::announce(&self.site.dir, &self.nodes)),
         }
-        result
     }
 
     /// Waits until the effect of an action is verified on every node of the host, however long that takes.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::awaited::Awaited;
@@ -184,7 +183,7 @@ impl Start<'_> {
             }
         };
         let site = Site {
-            client: Arc::new(client),
+            client,
             dir: ground.dir.clone(),
             patience: match self.spec.are_ours() {
                 true => Duration::ZERO,
@@ -231,7 +230,7 @@ impl Start<'_> {
         if self.are_found() {
             stack::adopt(&nodes).await?;
         }
-        let behind = |name| nodes.get(name).map(|node| node.follow());
+        let behind = |name| nodes.get(name).map(Node::follow);
         let proxy = match doors {
             Some(doors) => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
             None => None,

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::try_join_all;
 use tokio::sync::Mutex as Turn;
-use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::error::LabError;
@@ -18,8 +18,7 @@ use lockstorm_data::model::{Action, Condition, Conditions, HostId, How};
 #[derive(Debug)]
 pub(crate) struct Host {
     pub id: HostId,
-    /// Shared with the tasks that restart them and read their statistics.
-    pub nodes: Vec<Arc<Node>>,
+    pub nodes: Vec<Node>,
     /// Held while an action is under way, so that there is one at a time.
     pub turn: Turn<()>,
     /// The conditions that the lab has brought about and that the kernel does not report.
@@ -61,7 +60,7 @@ impl Host {
 pub(crate) struct Nodes {
     pub hosts: Vec<Host>,
     /// The nodes that are not on a host.
-    pub apart: Vec<Arc<Node>>,
+    pub apart: Vec<Node>,
     /// Held while the list of their addresses is written for other programs.
     pub listing: Mutex<()>,
     /// Held while the master is moved from one to another, so that this happens once at a time.
@@ -73,7 +72,7 @@ impl Nodes {
     /// before anything else runs. A node whose port is taken gets another one, unless the ports are fixed. Nodes that are not ours are watched
     /// instead.
     pub(crate) async fn start(
-        client: &Arc<Client>,
+        client: &Client,
         plan: Plan,
         layout: Vec<(NodeName, NodePorts)>,
     ) -> Result<Self, LabError> {
@@ -84,26 +83,22 @@ impl Nodes {
             .partition(|(_, (name, _))| name.role == Role::Sentinel);
         let mut nodes = Vec::new();
         for at_once in [sentinels, others] {
-            let mut starting = JoinSet::new();
-            for (id, (name, ports)) in at_once {
-                let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
-                starting.spawn(async move {
+            let starting = at_once.into_iter().map(|(id, (name, ports))| {
+                let plan = &plan;
+                async move {
                     match plan.given(name) {
-                        Some(url) => Node::watch(&client, &plan, id, name, url).await,
-                        None => Node::start(&client, &plan, id, name, ports).await,
+                        Some(url) => Node::watch(client, plan, id, name, url).await,
+                        None => Node::start(client, plan, id, name, ports).await,
                     }
-                });
-            }
-            while let Some(node) = starting.join_next().await {
-                let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;
-                nodes.push(Arc::new(node?));
-            }
+                }
+            });
+            nodes.extend(try_join_all(starting).await?);
         }
         nodes.sort_unstable_by_key(|node| node.id);
         Ok(Self::by_host(nodes))
     }
 
-    fn by_host(nodes: Vec<Arc<Node>>) -> Self {
+    fn by_host(nodes: Vec<Node>) -> Self {
         let (mut hosts, mut apart): (Vec<Host>, _) = (Vec::new(), Vec::new());
         for node in nodes {
             let Some(id) = node.name.host else {
@@ -129,16 +124,16 @@ impl Nodes {
     }
 
     /// All nodes: those of the hosts in order, then the others.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Node>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Node> {
         self.hosts.iter().flat_map(|host| &host.nodes).chain(&self.apart)
     }
 
     /// The nodes of a role, in the order of the hosts.
-    pub(crate) fn of(&self, role: Role) -> impl Iterator<Item = &Arc<Node>> {
+    pub(crate) fn of(&self, role: Role) -> impl Iterator<Item = &Node> {
         self.all().filter(move |node| node.name.role == role)
     }
 
-    pub(crate) fn get(&self, name: NodeName) -> Option<&Arc<Node>> {
+    pub(crate) fn get(&self, name: NodeName) -> Option<&Node> {
         self.all().find(|node| node.name == name)
     }
 
