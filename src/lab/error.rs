@@ -77,7 +77,7 @@ pub enum LabError {
         /// What is wrong with it, for example that it is taken.
         why: String,
         /// The node that needs it.
-        node: String,
+        node: NodeName,
     },
     /// The scenario's fixed ports go beyond the last port.
     #[error("lab.port = {port} leaves no room for {count} ports: the last port is 65535")]
@@ -94,7 +94,7 @@ pub enum LabError {
     #[error("{node} did not start ({why}); the end of its log:{log}")]
     StartFailed {
         /// The node.
-        node: String,
+        node: NodeName,
         /// How it ended.
         why: String,
         /// The last lines of its log, each on a line of its own.
@@ -119,7 +119,7 @@ pub enum LabError {
     #[error("{node} did not answer at {address} within {waited:?} ({why}); the end of its log:{log}")]
     NotAnswering {
         /// The node.
-        node: String,
+        node: NodeName,
         /// Its address.
         address: SocketAddr,
         /// How long the lab waited.

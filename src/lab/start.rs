@@ -314,12 +314,8 @@ fn fixed_ports(first: u16, names: &[NodeName]) -> Result<Vec<u16>, LabError> {
     if ports.len() < count {
         return Err(LabError::PortRange { port: first, count });
     }
-    for (&port, name) in ports.iter().zip(names) {
-        ports::check(port).map_err(|why| LabError::PortTaken {
-            port,
-            why,
-            node: name.to_string(),
-        })?;
+    for (&port, &node) in ports.iter().zip(names) {
+        ports::check(port).map_err(|why| LabError::PortTaken { port, why, node })?;
     }
     Ok(ports)
 }

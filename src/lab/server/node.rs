@@ -99,13 +99,6 @@ impl Plan {
     }
 }
 
-/// Why a start failed.
-enum Failure {
-    /// Another process has the port.
-    PortLost,
-    Other(LabError),
-}
-
 impl Node {
     /// Creates the node's directory and starts it on these ports; if one is taken and they are not fixed, on others.
     pub(crate) async fn start(
@@ -123,16 +116,17 @@ impl Node {
         if let Some(text) = config_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
             create_file(&dir.join(config_file::NAME), &text)?;
         }
-        for _ in 0..PORT_TRIES {
+        let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
+        loop {
             let node = Self::new(plan, id, name, ports, &dir)?;
             match node.run(client).await {
-                Ok(()) => return Ok(node),
-                Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if plan.spec.port.is_some() => break,
-                Err(Failure::PortLost) => ports = ports.others()?,
+                Err(LabError::PortTaken { .. }) if others > 0 => {
+                    others -= 1;
+                    ports = ports.others()?;
+                }
+                started => return started.map(|()| node),
             }
         }
-        Err(port_taken(ports.port, name))
     }
 
     fn new(plan: &Arc<Plan>, id: usize, name: NodeName, ports: NodePorts, dir: &Path) -> Result<Self, LabError> {
@@ -312,15 +306,13 @@ impl Node {
         let end = Instant::now() + patience;
         loop {
             match self.run(client).await {
-                Ok(()) => return Ok(()),
-                Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if Instant::now() < end => sleep(PORT_PAUSE).await,
-                Err(Failure::PortLost) if others == 0 => return Err(port_taken(self.address().port(), self.name)),
-                Err(Failure::PortLost) => {
+                Err(LabError::PortTaken { .. }) if Instant::now() < end => sleep(PORT_PAUSE).await,
+                Err(LabError::PortTaken { .. }) if others > 0 => {
                     others -= 1;
                     let place = SocketAddr::new(self.address().ip(), ports::find(1)?[0]);
                     self.access.send_replace(self.plan.access(place));
                 }
+                ended => return ended,
             }
         }
     }
@@ -333,11 +325,10 @@ impl Node {
     }
 
     /// Starts the process and waits until it, and no other process, answers PING with its data loaded.
-    async fn run(&self, client: &Client) -> Result<(), Failure> {
+    async fn run(&self, client: &Client) -> Result<(), LabError> {
         // The log of an earlier start says nothing about this one.
         let from = fs::metadata(self.log()).map_or(0, |log| log.len());
-        let started = client.start_server(self.start_request()).await;
-        let pid = match started.map_err(Failure::Other)? {
+        let pid = match client.start_server(self.start_request()).await? {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
@@ -345,42 +336,39 @@ impl Node {
         let access = self.access();
         let ended = client.wait_slot(self.id, self.plan.start_timeout, |slot| slot.state.ended());
         tokio::select! {
-            answer = probe::answers(&access, pid, self.plan.start_timeout) => answer.map_err(|why| {
-                Failure::Other(LabError::NotAnswering {
-                    node: self.name.to_string(),
-                    address: self.address(),
-                    waited: self.plan.start_timeout,
-                    why,
-                    log: self.last_words(from),
-                })
+            answer = probe::answers(&access, pid, self.plan.start_timeout) => answer.map_err(|why| LabError::NotAnswering {
+                node: self.name,
+                address: self.address(),
+                waited: self.plan.start_timeout,
+                why,
+                log: self.last_words(from),
             }),
             Ok(Some(why)) = ended => Err(self.died(&why, from).await),
         }
     }
 
-    async fn died(&self, why: &str, from: u64) -> Failure {
-        let log = self.last_words(from);
-        let failed = |why: String, log: String| {
-            let node = self.name.to_string();
-            Failure::Other(LabError::StartFailed { node, why, log })
+    /// Why it has ended: another process has its port, or something else.
+    async fn died(&self, why: &str, from: u64) -> LabError {
+        let (node, port, log) = (self.name, self.address().port(), self.last_words(from));
+        let cure = match self.substitute().await {
+            Some(other) => &format!(
+                ", and process {other} answers in its place: the program must become the server, by exec, and must not start it by \
+                 setsid or in the background"
+            ),
+            // The server's message is the sure sign; checking the port does not depend on its language.
+            None if log.contains("Address already in use")
+                || (self.plan.ground.is_loopback() && ports::check(port).is_err()) =>
+            {
+                let why = "is taken".to_owned();
+                return LabError::PortTaken { port, why, node };
+            }
+            None if node.role == Role::Sentinel => {
+                "; a program without Sentinel mode can't be one: name another program with --server-bin"
+            }
+            None => "",
         };
-        if let Some(other) = self.substitute().await {
-            let why = format!(
-                "{why}, and process {other} answers in its place: the program must become the server, by exec, and must not \
-                 start it by setsid or in the background"
-            );
-            return failed(why, log);
-        }
-        // The server's message is the sure sign; checking the port does not depend on its language.
-        let loopback = self.plan.ground.is_loopback();
-        if log.contains("Address already in use") || (loopback && ports::check(self.address().port()).is_err()) {
-            return Failure::PortLost;
-        }
-        let cure = match self.name.role {
-            Role::Sentinel => "; a program without Sentinel mode can't be one: name another program with --server-bin",
-            _ => "",
-        };
-        failed(format!("{why}{cure}"), log)
+        let why = format!("{why}{cure}");
+        LabError::StartFailed { node, why, log }
     }
 
     /// The process that answers at the node's address and works in its directory, but is not the one that was started: a
@@ -411,14 +399,6 @@ impl Node {
         } else {
             last.iter().map(|line| format!("\n  {line}")).collect()
         }
-    }
-}
-
-fn port_taken(port: u16, name: NodeName) -> LabError {
-    LabError::PortTaken {
-        port,
-        why: "is taken".to_owned(),
-        node: name.to_string(),
     }
 }
 
