@@ -46,7 +46,7 @@ impl Lab {
         if !nodes.are_ours() && action.needs_process() {
             return Err(LabError::NotOurs(host, action.verbs()[2]));
         }
-        let _turn = nodes.turn.lock().await;
+        let _turn = nodes.imposed.turn.lock().await;
         if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
             let target = Target::Host(host);
             return Err(LabError::Impossible {
@@ -119,7 +119,7 @@ impl Lab {
         // All at once: what time shows would be later on each node.
         let found = try_join_all(host.nodes.iter().map(|node| self.effect_on(host, node, action))).await?;
         let verified = verified(found);
-        host.undergo(action, verified.at);
+        host.imposed.undergo(action, verified.at);
         Ok(verified)
     }
 

@@ -108,6 +108,7 @@ pub mod doctor;
 mod emit;
 mod error;
 mod findings;
+mod imposed;
 pub mod keeper;
 pub mod kept;
 mod lab;

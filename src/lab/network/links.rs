@@ -8,9 +8,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::LabError;
 use crate::findings::{self, Found};
+use crate::imposed::Imposed;
 use crate::lab::Lab;
 use crate::network::gauge::{Gauge, What};
-use crate::network::link_states::LinkState;
 use crate::proxy::{Network, Proxy, State};
 use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::{
@@ -120,7 +120,7 @@ impl Lab {
             let measuring = candidates.into_iter().map(async |what| {
                 let present = what.state(|path| proxy.state(path));
                 let most = match condition {
-                    Condition::Lagging => present.delay + state.delay(),
+                    Condition::Lagging => present.delay + state.lag().0,
                     Condition::Down | Condition::Paused | Condition::Cut => Duration::MAX,
                 };
                 let mut gauge = opened(what, present.delay).await?;
@@ -222,17 +222,17 @@ impl Lab {
 }
 
 /// How long an action on a link may take to show: a long delay takes long to measure.
-fn limit(action: Action, state: &LinkState) -> Duration {
+fn limit(action: Action, state: &Imposed) -> Duration {
     let delay = match action {
         Action::Fault(Fault::Lag { delay, .. }) => delay,
         Action::Fault(_) => Duration::ZERO,
-        Action::Undo(_) => state.delay(),
+        Action::Undo(_) => state.lag().0,
     };
     LIMIT + delay * ROUND_TRIPS
 }
 
 /// Notes that an action on a link has taken effect: since it is so on each of these connections.
-fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<Instant> {
+fn verified(state: &Imposed, action: Action, found: Vec<Found>) -> Verified<Instant> {
     let verified = findings::verified(found);
     state.undergo(action, verified.at);
     verified
@@ -241,7 +241,7 @@ fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<In
 /// Notes that a fault has taken effect, or ends it if nothing has shown it.
 fn verified_fault(
     proxy: &Proxy,
-    state: &LinkState,
+    state: &Imposed,
     fault: Fault,
     target: Target,
     found: Vec<Found>,

@@ -1,36 +1,33 @@
 //! All nodes of a lab, by host.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use tokio::sync::Mutex as Turn;
 
 use crate::client::Client;
 use crate::error::LabError;
+use crate::imposed::Imposed;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::NodePorts;
 use crate::server::state::HostState;
-use lockstorm_data::model::{Action, Condition, Conditions, HostId, How};
+use lockstorm_data::model::HostId;
 
 /// A host with its nodes, which fail together.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub id: HostId,
     pub nodes: Vec<Node>,
-    /// Held while an action is under way, so that there is one at a time.
-    pub turn: Turn<()>,
-    /// The conditions that the lab has brought about and that the kernel does not report.
-    imposed: Mutex<Conditions<Instant>>,
+    pub imposed: Imposed,
 }
 
 impl Host {
     /// The host's state, made from what the keeper reports of its nodes.
     pub(crate) fn state(&self, client: &Client) -> HostState {
         let reported = self.nodes.iter().map(|node| client.slot(node.id).state);
-        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
-        HostState::of_all(reported).with(&imposed)
+        HostState::of_all(reported).with(self.imposed.conditions())
     }
 
     /// Whether its nodes are processes of ours.
@@ -40,18 +37,8 @@ impl Host {
 
     /// How much longer a round trip to this host takes because it lags.
     pub(crate) fn delay(&self) -> Duration {
-        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
-        match imposed.get(Condition::Lagging).and_then(|ongoing| ongoing.how.clone()) {
-            Some(How::Delayed(delay, direction)) => delay * direction.times(),
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// Notes that an action has taken effect on all nodes.
-    pub(crate) fn undergo(&self, action: Action, at: Instant) {
-        let mut imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
-        imposed.undergo(action, at);
-        imposed.retain(|condition| !condition.is_reported());
+        let (delay, direction) = self.imposed.lag();
+        delay * direction.times()
     }
 }
 
@@ -110,8 +97,7 @@ impl Nodes {
                 None => hosts.push(Host {
                     id,
                     nodes: vec![node],
-                    turn: Turn::default(),
-                    imposed: Mutex::default(),
+                    imposed: Imposed::default(),
                 }),
             }
         }
