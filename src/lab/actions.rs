@@ -125,10 +125,9 @@ impl Lab {
 
     /// Waits until an action has taken effect on a node, and returns the proof.
     async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Found, LabError> {
-        let unverified = |why: String| LabError::Unverified {
-            action,
-            node: node.name,
-            why,
+        let unverified = |why: String| {
+            let node = node.name;
+            LabError::Other(format!("{action} of {node} could not be verified: {why}"))
         };
         let mut found = Found::on(node.name.to_string());
         let port = node.access().port();

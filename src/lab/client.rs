@@ -138,7 +138,7 @@ impl Client {
                 Err(fail(format!("no answer within {KEEPER_TIMEOUT:?}")))
             }
             // What an engine says is clear by itself.
-            Err(LabError::KeeperGone(why)) if containers.is_some() => Err(LabError::Docker(why)),
+            Err(LabError::KeeperGone(why)) if containers.is_some() => Err(LabError::Other(why)),
             Err(LabError::KeeperGone(why)) => Err(fail(why)),
             Err(error) => Err(error),
         }

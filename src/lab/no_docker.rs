@@ -13,7 +13,7 @@ use lockstorm_data::scenario::LabSpec;
 const WITHOUT: &str = "this Lockstorm was built without Docker; build it with the feature \"docker\"";
 
 fn refused<T>() -> Result<T, LabError> {
-    Err(LabError::Docker(WITHOUT.to_owned()))
+    Err(LabError::Other(WITHOUT.to_owned()))
 }
 
 impl ServerBinary {

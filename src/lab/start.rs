@@ -113,7 +113,7 @@ impl Lab {
         can_be_played(spec, &options)?;
         check_temp_dir()?;
         docker::check(options.binary.containers.as_ref(), &names, spec).await?;
-        BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
+        BaseDir::open().map_err(|error| LabError::Other(error.to_string()))?;
         // If the leftovers of a crash can't be removed, the lab starts all the same.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
         let start = Start {
@@ -275,7 +275,8 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
     let on_hosts = || names.iter().copied().filter(has_door);
     // The doors are on loopback, where containers don't reach them.
     if options.binary.containers.is_some() && on_hosts().any(|node| source::of(node).is_some()) {
-        return Err(LabError::LinksNeedProcesses);
+        let why = "faults of the network between replicated nodes need nodes that are processes: play this scenario with --lab process";
+        return Err(LabError::Other(why.to_owned()));
     }
     for node in on_hosts() {
         let Some(address) = source::of(node) else { continue };
@@ -283,7 +284,12 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
             let why = "faults of the network between hosts need Redis 7.0, or any Valkey";
             return Err(options.binary.too_old(why));
         }
-        TcpListener::bind((address, 0)).map_err(|why| LabError::NoSource { node, address, why })?;
+        TcpListener::bind((address, 0)).map_err(|why| {
+            LabError::Other(format!(
+                "{node} cannot use the address {address} ({why}): faults of the network between hosts need all of 127.0.0.0/8, as on \
+                 Linux"
+            ))
+        })?;
     }
     Doors::open(on_hosts()).map(Some).map_err(LabError::Proxy)
 }

@@ -19,7 +19,7 @@ impl ServerBinary {
     /// # Errors
     /// There is no engine, no such image, or no server in it that can be used.
     pub async fn in_image(image: &str) -> Result<Self, LabError> {
-        let engine = Engine::connect().await.map_err(LabError::Docker)?;
+        let engine = Engine::connect().await.map_err(LabError::Other)?;
         Self::of(&engine, image, Containers::Of(image.to_owned())).await
     }
 
@@ -28,24 +28,24 @@ impl ServerBinary {
     /// # Errors
     /// There is no engine, no such stack, or no server in its image that can be used.
     pub async fn in_stack(project: Option<&str>) -> Result<Self, LabError> {
-        let engine = Engine::connect().await.map_err(LabError::Docker)?;
-        let stack = Stack::find(&engine, project).await.map_err(LabError::Docker)?;
+        let engine = Engine::connect().await.map_err(LabError::Other)?;
+        let stack = Stack::find(&engine, project).await.map_err(LabError::Other)?;
         Self::of(&engine, stack.image(), Containers::In(stack.project.clone())).await
     }
 
     async fn of(engine: &Engine, image: &str, containers: Containers) -> Result<Self, LabError> {
         let labels = Labels::of_process();
-        let (program, output) = program_of(engine, image, &labels).await.map_err(LabError::Docker)?;
+        let (program, output) = program_of(engine, image, &labels).await.map_err(LabError::Other)?;
         let path = PathBuf::from(program);
         let not = || {
-            LabError::Docker(format!(
+            LabError::Other(format!(
                 "for --version {} of {image} does not print that of a server",
                 path.display()
             ))
         };
         let (flavour, version) = parse(&output).ok_or_else(not)?;
         if version < OLDEST {
-            return Err(LabError::Docker(format!(
+            return Err(LabError::Other(format!(
                 "{image} has version {version}, but {OLDEST} is the oldest that works: name another image with --image"
             )));
         }
@@ -65,7 +65,7 @@ pub(crate) async fn check(containers: Option<&Containers>, names: &[NodeName], s
         return Ok(());
     };
     if let Some(port) = spec.port {
-        return Err(LabError::Docker(format!(
+        return Err(LabError::Other(format!(
             "lab.port = {port} can't be used: the nodes of the stack {project} listen where they do; leave it out"
         )));
     }
@@ -74,7 +74,7 @@ pub(crate) async fn check(containers: Option<&Containers>, names: &[NodeName], s
         let stack = Stack::find(&engine, Some(project)).await?;
         stack.has_all(names.iter().map(|name| name.directory()))
     };
-    found.await.map_err(LabError::Docker)
+    found.await.map_err(LabError::Other)
 }
 
 /// Whether a stack that is up has a Sentinel: that of this Compose project, or the only one.
@@ -88,5 +88,5 @@ pub async fn stack_has_sentinels(project: Option<&str>) -> Result<bool, LabError
         let stack = Stack::find(&engine, project).await?;
         Ok(stack.has_all([sentinel.directory()].into_iter()).is_ok())
     };
-    found.await.map_err(LabError::Docker)
+    found.await.map_err(LabError::Other)
 }

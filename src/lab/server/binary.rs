@@ -71,10 +71,7 @@ impl ServerBinary {
     }
 
     fn probe(path: &Path) -> Result<Self, LabError> {
-        let not = |why: String| LabError::NotAServer {
-            path: path.to_owned(),
-            why,
-        };
+        let not = |why: String| LabError::Other(format!("{} is not a redis-server: {why}", path.display()));
         let absolute = std::path::absolute(path).map_err(|error| not(error.to_string()))?;
         let output = version_output(&absolute).map_err(|error| not(error.to_string()))?;
         let (flavour, version) = parse(&output).ok_or_else(|| {
@@ -102,12 +99,9 @@ impl ServerBinary {
     }
 
     /// That it is too old, for this reason.
-    pub(crate) fn too_old(&self, why: &'static str) -> LabError {
-        LabError::TooOld {
-            path: self.path.clone(),
-            version: self.version,
-            why,
-        }
+    pub(crate) fn too_old(&self, why: &str) -> LabError {
+        let (path, version) = (self.path.display(), self.version);
+        LabError::Other(format!("{path} has version {version}, but {why}"))
     }
 }
 

@@ -109,10 +109,7 @@ impl Node {
         mut ports: NodePorts,
     ) -> Result<Self, LabError> {
         let dir = plan.ground.dir.join(name.directory());
-        fs::create_dir(&dir).map_err(|source| LabError::Directory {
-            path: dir.clone(),
-            source,
-        })?;
+        fs::create_dir(&dir).map_err(LabError::cannot_create(&dir))?;
         if let Some(text) = config_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
             create_file(&dir.join(config_file::NAME), &text)?;
         }
@@ -167,11 +164,7 @@ impl Node {
         name: NodeName,
         url: &NodeUrl,
     ) -> Result<Self, LabError> {
-        let not_reached = |why: String| LabError::NotReached {
-            node: name,
-            url: url.to_string(),
-            why,
-        };
+        let not_reached = |why: String| LabError::Other(format!("{name} ({url}) can't be reached: {why}"));
         let address = NodeAddress::parse(url.reveal()).map_err(|error| not_reached(error.why))?;
         let watch = Watch {
             id,

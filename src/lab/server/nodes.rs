@@ -125,9 +125,7 @@ impl Nodes {
 
     pub(crate) fn host(&self, id: HostId) -> Result<&Host, LabError> {
         let host = self.hosts.iter().find(|host| host.id == id);
-        host.ok_or(LabError::NoSuchHost {
-            host: id,
-            hosts: self.hosts.len(),
-        })
+        let hosts = self.hosts.len();
+        host.ok_or_else(|| LabError::Other(format!("there is no {id}: the lab has hosts 1 to {hosts}")))
     }
 }

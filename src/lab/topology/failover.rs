@@ -31,7 +31,7 @@ impl Lab {
             Way::Sentinel => self.by_sentinel().await,
             Way::Hand => self.by_hand(to).await,
         };
-        moved.map_err(LabError::NoFailover)
+        moved.map_err(|why| LabError::Other(format!("there was no failover: {why}")))
     }
 
     /// The nodes of this role that are neither down nor paused.

@@ -55,11 +55,10 @@ pub(crate) async fn until(
     let end = Instant::now() + TIMEOUT;
     while let Some(why) = look(&mut session).await.map_err(failed(node))? {
         if Instant::now() >= end {
-            return Err(LabError::NotReady {
-                node: node.name,
-                why,
-                waited: TIMEOUT,
-            });
+            return Err(LabError::Other(format!(
+                "{} is not ready to work with the others after {TIMEOUT:?}: {why}",
+                node.name
+            )));
         }
         sleep(PAUSE).await;
     }
@@ -69,9 +68,8 @@ pub(crate) async fn until(
 /// A node that can't be asked, or answered with an error.
 pub(crate) fn failed(node: &Node) -> impl Fn(SessionError) -> LabError {
     let node = node.name;
-    move |error| LabError::NotReady {
-        node,
-        why: words(&error),
-        waited: Duration::ZERO,
+    move |error| {
+        let why = words(&error);
+        LabError::Other(format!("{node} is not ready to work with the others: {why}"))
     }
 }
