@@ -18,6 +18,7 @@ use crate::server::nodes::Host;
 use crate::server::probe;
 use crate::topology::failover;
 use crate::topology::replication;
+use lockstorm_data::metrics::in_micros;
 use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Target, TargetKind, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
@@ -125,25 +126,18 @@ impl Lab {
 
     /// Waits until an action has taken effect on a node, and returns the proof.
     async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Found, LabError> {
-        let unverified = |why: String| {
-            let node = node.name;
-            LabError::Other(format!("{action} of {node} could not be verified: {why}"))
-        };
         let mut found = Found::on(node.name.to_string());
-        let port = node.access().port();
         match action {
             Action::Fault(Fault::Kill | Fault::Shutdown) => {
                 let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
-                self.reaches(node, down).await?.map_err(unverified)?;
+                self.reaches(node, action, down).await?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
                 found.add(probe::refuses(node.address()).await, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
-                self.reaches(node, |slot| !slot.state.is_up())
-                    .await?
-                    .map_err(unverified)?;
+                self.reaches(node, action, |slot| !slot.state.is_up()).await?;
                 if !self.node_state(node.name).conditions.has(Condition::Paused) {
-                    return Err(unverified(DOWN_INSTEAD.to_owned()));
+                    return Err(unverified(action, node, DOWN_INSTEAD));
                 }
                 found.add(Finding::ProcessStopped, Observer::Keeper);
                 // Of a process the kernel has said that it stands still; of a container the engine has.
@@ -157,7 +151,7 @@ impl Lab {
             Action::Fault(Fault::Lag { delay, direction }) => {
                 let later = delay * direction.times();
                 let round_trip = self.round_trip(node, later, |took| took >= later).await;
-                let (since, round_trip) = round_trip.ok_or_else(|| unverified(NO_ANSWER.to_owned()))?;
+                let (since, round_trip) = round_trip.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
                 found.add_since(since, round_trip, Observer::Ping);
             }
             Action::Undo(Condition::Lagging) => {
@@ -174,30 +168,27 @@ impl Lab {
                 found.add(Finding::TakesWrites { host: host.id }, Observer::Write);
             }
             Action::Fault(Fault::Cut { .. }) => {
-                self.reaches(node, |slot| slot.cut).await?.map_err(unverified)?;
+                self.reaches(node, action, |slot| slot.cut).await?;
                 let since = Instant::now();
                 found.add(Finding::LeftNetwork, Observer::Keeper);
                 found.add_since(since, probe::refuses(node.address()).await, Observer::Connect);
             }
             Action::Undo(Condition::Cut) => {
-                self.reaches(node, |slot| !slot.cut).await?.map_err(unverified)?;
+                self.reaches(node, action, |slot| !slot.cut).await?;
                 found.add(Finding::InNetwork, Observer::Keeper);
                 node.look_where(&self.site.client);
                 // One that is down, or frozen, does not answer in any network.
                 if self.node_state(node.name).conditions.answers() {
-                    self.answers(node).await?.map_err(unverified)?;
-                    found.add(Finding::Answers { port }, Observer::Ping);
+                    found.add(self.answers(node, action).await?, Observer::Ping);
                 }
             }
             Action::Undo(Condition::Paused) => {
                 let goes_on = |slot: &Slot| !slot.state.conditions.has(Condition::Paused);
-                self.reaches(node, goes_on).await?.map_err(unverified)?;
-                self.answers(node).await?.map_err(unverified)?;
-                found.add(Finding::Answers { port }, Observer::Ping);
+                self.reaches(node, action, goes_on).await?;
+                found.add(self.answers(node, action).await?, Observer::Ping);
             }
             Action::Undo(Condition::Down) => {
-                self.answers(node).await?.map_err(unverified)?;
-                found.add(Finding::Answers { port }, Observer::Ping);
+                found.add(self.answers(node, action).await?, Observer::Ping);
             }
         }
         Ok(found)
@@ -220,7 +211,7 @@ impl Lab {
                 Some(took) if wanted(took) => {
                     let finding = Finding::RoundTrip {
                         port: entrance.port(),
-                        took_us: took.as_micros().try_into().unwrap_or(u64::MAX),
+                        took_us: in_micros(took),
                     };
                     return Some((start, finding));
                 }
@@ -232,30 +223,40 @@ impl Lab {
         }
     }
 
-    /// Waits until the keeper reports what `done` accepts, or the reason why the last order was not carried out.
-    async fn reaches(&self, node: &Node, done: impl Fn(&Slot) -> bool) -> Result<Result<(), String>, LabError> {
+    /// Waits until the keeper reports what `done` accepts. It may report why the last order was not carried out instead.
+    async fn reaches(&self, node: &Node, action: Action, done: impl Fn(&Slot) -> bool) -> Result<(), LabError> {
         let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| match &slot.error {
             // This is checked first: a server that has just ended by itself could not obey, but is down.
             _ if done(slot) => Some(Ok(())),
             error => error.clone().map(Err),
         });
         let never = || Err(format!("no effect within {FOREVER:?}"));
-        Ok(seen.await?.unwrap_or_else(never))
+        let reached = seen.await?.unwrap_or_else(never);
+        reached.map_err(|why| unverified(action, node, &why))
     }
 
-    /// Waits until the node's process answers, or has ended.
-    async fn answers(&self, node: &Node) -> Result<Result<(), String>, LabError> {
+    /// Waits until the node's process answers. It may end instead.
+    async fn answers(&self, node: &Node, action: Action) -> Result<Finding, LabError> {
         let Slot { pid, inside, .. } = self.site.client.slot(node.id);
         let (Some(pid), Some(inside)) = (pid, inside) else {
-            return Ok(Err(DOWN_INSTEAD.to_owned()));
+            return Err(unverified(action, node, DOWN_INSTEAD));
         };
-        let gone = self.site.client.wait_slot(node.id, FOREVER, |slot| {
-            (slot.pid != Some(pid)).then(|| DOWN_INSTEAD.to_owned())
-        });
+        let is_gone = |slot: &Slot| (slot.pid != Some(pid)).then_some(());
         let access = node.access();
-        tokio::select! {
-            answer = probe::answers(&access, inside, FOREVER) => Ok(answer),
-            gone = gone => Ok(Err(gone?.unwrap_or_default())),
-        }
+        let answered = tokio::select! {
+            answer = probe::answers(&access, inside, FOREVER) => answer,
+            gone = self.site.client.wait_slot(node.id, FOREVER, is_gone) => {
+                gone?;
+                Err(DOWN_INSTEAD.to_owned())
+            }
+        };
+        let port = access.port();
+        let found = answered.map(|()| Finding::Answers { port });
+        found.map_err(|why| unverified(action, node, &why))
     }
+}
+
+/// That the effect of an action was not found, for this reason.
+fn unverified(action: Action, node: &Node, why: &str) -> LabError {
+    LabError::Other(format!("{action} of {} could not be verified: {why}", node.name))
 }
