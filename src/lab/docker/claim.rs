@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
-use super::labels::{Labels, PLACE};
+use super::labels::{Labels, PLACE, label};
 use crate::server::binary::PROGRAMS;
 
 /// Its place in a lab, which no node has.
@@ -139,10 +139,7 @@ pub(super) async fn end(engine: &Engine, id: &str, is_new: bool) -> Result<bool,
 
 /// Whether this container is a claim.
 pub(super) fn is_one(container: &ContainerSummary) -> bool {
-    let labels = container.labels.as_ref();
-    labels
-        .and_then(|labels| labels.get(PLACE))
-        .is_some_and(|place| place == KEEPER)
+    label(container, PLACE) == Some(KEEPER)
 }
 
 /// What the containers of a run say of it.

@@ -19,15 +19,13 @@ use bollard::query_parameters::{
 };
 use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::engine::{Engine, is_missing, said};
-use super::labels::Labels;
+use super::labels::{Labels, label};
 use super::network::Network;
 use crate::protocol::Start;
 
-/// How long the engine may take for the last lines that a container printed.
-const LAST_LINES: Duration = Duration::from_secs(1);
 /// The label of containers that `compose run` has made.
 const ONE_OFF: &str = "com.docker.compose.oneoff";
 /// What engines say of a directory that is to be mounted and is not there.
@@ -253,24 +251,13 @@ impl Container {
             }
         }
     }
-
-    /// How long the last lines of a container that has ended may take to come.
-    pub(crate) async fn last_lines(copying: &mut tokio::task::JoinHandle<()>) {
-        let _ = timeout(LAST_LINES, copying).await;
-    }
 }
 
 /// All containers that have labels with these names, except those that Compose has made for one command.
 pub(super) async fn list_having(engine: &Engine, names: &[&str]) -> Result<Vec<ContainerSummary>, String> {
     let names = names.iter().map(ToString::to_string).collect();
     let mut found = list_by(engine, &HashMap::from([("label".to_owned(), names)])).await?;
-    let is_one_off = |container: &ContainerSummary| {
-        let labels = container.labels.as_ref();
-        labels
-            .and_then(|labels| labels.get(ONE_OFF))
-            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
-    };
-    found.retain(|container| !is_one_off(container));
+    found.retain(|container| !label(container, ONE_OFF).is_some_and(|value| value.eq_ignore_ascii_case("true")));
     Ok(found)
 }
 

@@ -8,18 +8,17 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Builder;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::changes::Change;
 use super::claim::Claim;
-use super::container::{Container, place_of};
+use super::container::place_of;
 use super::endpoints::Endpoints;
 use super::engine::Engine;
 use super::labels::Labels;
@@ -35,6 +34,8 @@ const INSIDE: u32 = 1;
 /// The exit code of a container whose process was ended by SIGKILL.
 const KILLED: i32 = 128 + 9;
 
+/// How long the engine may take for the last lines that a container printed.
+const LAST_LINES: Duration = Duration::from_secs(1);
 /// How long orders that are under way at the end may take.
 const LAST_ORDERS: Duration = Duration::from_secs(10);
 
@@ -87,7 +88,7 @@ pub(crate) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
             }
             Err(error) => {
                 let removed = remove_all(&engine, &Labels::of_run(run_dir)).await;
-                (Err(error), removed.map(drop))
+                (Err(io::Error::other(error)), removed.map(drop))
             }
         };
         Ok((result, closed.map_err(io::Error::other)))
@@ -129,33 +130,19 @@ async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir
     result
 }
 
-/// The requests that come on stdin, until it ends.
-fn requests() -> UnboundedReceiver<io::Result<Request>> {
-    let (send, receive) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
-        while let Some(line) = lines.next_line().await.transpose() {
-            let request = line.and_then(|line: String| Ok(serde_json::from_str(&line)?));
-            if send.send(request).is_err() {
-                return;
-            }
-        }
-    });
-    receive
-}
-
 impl Servers {
     /// Does what is asked and tells what happens, until stdin ends.
     async fn serve(
         &mut self,
         mut changes: Pin<&mut impl Stream<Item = Result<(String, Change), String>>>,
     ) -> io::Result<()> {
-        let mut requests = requests();
+        let mut requests = BufReader::new(tokio::io::stdin()).lines();
         let lost = |why: &str| io::Error::other(format!("the Docker engine does not report any more{why}"));
         loop {
             tokio::select! {
-                request = requests.recv() => match request {
-                    Some(request) => self.obey(request?)?,
+                // A line of which only a part has come is kept for the next look.
+                request = requests.next_line() => match request? {
+                    Some(request) => self.obey(serde_json::from_str(&request)?)?,
                     None => return Ok(()),
                 },
                 change = changes.next() => match change {
@@ -270,7 +257,7 @@ impl Servers {
             return tell(id, News::Ended(how));
         };
         self.orders.spawn(async move {
-            Container::last_lines(&mut log).await;
+            let _ = timeout(LAST_LINES, &mut log).await;
             Done::News(id, News::Ended(how))
         });
         Ok(())
@@ -305,10 +292,7 @@ async fn carry_out(
 fn copy_log(engine: &Engine, had: &Had) -> JoinHandle<()> {
     let (engine, had) = (engine.clone(), had.clone());
     // Whole seconds; the first lines of this start may come again after those of the one before.
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
+    let since = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
     let since = i32::try_from(since).unwrap_or_default().saturating_sub(1);
     tokio::spawn(async move { had.container.copy_log(&engine, since, &had.start.log).await })
 }

@@ -12,7 +12,7 @@ use super::claim::{self, Life};
 use super::container;
 use super::endpoints::rejoin_all;
 use super::engine::Engine;
-use super::labels::{Labels, PROCESSES, RUN};
+use super::labels::{Labels, PROCESSES, RUN, label};
 use super::removal::remove_all;
 use super::stack::Stack;
 use crate::directory::run_dir::LOCK_FILE;
@@ -23,11 +23,9 @@ use lockstorm_base::input;
 const LARGEST: u64 = 1;
 
 /// Notes that there may be containers of this run, before the first is made, and which stack it uses, if it does.
-pub(crate) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> io::Result<()> {
-    fs::write(
-        run_dir.join(NOTE),
-        [engine.place(), project.unwrap_or_default()].join("\n"),
-    )
+pub(crate) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> Result<(), String> {
+    let text = [engine.place(), project.unwrap_or_default()].join("\n");
+    fs::write(run_dir.join(NOTE), text).map_err(|error| error.to_string())
 }
 
 /// Removes the containers and networks of the run with this directory, if it has noted that there may be some, and returns how
@@ -68,8 +66,7 @@ pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
         };
         let mut runs: BTreeMap<PathBuf, Vec<ContainerSummary>> = BTreeMap::new();
         for container in container::list(&engine, &Labels::of_user()).await? {
-            let run = container.labels.as_ref().and_then(|labels| labels.get(RUN));
-            if let Some(run) = run.map(PathBuf::from) {
+            if let Some(run) = label(&container, RUN).map(PathBuf::from) {
                 runs.entry(run).or_default().push(container);
             }
         }

@@ -1,7 +1,5 @@
 //! The server programs of images and stacks, and what a stack must have.
 
-use std::path::PathBuf;
-
 use super::engine::Engine;
 use super::image::program_of;
 use super::labels::Labels;
@@ -36,11 +34,9 @@ impl ServerBinary {
     async fn of(engine: &Engine, image: &str, containers: Containers) -> Result<Self, LabError> {
         let labels = Labels::of_process();
         let (program, output) = program_of(engine, image, &labels).await.map_err(LabError::Other)?;
-        let path = PathBuf::from(program);
         let not = || {
             LabError::Other(format!(
-                "for --version {} of {image} does not print that of a server",
-                path.display()
+                "for --version {program} of {image} does not print that of a server"
             ))
         };
         let (flavour, version) = parse(&output).ok_or_else(not)?;
@@ -50,7 +46,7 @@ impl ServerBinary {
             )));
         }
         Ok(Self {
-            path,
+            path: program.into(),
             flavour,
             version,
             containers: Some(containers),

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::container::{self, Container};
 use super::engine::Engine;
-use super::labels::{PLACE, PORT, PROJECT};
+use super::labels::{PLACE, PORT, PROJECT, label};
 
 /// The file that people are told to bring up.
 const FILE: &str = "docker/compose.yaml";
@@ -139,10 +139,6 @@ fn read(project: &str, container: ContainerSummary) -> Result<(String, Found), S
         port,
     };
     Ok((place, found))
-}
-
-fn label<'a>(container: &'a ContainerSummary, name: &str) -> Option<&'a str> {
-    container.labels.as_ref()?.get(name).map(String::as_str)
 }
 
 /// The profile of `docker/compose.yaml` that has this place.

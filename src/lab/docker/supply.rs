@@ -1,6 +1,5 @@
 //! Where the containers of a lab come from: they are made for it, or somebody else has made them.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -42,33 +41,29 @@ pub(super) struct Had {
 impl Supply {
     /// Prepares what the containers need, and claims it: that goes on for as long as the claim is kept. Whatever this makes before it
     /// fails is removed by [`remove_all`].
-    pub(super) async fn open(engine: &Engine, containers: &Containers, run_dir: &Path) -> io::Result<(Self, Claim)> {
+    pub(super) async fn open(
+        engine: &Engine,
+        containers: &Containers,
+        run_dir: &Path,
+    ) -> Result<(Self, Claim), String> {
         let labels = Labels::of_run(run_dir);
         leftovers::note(run_dir, engine, None)?;
         let (kind, claim) = match containers {
             Containers::Of(image) => {
-                let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
-                let claim = Claim::of_run(engine, &name, image, &labels).await;
-                let claim = claim.map_err(io::Error::other)?;
-                let network = Network::create(engine, &format!("lockstorm-{name}"), &labels).await;
-                let kind = Kind::Made {
-                    image: image.clone(),
-                    network: network.map_err(io::Error::other)?,
-                };
-                (kind, claim)
+                let name = place_of(run_dir);
+                let claim = Claim::of_run(engine, &name, image, &labels).await?;
+                let network = Network::create(engine, &format!("lockstorm-{name}"), &labels).await?;
+                let image = image.clone();
+                (Kind::Made { image, network }, claim)
             }
             Containers::In(project) => {
-                let stack = Stack::find(engine, Some(project)).await.map_err(io::Error::other)?;
-                stack.stays_dead(engine).await.map_err(io::Error::other)?;
-                let claim = Claim::of_stack(engine, project, stack.image(), &labels)
-                    .await
-                    .map_err(io::Error::other)?;
+                let stack = Stack::find(engine, Some(project)).await?;
+                stack.stays_dead(engine).await?;
+                let claim = Claim::of_stack(engine, project, stack.image(), &labels).await?;
                 // Only now: a stack that somebody else uses is not ours to mend.
                 leftovers::note(run_dir, engine, Some(project))?;
-                let kind = Kind::Found {
-                    project: project.clone(),
-                };
-                (kind, claim)
+                let project = project.clone();
+                (Kind::Found { project }, claim)
             }
         };
         let supply = Self {
