@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::awaited::Awaited;
-use crate::client::{Client, Ground};
+use crate::client::Client;
 use crate::directory::base_dir::{BaseDir, check_temp_dir};
 use crate::directory::leftovers;
 use crate::directory::password::Password;
@@ -18,6 +18,7 @@ use crate::lab::{Lab, door};
 use crate::network::link_states::Links;
 use crate::network::source;
 
+use crate::protocol::Ground;
 use crate::proxy::{Doors, Proxy};
 use crate::running;
 use crate::server::binary::ServerBinary;

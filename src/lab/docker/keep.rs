@@ -26,7 +26,7 @@ use super::removal::remove_all;
 use super::supply::{Had, Supply};
 use crate::directory::run_dir::RunDir;
 use crate::emit::{emit, tell};
-use crate::protocol::{Ending, Event, News, Order, Request};
+use crate::protocol::{Ending, Event, Ground, News, Order, Request};
 use crate::server::containers::Containers;
 
 /// A server in a container of its own is its first process.
@@ -105,10 +105,10 @@ pub(crate) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
 async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir: &Path) -> io::Result<()> {
     // Before anything is started, so that nothing is missed.
     let changes = std::pin::pin!(engine.changes(&supply.changing()));
-    emit(&Event::Ready {
+    emit(&Event::Ready(Ground {
         dir: run_dir.to_owned(),
         addresses: supply.addresses(),
-    })?;
+    }))?;
     let mut servers = Servers {
         engine: engine.clone(),
         supply: Arc::clone(supply),

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
-use crate::client::{Client, Ground};
+use crate::client::Client;
 use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
-use crate::protocol::{Start, Watch};
+use crate::protocol::{Ground, Start, Watch};
 use crate::server::binary::ServerBinary;
 use crate::server::config_file;
 use crate::server::containers::Containers;
