@@ -30,7 +30,7 @@ use crate::server::ports::{self, NodePorts};
 use crate::server::settings::TlsFiles;
 use crate::server::version::{Flavour, Version};
 use crate::topology::cluster;
-use crate::topology::layout::{layout, on_hosts, with_bus};
+use crate::topology::layout::layout;
 use crate::topology::replication;
 use crate::topology::stack;
 use lockstorm_data::scenario::{self, LabSpec};
@@ -101,7 +101,7 @@ impl Lab {
         options: LabOptions,
         tell: impl Fn(&str) + Send + Sync,
     ) -> Result<Self, LabError> {
-        Self::with(layout(&on_hosts(spec)), spec, options, &Awaited::new(&tell)).await
+        Self::with(layout(spec), spec, options, &Awaited::new(&tell)).await
     }
 
     /// Starts the nodes of these names, as [`Lab::up`] does, and tells `awaited` what it waits for.
@@ -161,15 +161,22 @@ impl Start<'_> {
 
     /// Where each node is to listen.
     fn ports(&self) -> Result<Vec<(NodeName, NodePorts)>, LabError> {
-        // The second ports come last, so that the first ones don't depend on them.
-        let users: Vec<NodeName> = self.names.iter().copied().chain(with_bus(self.names)).collect();
+        let in_cluster = self.names.iter().filter(|name| name.role.is_in_cluster());
+        // The second ports, at which the nodes of a cluster talk to each other, come last: the first ones don't depend on them.
+        let users: Vec<NodeName> = self.names.iter().chain(in_cluster).copied().collect();
         let ports = match self.spec.port {
             Some(first) => fixed_ports(first, &users)?,
             // Each will say where it listens.
             None if self.are_found() => vec![0; users.len()],
             None => ports::find(users.len())?,
         };
-        Ok(on_ports(self.names, &ports))
+        let (first, second) = ports.split_at(self.names.len());
+        let mut second = second.iter().copied();
+        let on = |(&name, &port): (&NodeName, &u16)| {
+            let bus = name.role.is_in_cluster().then(|| second.next()).flatten();
+            (name, NodePorts { port, bus })
+        };
+        Ok(self.names.iter().zip(first).map(on).collect())
     }
 
     /// Starts the keeper, which makes the run directory.
@@ -301,17 +308,6 @@ fn key_prefix(spec: &LabSpec) -> String {
         true => String::new(),
         false => format!("lockstorm:{:08x}:", rand::random::<u32>()),
     }
-}
-
-/// The nodes with their ports: the first ports in the order of the nodes, and then the second ports of those that have one.
-fn on_ports(names: &[NodeName], ports: &[u16]) -> Vec<(NodeName, NodePorts)> {
-    let (first, second) = ports.split_at(names.len());
-    let bus: BTreeMap<NodeName, u16> = with_bus(names).zip(second.iter().copied()).collect();
-    let on = |(&name, &port): (&NodeName, &u16)| {
-        let bus = bus.get(&name).copied();
-        (name, NodePorts { port, bus })
-    };
-    names.iter().zip(first).map(on).collect()
 }
 
 /// The ports from `first` on that the scenario asks for, if all are free.

@@ -8,15 +8,7 @@ use crate::error::LabError;
 pub enum KeptError {
     /// The lab did not start.
     #[error("{}", words(.0))]
-    Lab(LabError),
-    /// The system refused something.
-    #[error("cannot {what}: {source}")]
-    System {
-        /// What was tried.
-        what: String,
-        /// Why it was refused.
-        source: io::Error,
-    },
+    Lab(#[from] LabError),
     /// The process that should keep the lab has ended.
     #[error("the process that keeps the lab has ended: {0}; start again with `lockstorm lab up`")]
     Ended(String),
@@ -35,23 +27,15 @@ pub enum KeptError {
 }
 
 impl KeptError {
-    pub(super) fn system(what: impl Display, source: io::Error) -> Self {
-        Self::System {
-            what: what.to_string(),
-            source,
-        }
+    /// The system refused what was tried.
+    pub(super) fn system(what: impl Display, error: io::Error) -> Self {
+        Self::Failed(format!("cannot {what}: {error}"))
     }
 
     /// Whether what was asked for is impossible, so that nothing was started.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Impossible(_) | Self::Lab(LabError::PortRange { .. }))
-    }
-}
-
-impl From<LabError> for KeptError {
-    fn from(error: LabError) -> Self {
-        Self::Lab(error)
     }
 }
 
