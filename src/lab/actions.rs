@@ -97,7 +97,7 @@ impl Lab {
         let is_down = |node: &&Node| self.node_state(node.name).conditions.has(Condition::Down);
         let starting = host.nodes.iter().filter(is_down).map(|node| async {
             node.restart(&self.site.client).await?;
-            match node.replicated() {
+            match &self.nodes.plan.spec.replicated {
                 Some(spec) if node.name.role == Role::Sentinel => replication::hurry(node, spec).await,
                 _ => Ok(()),
             }

@@ -37,7 +37,6 @@ pub struct Lab {
     /// In front of the nodes of the hosts, if a fault needs it.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) links: Links,
-    pub(crate) key_prefix: String,
 }
 
 impl Lab {
@@ -50,7 +49,7 @@ impl Lab {
     /// What all keys begin with that are kept on the lock nodes: nothing, unless these are not ours.
     #[must_use]
     pub fn key_prefix(&self) -> &str {
-        &self.key_prefix
+        &self.nodes.plan.key_prefix
     }
 
     /// Whether a node is a process of ours.

@@ -47,11 +47,7 @@ pub(super) fn announce(run_dir: &Path, nodes: &Nodes) -> Result<(), LabError> {
             .filter(|node| node.is_ours)
             .map(|node| (node.name, node.address()))
             .collect(),
-        // Every lab has a cache node, so there is a program.
-        server: nodes
-            .all()
-            .next()
-            .map_or_else(PathBuf::new, |node| node.program().to_owned()),
+        server: nodes.plan.options.binary.path.clone(),
     };
     let path = run_dir.join(FILE);
     write(run_dir, &path, &card).map_err(LabError::cannot_create(&path))

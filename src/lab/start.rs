@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::awaited::Awaited;
@@ -17,17 +16,16 @@ use crate::keeper;
 use crate::lab::{Lab, door};
 use crate::network::link_states::Links;
 use crate::network::source;
+use crate::options::LabOptions;
 
 use crate::protocol::Ground;
 use crate::proxy::{Doors, Proxy};
 use crate::running;
-use crate::server::binary::ServerBinary;
 use crate::server::containers::Containers;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::ports::{self, NodePorts};
-use crate::server::settings::TlsFiles;
 use crate::server::version::{Flavour, Version};
 use crate::topology::cluster;
 use crate::topology::layout::layout;
@@ -37,50 +35,6 @@ use lockstorm_data::scenario::{self, LabSpec};
 
 /// The oldest version whose clusters can be told their ports.
 const CLUSTER_SINCE: Version = Version(7, 0, 0);
-
-/// The options of a lab.
-#[derive(Debug, Clone)]
-pub struct LabOptions {
-    /// The server program of all nodes.
-    pub binary: ServerBinary,
-    /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`]: lockstorm.
-    pub keeper: PathBuf,
-    /// How long a node may take to answer after its start or restart.
-    pub start_timeout: Duration,
-    /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
-    /// start.
-    pub tls: Option<TlsFiles>,
-    /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
-    pub proxy: bool,
-    /// Whether hosts will be cut off, which only containers can be.
-    pub cuts: bool,
-    /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
-    /// keep its first address. With ports that the scenario chose it must in any case.
-    pub ports_stay: bool,
-}
-
-impl LabOptions {
-    /// This program as the keeper, 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
-    ///
-    /// # Errors
-    /// The path of this program can't be found.
-    pub fn new(binary: ServerBinary) -> Result<Self, LabError> {
-        let mut keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
-        if cfg!(target_os = "linux") && !keeper.exists() {
-            // The file was replaced while it runs, by a build or an update; the kernel still has it.
-            keeper = PathBuf::from("/proc/self/exe");
-        }
-        Ok(Self {
-            binary,
-            keeper,
-            start_timeout: Duration::from_secs(10),
-            tls: None,
-            proxy: false,
-            cuts: false,
-            ports_stay: false,
-        })
-    }
-}
 
 impl Lab {
     /// Starts all nodes at once, and returns when every one answers PING, and replicas, Sentinels and the cluster work
@@ -122,7 +76,6 @@ impl Lab {
             spec,
             options: &options,
             awaited,
-            key_prefix: key_prefix(spec),
         };
         let (doors, ports) = (doors(&names, &options)?, start.ports()?);
         let (site, ground) = start.keeper().await?;
@@ -132,7 +85,6 @@ impl Lab {
                 nodes,
                 proxy,
                 links: Links::default(),
-                key_prefix: start.key_prefix,
             }),
             Err(error) => {
                 site.clear().await;
@@ -148,8 +100,6 @@ struct Start<'a> {
     spec: &'a LabSpec,
     options: &'a LabOptions,
     awaited: &'a Awaited<'a>,
-    /// What its keys begin with.
-    key_prefix: String,
 }
 
 impl Start<'_> {
@@ -203,24 +153,20 @@ impl Start<'_> {
 
     /// What the nodes have in common.
     fn plan(&self, site: &Site, ground: Ground, doors: Option<&Doors>) -> Result<Plan, LabError> {
-        let (spec, options) = (self.spec, self.options);
         Ok(Plan {
-            spec: spec.clone(),
-            binary: options.binary.clone(),
-            password: match spec.password {
+            spec: self.spec.clone(),
+            options: self.options.clone(),
+            password: match self.spec.password {
                 scenario::Password::Random if !self.are_found() => Some(Password::create(&site.dir)?),
                 // What a stack requires is not known here.
                 scenario::Password::Random | scenario::Password::Off => None,
             },
             ground,
-            start_timeout: options.start_timeout,
-            tls: options.tls.clone(),
             doors: match doors {
                 Some(doors) => doors.places().map_err(LabError::Proxy)?,
                 None => BTreeMap::new(),
             },
-            key_prefix: self.key_prefix.clone(),
-            ports_stay: spec.port.is_some() || options.ports_stay,
+            key_prefix: key_prefix(self.spec),
         })
     }
 

@@ -17,7 +17,7 @@ use super::urls::Urls;
 use super::{act, socket, status};
 use crate::directory::opened_run::OpenedRun;
 use crate::lab::Lab;
-use crate::start::LabOptions;
+use crate::options::LabOptions;
 use lockstorm_base::{Stop, Stops};
 
 /// How often it looks whether the keeper is still there.

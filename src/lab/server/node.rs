@@ -15,16 +15,16 @@ use crate::client::Client;
 use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
+use crate::options::LabOptions;
 use crate::protocol::{Ground, Start, Watch};
-use crate::server::binary::ServerBinary;
 use crate::server::config_file;
 use crate::server::containers::Containers;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::{self, NodePorts};
 use crate::server::probe;
-use crate::server::settings::{self, NodeSettings, TlsFiles};
+use crate::server::settings::{self, NodeSettings};
 use crate::server::stats::Admin;
-use lockstorm_data::scenario::{LabSpec, NodeUrl, ReplicatedSpec};
+use lockstorm_data::scenario::{LabSpec, NodeUrl};
 use lockstorm_lock::NodeAddress;
 
 /// How many other ports are tried if somebody else takes one first.
@@ -65,19 +65,14 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub spec: LabSpec,
-    pub binary: ServerBinary,
+    pub options: LabOptions,
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
     pub ground: Ground,
-    pub start_timeout: Duration,
-    /// Set if lock nodes speak TLS.
-    pub tls: Option<TlsFiles>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
     /// What all keys begin with on nodes that are not ours.
     pub key_prefix: String,
-    /// Whether a node must come back at the port at which it was started.
-    pub ports_stay: bool,
 }
 
 impl Plan {
@@ -85,6 +80,11 @@ impl Plan {
     pub(crate) fn given(&self, name: NodeName) -> Option<&NodeUrl> {
         let host = name.host.filter(|_| name.role == Role::Lock)?;
         self.spec.nodes.as_ref()?.urls.get(host.index())
+    }
+
+    /// Whether a node must come back at the port at which it was started.
+    fn port_stays(&self, role: Role) -> bool {
+        self.spec.port.is_some() || self.options.ports_stay || role.is_known_by_port()
     }
 
     /// The address of a node on this port, with the lab's password.
@@ -127,7 +127,7 @@ impl Node {
     }
 
     fn new(plan: &Arc<Plan>, id: usize, name: NodeName, ports: NodePorts, dir: &Path) -> Result<Self, LabError> {
-        let tls_port = match (&plan.tls, name.role) {
+        let tls_port = match (&plan.options.tls, name.role) {
             (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
             _ => None,
         };
@@ -185,12 +185,17 @@ impl Node {
 
     /// Whether it is in a container.
     pub(crate) fn is_container(&self) -> bool {
-        self.plan.binary.containers.is_some()
+        self.plan.options.binary.containers.is_some()
     }
 
     /// Whether it is in a container that somebody else has made.
     fn is_found(&self) -> bool {
-        self.plan.binary.containers.as_ref().is_some_and(Containers::are_found)
+        self.plan
+            .options
+            .binary
+            .containers
+            .as_ref()
+            .is_some_and(Containers::are_found)
     }
 
     /// Where the node is now, with the lab's password.
@@ -216,7 +221,7 @@ impl Node {
         if let Some(door) = plan.doors.get(&self.name) {
             given.extend(settings::of_door(self.name, *door));
         }
-        if let (Some(port), Some(files)) = (self.tls_port, &plan.tls) {
+        if let (Some(port), Some(files)) = (self.tls_port, &plan.options.tls) {
             given.extend(settings::of_tls(files, port));
         }
         if self.is_found() {
@@ -241,22 +246,12 @@ impl Node {
         NodeSettings {
             name: self.name,
             address: self.address().to_string(),
-            server: self.plan.binary.to_string(),
+            server: self.plan.options.binary.to_string(),
             settings: given
                 .map(|(name, values)| (name.to_owned(), values.join(" ")))
                 .chain(said)
                 .collect(),
         }
-    }
-
-    /// The settings of the replicated nodes of its lab, if there are any.
-    pub(crate) fn replicated(&self) -> Option<&ReplicatedSpec> {
-        self.plan.spec.replicated.as_ref()
-    }
-
-    /// The program of the node.
-    pub(crate) fn program(&self) -> &Path {
-        &self.plan.binary.path
     }
 
     fn log(&self) -> PathBuf {
@@ -278,7 +273,7 @@ impl Node {
         let mode = (self.name.role == Role::Sentinel).then(|| "--sentinel".to_owned());
         Start {
             id: self.id,
-            program: self.plan.binary.path.clone(),
+            program: self.plan.options.binary.path.clone(),
             args: file
                 .into_iter()
                 .chain(mode)
@@ -292,7 +287,7 @@ impl Node {
     /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on
     /// another one, unless it must stay. Returns when it answers.
     pub(crate) async fn restart(&self, client: &Client) -> Result<(), LabError> {
-        let (patience, mut others) = match self.plan.ports_stay || self.name.role.is_known_by_port() {
+        let (patience, mut others) = match self.plan.port_stays(self.name.role) {
             true => (PORT_RELEASE_TIMEOUT, 0),
             false => (PORT_PATIENCE, PORT_TRIES),
         };
@@ -327,12 +322,12 @@ impl Node {
         };
         self.look_where(client);
         let access = self.access();
-        let ended = client.wait_slot(self.id, self.plan.start_timeout, |slot| slot.state.ended());
+        let ended = client.wait_slot(self.id, self.plan.options.start_timeout, |slot| slot.state.ended());
         tokio::select! {
-            answer = probe::answers(&access, pid, self.plan.start_timeout) => answer.map_err(|why| LabError::NotAnswering {
+            answer = probe::answers(&access, pid, self.plan.options.start_timeout) => answer.map_err(|why| LabError::NotAnswering {
                 node: self.name,
                 address: self.address(),
-                waited: self.plan.start_timeout,
+                waited: self.plan.options.start_timeout,
                 why,
                 log: self.last_words(from),
             }),

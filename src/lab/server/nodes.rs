@@ -45,6 +45,7 @@ impl Host {
 /// The nodes of a lab.
 #[derive(Debug)]
 pub(crate) struct Nodes {
+    pub plan: Arc<Plan>,
     pub hosts: Vec<Host>,
     /// The nodes that are not on a host.
     pub apart: Vec<Node>,
@@ -82,10 +83,10 @@ impl Nodes {
             nodes.extend(try_join_all(starting).await?);
         }
         nodes.sort_unstable_by_key(|node| node.id);
-        Ok(Self::by_host(nodes))
+        Ok(Self::by_host(plan, nodes))
     }
 
-    fn by_host(nodes: Vec<Node>) -> Self {
+    fn by_host(plan: Arc<Plan>, nodes: Vec<Node>) -> Self {
         let (mut hosts, mut apart): (Vec<Host>, _) = (Vec::new(), Vec::new());
         for node in nodes {
             let Some(id) = node.name.host else {
@@ -102,6 +103,7 @@ impl Nodes {
             }
         }
         Self {
+            plan,
             hosts,
             apart,
             listing: Mutex::default(),

@@ -39,8 +39,8 @@ mod tests {
     use super::*;
     use crate::awaited::Awaited;
     use crate::lab::Lab;
+    use crate::options::LabOptions;
     use crate::server::binary::ServerBinary;
-    use crate::start::LabOptions;
     use lockstorm_data::model::{Action, Condition, Fault};
     use lockstorm_data::scenario::{ClusterSpec, ReplicatedSpec};
     use lockstorm_kit::turn::Turn;
