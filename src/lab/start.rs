@@ -1,6 +1,5 @@
 //! The start of a lab: from its scenario to nodes that all answer and work together.
 
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -152,7 +151,7 @@ impl Start<'_> {
     }
 
     /// What the nodes have in common.
-    fn plan(&self, site: &Site, ground: Ground, doors: Option<&Doors>) -> Result<Plan, LabError> {
+    fn plan(&self, site: &Site, ground: Ground, doors: &Doors) -> Result<Plan, LabError> {
         Ok(Plan {
             spec: self.spec.clone(),
             options: self.options.clone(),
@@ -162,10 +161,7 @@ impl Start<'_> {
                 scenario::Password::Random | scenario::Password::Off => None,
             },
             ground,
-            doors: match doors {
-                Some(doors) => doors.places().map_err(LabError::Proxy)?,
-                None => BTreeMap::new(),
-            },
+            doors: doors.places().map_err(LabError::Proxy)?,
             key_prefix: key_prefix(self.spec),
         })
     }
@@ -175,19 +171,19 @@ impl Start<'_> {
         &self,
         site: &Site,
         ground: Ground,
-        doors: Option<Doors>,
+        doors: Doors,
         ports: Vec<(NodeName, NodePorts)>,
     ) -> Result<(Nodes, Option<Proxy>), LabError> {
-        let plan = self.plan(site, ground, doors.as_ref())?;
+        let plan = self.plan(site, ground, &doors)?;
         self.awaited.servers(self.spec.processes());
         let nodes = Nodes::start(&site.client, plan, ports).await?;
         if self.are_found() {
             stack::adopt(&nodes).await?;
         }
         let behind = |name| nodes.get(name).map(Node::follow);
-        let proxy = match doors {
-            Some(doors) => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
-            None => None,
+        let proxy = match self.options.proxy {
+            true => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
+            false => None,
         };
         let entrance = |node: &Node| door(proxy.as_ref(), node).unwrap_or_else(|| node.access());
         let replicated = async {
@@ -221,9 +217,9 @@ fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
 }
 
 /// Doors for the nodes of the hosts, if there is a proxy. Nodes that reach each other need addresses of their own for that.
-fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabError> {
+fn doors(names: &[NodeName], options: &LabOptions) -> Result<Doors, LabError> {
     if !options.proxy {
-        return Ok(None);
+        return Ok(Doors::default());
     }
     let has_door = |name: &NodeName| name.host.is_some() && (name.role == Role::Lock || source::of(*name).is_some());
     let on_hosts = || names.iter().copied().filter(has_door);
@@ -245,7 +241,7 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
             ))
         })?;
     }
-    Doors::open(on_hosts()).map(Some).map_err(LabError::Proxy)
+    Doors::open(on_hosts()).map_err(LabError::Proxy)
 }
 
 /// What the keys of a run begin with on nodes that are not ours, where others have keys, too.

@@ -5,9 +5,10 @@ use super::image::program_of;
 use super::labels::Labels;
 use super::stack::Stack;
 use crate::error::LabError;
-use crate::server::binary::{OLDEST, ServerBinary, parse};
+use crate::server::binary::{ServerBinary, parse};
 use crate::server::containers::Containers;
 use crate::server::node_name::{NodeName, Role};
+use crate::server::version::OLDEST;
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::LabSpec;
 
