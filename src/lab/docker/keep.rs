@@ -67,8 +67,8 @@ enum Done {
     Started(Had, Result<(u32, Option<SocketAddr>), String>),
     /// What it does is reported as a change.
     Obeyed,
-    Left(usize, Endpoints),
-    Rejoined(usize, Option<SocketAddr>),
+    /// It has left its networks, which are these, or is in them again.
+    Moved(usize, Option<Endpoints>, News),
     /// Nothing but this.
     News(usize, News),
 }
@@ -216,13 +216,9 @@ impl Servers {
                 }
             }
             Done::Obeyed => Ok(()),
-            Done::Left(id, left) => {
-                self.all.entry(id).or_default().left = Some(left);
-                tell(id, News::Left)
-            }
-            Done::Rejoined(id, at) => {
-                self.all.entry(id).or_default().left = None;
-                tell(id, News::Rejoined(at))
+            Done::Moved(id, left, news) => {
+                self.all.entry(id).or_default().left = left;
+                tell(id, news)
             }
             Done::News(id, news) => tell(id, news),
         }
@@ -283,8 +279,11 @@ async fn carry_out(
                 return Err("the engine can't freeze it".to_owned());
             }
         }
-        Order::Leave => return Ok(Done::Left(id, supply.take_out(had).await?)),
-        Order::Rejoin => return Ok(Done::Rejoined(id, supply.put_back(had, left).await?)),
+        Order::Leave => return Ok(Done::Moved(id, Some(supply.take_out(had).await?), News::Left)),
+        Order::Rejoin => {
+            let news = News::Rejoined(supply.put_back(had, left).await?);
+            return Ok(Done::Moved(id, None, news));
+        }
     }
     Ok(Done::Obeyed)
 }

@@ -15,8 +15,8 @@ use super::engine::Engine;
 use super::labels::{Labels, PROCESSES, RUN, label};
 use super::removal::remove_all;
 use super::stack::Stack;
+use crate::directory::report::{NOTE, Report};
 use crate::directory::run_dir::LOCK_FILE;
-use crate::directory::unseen::{NOTE, Unseen};
 use lockstorm_base::input;
 
 /// The largest such file that is read, in MB.
@@ -53,9 +53,9 @@ pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
 
 /// Removes this user's containers and networks whose run directory can't be seen from here, if their keeper is gone; with `force`,
 /// even if it is not. That a directory is not seen proves nothing: others may have another file system there.
-pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
+pub(crate) fn remove_without_directory(force: bool) -> io::Result<Report> {
     alone(async {
-        let mut unseen = Unseen::default();
+        let mut unseen = Report::default();
         let engine = match Engine::usual().await {
             Ok(Some(engine)) => engine,
             Ok(None) => return Ok(unseen),
@@ -79,7 +79,7 @@ pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
             let life = match claim::life(&containers) {
                 Life::Begins(id) if !force => match claim::end(&engine, &id, true).await? {
                     true => {
-                        unseen.removed += 1;
+                        unseen.containers += 1;
                         Life::Over
                     }
                     false => Life::Lives,
@@ -87,10 +87,10 @@ pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
                 life => life,
             };
             match life {
-                Life::Lives if !force => unseen.alive.push(run),
+                Life::Lives if !force => unseen.running.push(run),
                 Life::Untold if !force => unseen.untold.push(run),
                 Life::Begins(_) | Life::Lives | Life::Untold | Life::Over => {
-                    unseen.removed += remove_all(&engine, &Labels::of_run(&run)).await?;
+                    unseen.containers += remove_all(&engine, &Labels::of_run(&run)).await?;
                 }
             }
         }

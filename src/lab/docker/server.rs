@@ -27,8 +27,7 @@ impl ServerBinary {
     /// # Errors
     /// There is no engine, no such stack, or no server in its image that can be used.
     pub async fn in_stack(project: Option<&str>) -> Result<Self, LabError> {
-        let engine = Engine::connect().await.map_err(LabError::Other)?;
-        let stack = Stack::find(&engine, project).await.map_err(LabError::Other)?;
+        let (engine, stack) = stack(project).await?;
         Self::of(&engine, stack.image(), Containers::In(stack.project.clone())).await
     }
 
@@ -66,12 +65,9 @@ pub(crate) async fn check(containers: Option<&Containers>, names: &[NodeName], s
             "lab.port = {port} can't be used: the nodes of the stack {project} listen where they do; leave it out"
         )));
     }
-    let found = async {
-        let engine = Engine::connect().await?;
-        let stack = Stack::find(&engine, Some(project)).await?;
-        stack.has_all(names.iter().map(|name| name.directory()))
-    };
-    found.await.map_err(LabError::Other)
+    let (_, stack) = stack(Some(project)).await?;
+    let all = stack.has_all(names.iter().map(|name| name.directory()));
+    all.map_err(LabError::Other)
 }
 
 /// Whether a stack that is up has a Sentinel: that of this Compose project, or the only one.
@@ -80,10 +76,13 @@ pub(crate) async fn check(containers: Option<&Containers>, names: &[NodeName], s
 /// There is no engine, or no such stack.
 pub async fn stack_has_sentinels(project: Option<&str>) -> Result<bool, LabError> {
     let sentinel = NodeName::on(HostId(1), Role::Sentinel);
-    let found = async {
-        let engine = Engine::connect().await?;
-        let stack = Stack::find(&engine, project).await?;
-        Ok(stack.has_all([sentinel.directory()].into_iter()).is_ok())
-    };
-    found.await.map_err(LabError::Other)
+    let (_, stack) = stack(project).await?;
+    Ok(stack.has_all([sentinel.directory()].into_iter()).is_ok())
+}
+
+/// A stack that is up, with its engine.
+async fn stack(project: Option<&str>) -> Result<(Engine, Stack), LabError> {
+    let engine = Engine::connect().await.map_err(LabError::Other)?;
+    let stack = Stack::find(&engine, project).await.map_err(LabError::Other)?;
+    Ok((engine, stack))
 }
