@@ -11,9 +11,10 @@
 //! # Map
 //!
 //! - files here: `start` brings a lab up, and `lab` is what it is then: server processes behind the keeper, whose `client` it is by
-//!   `protocol`; `actions` carries out faults and proves their effect by what was `found`; `awaited` says what is still missing; `running`
-//!   lists this user's labs for other programs
-//! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` handle directories by descriptor and
+//!   `protocol`; `actions` carries out faults and proves their effect by what was `found`; `awaited` says what is still missing,
+//!   `options` is what was asked for, and `imposed` what was done to a host or a link; `running` lists this user's labs for
+//!   other programs
+//! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` (with its `report`) handle directories by descriptor and
 //!   what a crash left; `site` is the keeper with its directory
 //! - `server`: one server. `binary` is the program, `node` how it is started and comes back, `nodes` all of them by host,
 //!   `node_name` role and host, `state` how the kernel, or nobody, reports it, `ports` and `settings` what it gets;

@@ -50,16 +50,13 @@ pub(super) fn announce(run_dir: &Path, nodes: &Nodes) -> Result<(), LabError> {
         server: nodes.plan.options.binary.path.clone(),
     };
     let path = run_dir.join(FILE);
-    write(run_dir, &path, &card).map_err(LabError::cannot_create(&path))
-}
-
-/// Replaces the file, so that readers find one list or the other and never a part. Nothing in a run directory has to survive
-/// a power failure, so there is no wait for the disk.
-fn write(run_dir: &Path, path: &Path, card: &Card) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(run_dir)?;
-    serde_json::to_writer(&mut file, card)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    // The file is replaced, so that readers find one list or the other and never a part. Nothing in a run directory has to
+    // survive a power failure, so there is no wait for the disk.
+    let written = NamedTempFile::new_in(run_dir).and_then(|mut file| {
+        serde_json::to_writer(&mut file, &card)?;
+        Ok(file.persist(&path)?)
+    });
+    written.map(drop).map_err(LabError::cannot_create(&path))
 }
 
 /// A lab that is up.

@@ -20,7 +20,6 @@ use crate::options::LabOptions;
 use crate::protocol::Ground;
 use crate::proxy::{Doors, Proxy};
 use crate::running;
-use crate::server::containers::Containers;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
@@ -102,12 +101,6 @@ struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Whether somebody else has brought the servers up, as containers of a stack.
-    fn are_found(&self) -> bool {
-        let containers = self.options.binary.containers.as_ref();
-        containers.is_some_and(Containers::are_found)
-    }
-
     /// Where each node is to listen.
     fn ports(&self) -> Result<Vec<(NodeName, NodePorts)>, LabError> {
         let in_cluster = self.names.iter().filter(|name| name.role.is_in_cluster());
@@ -116,7 +109,7 @@ impl Start<'_> {
         let ports = match self.spec.port {
             Some(first) => fixed_ports(first, &users)?,
             // Each will say where it listens.
-            None if self.are_found() => vec![0; users.len()],
+            None if self.options.binary.is_found() => vec![0; users.len()],
             None => ports::find(users.len())?,
         };
         let (first, second) = ports.split_at(self.names.len());
@@ -156,7 +149,7 @@ impl Start<'_> {
             spec: self.spec.clone(),
             options: self.options.clone(),
             password: match self.spec.password {
-                scenario::Password::Random if !self.are_found() => Some(Password::create(&site.dir)?),
+                scenario::Password::Random if !self.options.binary.is_found() => Some(Password::create(&site.dir)?),
                 // What a stack requires is not known here.
                 scenario::Password::Random | scenario::Password::Off => None,
             },
@@ -177,7 +170,7 @@ impl Start<'_> {
         let plan = self.plan(site, ground, &doors)?;
         self.awaited.servers(self.spec.processes());
         let nodes = Nodes::start(&site.client, plan, ports).await?;
-        if self.are_found() {
+        if self.options.binary.is_found() {
             stack::adopt(&nodes).await?;
         }
         let behind = |name| nodes.get(name).map(Node::follow);

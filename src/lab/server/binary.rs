@@ -68,6 +68,11 @@ impl ServerBinary {
         first.or_else(|error| candidates.find_map(Result::ok).ok_or(error))
     }
 
+    /// Whether it is in containers that somebody else has made.
+    pub(crate) const fn is_found(&self) -> bool {
+        matches!(self.containers, Some(Containers::In(_)))
+    }
+
     fn probe(path: &Path) -> Result<Self, LabError> {
         let not = |why: String| LabError::Other(format!("{} is not a redis-server: {why}", path.display()));
         let absolute = std::path::absolute(path).map_err(|error| not(error.to_string()))?;

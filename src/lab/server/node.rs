@@ -18,7 +18,6 @@ use crate::error::LabError;
 use crate::options::LabOptions;
 use crate::protocol::{Ground, Start, Watch};
 use crate::server::config_file;
-use crate::server::containers::Containers;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::{self, NodePorts};
 use crate::server::probe;
@@ -115,7 +114,15 @@ impl Node {
         }
         let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
         loop {
-            let node = Self::new(plan, id, name, ports, &dir)?;
+            let access = plan.access((plan.ground.ip(id), ports.port).into());
+            let speaks_tls = plan.options.tls.is_some() && name.role == Role::Lock;
+            let node = Self {
+                is_ours: true,
+                tls_port: speaks_tls.then(|| ports::find(1)).transpose()?.map(|found| found[0]),
+                bus_port: ports.bus,
+                dir: dir.clone(),
+                ..Self::at(plan, id, name, access)
+            };
             match node.run(client).await {
                 Err(LabError::PortTaken { .. }) if others > 0 => {
                     others -= 1;
@@ -124,21 +131,6 @@ impl Node {
                 started => return started.map(|()| node),
             }
         }
-    }
-
-    fn new(plan: &Arc<Plan>, id: usize, name: NodeName, ports: NodePorts, dir: &Path) -> Result<Self, LabError> {
-        let tls_port = match (&plan.options.tls, name.role) {
-            (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
-            _ => None,
-        };
-        let access = plan.access((plan.ground.ip(id), ports.port).into());
-        Ok(Self {
-            is_ours: true,
-            tls_port,
-            bus_port: ports.bus,
-            dir: dir.to_owned(),
-            ..Self::at(plan, id, name, access)
-        })
     }
 
     /// A node that is not ours.
@@ -188,16 +180,6 @@ impl Node {
         self.plan.options.binary.containers.is_some()
     }
 
-    /// Whether it is in a container that somebody else has made.
-    fn is_found(&self) -> bool {
-        self.plan
-            .options
-            .binary
-            .containers
-            .as_ref()
-            .is_some_and(Containers::are_found)
-    }
-
     /// Where the node is now, with the lab's password.
     pub(crate) fn access(&self) -> NodeAddress {
         self.access.borrow().clone()
@@ -224,7 +206,7 @@ impl Node {
         if let (Some(port), Some(files)) = (self.tls_port, &plan.options.tls) {
             given.extend(settings::of_tls(files, port));
         }
-        if self.is_found() {
+        if plan.options.binary.is_found() {
             given.retain(|(name, _)| settings::can_change(name));
         }
         given

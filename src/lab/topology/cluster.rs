@@ -7,12 +7,9 @@ use crate::server::node_name::Role;
 use crate::server::nodes::Nodes;
 use crate::server::sessions;
 use crate::server::stats;
-use crate::topology::readiness::{self, failed};
+use crate::topology::readiness::{self, PROOF, failed};
 use lockstorm_data::model::{ClusterNode, ClusterRole};
 use lockstorm_lock::{Reply, SessionError};
-
-/// The start of the keys that are written to prove that the replicas follow.
-const PROOF: &str = "lockstorm:ready";
 
 /// Asks a node of the cluster what it is; `None` if it does not answer in time.
 pub(crate) async fn ask(node: &Node) -> Option<ClusterNode> {

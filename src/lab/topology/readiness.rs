@@ -9,6 +9,8 @@ use crate::server::node::Node;
 use crate::server::sessions::{self, words};
 use lockstorm_lock::{Reply, Session, SessionError};
 
+/// The key, or the start of keys, that are written to prove that replicas follow.
+pub(crate) const PROOF: &str = "lockstorm:ready";
 /// How long each of the steps may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause before a node is asked again.

@@ -7,15 +7,13 @@ use crate::error::LabError;
 use crate::server::node::Node;
 use crate::server::node_name::Role;
 use crate::server::nodes::Nodes;
-use crate::topology::readiness::{self, failed};
+use crate::topology::readiness::{self, PROOF, failed};
 use lockstorm_data::model::{HostId, ReplicationRole};
 use lockstorm_data::scenario::ReplicatedSpec;
 use lockstorm_lock::{NodeAddress, Reply, SessionError};
 
 /// The name by which Sentinels know the master.
 pub const MASTER_NAME: &str = "lockstorm";
-/// The key that is written to prove that the replicas follow.
-const PROOF: &str = "lockstorm:ready";
 
 /// Reads the answer to ROLE: `master`, its offset and its replicas, or `slave`, the address of its master, the state of the
 /// link and its offset. `host` tells whose node is reached on a port.
