@@ -41,7 +41,6 @@ const LAST_ORDERS: Duration = Duration::from_secs(10);
 
 /// The servers of a lab.
 struct Servers {
-    engine: Engine,
     supply: Arc<Supply>,
     all: BTreeMap<usize, Server>,
     /// Orders are carried out side by side.
@@ -110,7 +109,6 @@ async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir
         addresses: supply.addresses(),
     }))?;
     let mut servers = Servers {
-        engine: engine.clone(),
         supply: Arc::clone(supply),
         all: BTreeMap::new(),
         orders: JoinSet::new(),
@@ -155,7 +153,7 @@ impl Servers {
     }
 
     fn obey(&mut self, request: Request) -> io::Result<()> {
-        let (engine, supply) = (self.engine.clone(), Arc::clone(&self.supply));
+        let supply = Arc::clone(&self.supply);
         match request {
             // Not offered: the command line refuses it.
             Request::Watch(watch) => {
@@ -184,7 +182,7 @@ impl Servers {
                 let left = server.and_then(|server| server.left.clone());
                 self.orders.spawn(async move {
                     let result = match had {
-                        Some(had) => carry_out(id, order, &engine, &supply, &had, left).await,
+                        Some(had) => carry_out(id, order, &supply, &had, left).await,
                         None => Err("it is not running".to_owned()),
                     };
                     result.unwrap_or_else(|error| Done::News(id, News::NotDone(error)))
@@ -201,7 +199,7 @@ impl Servers {
                 let server = self.all.entry(id).or_default();
                 let news = match result {
                     Ok((pid, at)) => {
-                        server.log = Some(copy_log(&self.engine, &had));
+                        server.log = Some(copy_log(had.clone()));
                         let inside = INSIDE;
                         News::Started { pid, inside, at }
                     }
@@ -263,19 +261,18 @@ impl Servers {
 async fn carry_out(
     id: usize,
     order: Order,
-    engine: &Engine,
     supply: &Supply,
     had: &Had,
     left: Option<Endpoints>,
 ) -> Result<Done, String> {
     let container = &had.container;
     match order {
-        Order::Kill => container.signal(engine, "SIGKILL").await?,
-        Order::ShutDown => container.signal(engine, "SIGTERM").await?,
-        Order::Continue => container.thaw(engine).await?,
+        Order::Kill => container.signal("SIGKILL").await?,
+        Order::ShutDown => container.signal("SIGTERM").await?,
+        Order::Continue => container.thaw().await?,
         Order::Pause => {
-            container.freeze(engine).await?;
-            if container.state(engine).await?.paused != Some(true) {
+            container.freeze().await?;
+            if container.state().await?.paused != Some(true) {
                 return Err("the engine can't freeze it".to_owned());
             }
         }
@@ -288,10 +285,9 @@ async fn carry_out(
     Ok(Done::Obeyed)
 }
 
-fn copy_log(engine: &Engine, had: &Had) -> JoinHandle<()> {
-    let (engine, had) = (engine.clone(), had.clone());
+fn copy_log(had: Had) -> JoinHandle<()> {
     // Whole seconds; the first lines of this start may come again after those of the one before.
     let since = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
     let since = i32::try_from(since).unwrap_or_default().saturating_sub(1);
-    tokio::spawn(async move { had.container.copy_log(&engine, since, &had.start.log).await })
+    tokio::spawn(async move { had.container.copy_log(since, &had.start.log).await })
 }

@@ -45,7 +45,7 @@ pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
             && let Ok(stack) = Stack::find(&engine, Some(project)).await
         {
             rejoin_all(&engine, run_dir).await;
-            stack.mend(&engine).await?;
+            stack.mend().await?;
         }
         remove_all(&engine, &Labels::of_run(run_dir)).await
     })

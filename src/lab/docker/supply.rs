@@ -58,7 +58,7 @@ impl Supply {
             }
             Containers::In(project) => {
                 let stack = Stack::find(engine, Some(project)).await?;
-                stack.stays_dead(engine).await?;
+                stack.stays_dead().await?;
                 let claim = Claim::of_stack(engine, project, stack.image(), &labels).await?;
                 // Only now: a stack that somebody else uses is not ours to mend.
                 leftovers::note(run_dir, engine, Some(project))?;
@@ -110,7 +110,7 @@ impl Supply {
             if before.start == start {
                 return Ok(before);
             }
-            before.container.remove(&self.engine).await?;
+            before.container.remove().await?;
         }
         let (engine, labels) = (&self.engine, &self.labels);
         let container = Container::create(engine, image, &start, &self.run_dir, network, labels).await?;
@@ -124,9 +124,9 @@ impl Supply {
     /// Lets a container run. Returns the id of its process on the engine's machine, and where it listens if nobody could know
     /// that before.
     pub(super) async fn start(&self, had: &Had) -> Result<(u32, Option<SocketAddr>), String> {
-        had.container.revive(&self.engine).await?;
+        had.container.revive().await?;
         let at = self.place(had).await?;
-        let state = had.container.state(&self.engine).await?;
+        let state = had.container.state().await?;
         // One that has ended already is reported as ended.
         let pid = state.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
         Ok((pid, at))
@@ -134,7 +134,7 @@ impl Supply {
 
     /// Takes a container out of its networks, and returns what it was in.
     pub(super) async fn take_out(&self, had: &Had) -> Result<Endpoints, String> {
-        let endpoints = Endpoints::of(&self.engine, &had.container).await?;
+        let endpoints = Endpoints::of(&had.container).await?;
         if matches!(self.kind, Kind::Found { .. }) {
             // Before it happens: whoever cleans up after this keeper must know it.
             let noted = endpoints.note(&self.run_dir, &place_of(&had.start.dir));
@@ -155,7 +155,7 @@ impl Supply {
     /// Where a container that somebody else has made listens.
     async fn place(&self, had: &Had) -> Result<Option<SocketAddr>, String> {
         let Some(port) = had.port else { return Ok(None) };
-        let address = had.container.address(&self.engine).await?;
+        let address = had.container.address().await?;
         Ok(address.map(|address| SocketAddr::from((address, port))))
     }
 
@@ -166,7 +166,7 @@ impl Supply {
             Kind::Found { project } => match Stack::find(&self.engine, Some(project)).await {
                 Ok(stack) => {
                     rejoin_all(&self.engine, &self.run_dir).await;
-                    stack.mend(&self.engine).await
+                    stack.mend().await
                 }
                 // Somebody has taken it down.
                 Err(_) => Ok(()),
