@@ -1,5 +1,4 @@
 use std::fmt::Display;
-use std::io;
 
 use crate::error::LabError;
 
@@ -28,7 +27,7 @@ pub enum KeptError {
 
 impl KeptError {
     /// The system refused what was tried.
-    pub(super) fn system(what: impl Display, error: io::Error) -> Self {
+    pub(super) fn system(what: impl Display, error: impl Display) -> Self {
         Self::Failed(format!("cannot {what}: {error}"))
     }
 
