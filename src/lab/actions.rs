@@ -1,10 +1,8 @@
 //! Faults on hosts, and their undoing. Each returns when its effect is proved.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::try_join_all;
-use tokio::task::JoinSet;
+use futures_util::future::{join_all, try_join_all};
 use tokio::time::timeout;
 
 use crate::client::Slot;
@@ -20,6 +18,7 @@ use crate::server::nodes::Host;
 use crate::server::probe;
 use crate::topology::failover;
 use crate::topology::replication;
+use lockstorm_data::metrics::in_micros;
 use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Target, TargetKind, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
@@ -48,7 +47,7 @@ impl Lab {
         if !nodes.are_ours() && action.needs_process() {
             return Err(LabError::NotOurs(host, action.verbs()[2]));
         }
-        let _turn = nodes.turn.lock().await;
+        let _turn = nodes.imposed.turn.lock().await;
         if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
             let target = Target::Host(host);
             return Err(LabError::Impossible {
@@ -71,7 +70,7 @@ impl Lab {
             })?,
             Action::Undo(Condition::Lagging) => self.proxy_for(host)?.leave(Target::Host(host), Condition::Lagging),
             Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut)
-                if !nodes.nodes.iter().all(|node| node.is_container()) =>
+                if !nodes.nodes.iter().all(Node::is_container) =>
             {
                 return Err(LabError::CutsNeedContainers);
             }
@@ -95,30 +94,21 @@ impl Lab {
     /// Starts the nodes of a host that are down, all at once. One of them may have died by itself while the others kept
     /// running.
     async fn restart(&self, host: &Host) -> Result<(), LabError> {
-        let mut starting = JoinSet::new();
-        for node in &host.nodes {
-            if self.site.client.slot(node.id).state.conditions.has(Condition::Down) {
-                let (client, node) = (Arc::clone(&self.site.client), Arc::clone(node));
-                starting.spawn(async move {
-                    node.restart(&client).await?;
-                    match node.replicated() {
-                        Some(spec) if node.name.role == Role::Sentinel => replication::hurry(&node, spec).await,
-                        _ => Ok(()),
-                    }
-                });
+        let is_down = |node: &&Node| self.node_state(node.name).conditions.has(Condition::Down);
+        let starting = host.nodes.iter().filter(is_down).map(|node| async {
+            node.restart(&self.site.client).await?;
+            match &self.nodes.plan.spec.replicated {
+                Some(spec) if node.name.role == Role::Sentinel => replication::hurry(node, spec).await,
+                _ => Ok(()),
             }
-        }
-        let before: Vec<_> = host.nodes.iter().map(|node| node.address()).collect();
-        let mut result = Ok(());
-        while let Some(started) = starting.join_next().await {
-            let started = started.map_err(|error| LabError::KeeperGone(error.to_string()));
-            result = result.and(started.and_then(|started| started));
-        }
+        });
+        let before: Vec<_> = host.nodes.iter().map(Node::address).collect();
+        let result = join_all(starting).await.into_iter().collect();
         // A node that does not answer yet may have moved all the same.
-        if host.nodes.iter().map(|node| node.address()).ne(before) {
-            result = result.and(running::announce(&self.site.dir, &self.nodes));
+        match host.nodes.iter().map(Node::address).eq(before) {
+            true => result,
+            false => result.and(running::announce(&self.site.dir, &self.nodes)),
         }
-        result
     }
 
     /// Waits until the effect of an action is verified on every node of the host, however long that takes.
@@ -130,32 +120,24 @@ impl Lab {
         // All at once: what time shows would be later on each node.
         let found = try_join_all(host.nodes.iter().map(|node| self.effect_on(host, node, action))).await?;
         let verified = verified(found);
-        host.undergo(action, verified.at);
+        host.imposed.undergo(action, verified.at);
         Ok(verified)
     }
 
     /// Waits until an action has taken effect on a node, and returns the proof.
     async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Found, LabError> {
-        let unverified = |why: String| LabError::Unverified {
-            action,
-            node: node.name,
-            why,
-        };
         let mut found = Found::on(node.name.to_string());
-        let port = node.access().port();
         match action {
             Action::Fault(Fault::Kill | Fault::Shutdown) => {
                 let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
-                self.reaches(node, down).await?.map_err(unverified)?;
+                self.reaches(node, action, down).await?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
                 found.add(probe::refuses(node.address()).await, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
-                self.reaches(node, |slot| !slot.state.is_up())
-                    .await?
-                    .map_err(unverified)?;
+                self.reaches(node, action, |slot| !slot.state.is_up()).await?;
                 if !self.node_state(node.name).conditions.has(Condition::Paused) {
-                    return Err(unverified(DOWN_INSTEAD.to_owned()));
+                    return Err(unverified(action, node, DOWN_INSTEAD));
                 }
                 found.add(Finding::ProcessStopped, Observer::Keeper);
                 // Of a process the kernel has said that it stands still; of a container the engine has.
@@ -169,7 +151,7 @@ impl Lab {
             Action::Fault(Fault::Lag { delay, direction }) => {
                 let later = delay * direction.times();
                 let round_trip = self.round_trip(node, later, |took| took >= later).await;
-                let (since, round_trip) = round_trip.ok_or_else(|| unverified(NO_ANSWER.to_owned()))?;
+                let (since, round_trip) = round_trip.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
                 found.add_since(since, round_trip, Observer::Ping);
             }
             Action::Undo(Condition::Lagging) => {
@@ -186,30 +168,27 @@ impl Lab {
                 found.add(Finding::TakesWrites { host: host.id }, Observer::Write);
             }
             Action::Fault(Fault::Cut { .. }) => {
-                self.reaches(node, |slot| slot.cut).await?.map_err(unverified)?;
+                self.reaches(node, action, |slot| slot.cut).await?;
                 let since = Instant::now();
                 found.add(Finding::LeftNetwork, Observer::Keeper);
                 found.add_since(since, probe::refuses(node.address()).await, Observer::Connect);
             }
             Action::Undo(Condition::Cut) => {
-                self.reaches(node, |slot| !slot.cut).await?.map_err(unverified)?;
+                self.reaches(node, action, |slot| !slot.cut).await?;
                 found.add(Finding::InNetwork, Observer::Keeper);
                 node.look_where(&self.site.client);
                 // One that is down, or frozen, does not answer in any network.
                 if self.node_state(node.name).conditions.answers() {
-                    self.answers(node).await?.map_err(unverified)?;
-                    found.add(Finding::Answers { port }, Observer::Ping);
+                    found.add(self.answers(node, action).await?, Observer::Ping);
                 }
             }
             Action::Undo(Condition::Paused) => {
                 let goes_on = |slot: &Slot| !slot.state.conditions.has(Condition::Paused);
-                self.reaches(node, goes_on).await?.map_err(unverified)?;
-                self.answers(node).await?.map_err(unverified)?;
-                found.add(Finding::Answers { port }, Observer::Ping);
+                self.reaches(node, action, goes_on).await?;
+                found.add(self.answers(node, action).await?, Observer::Ping);
             }
             Action::Undo(Condition::Down) => {
-                self.answers(node).await?.map_err(unverified)?;
-                found.add(Finding::Answers { port }, Observer::Ping);
+                found.add(self.answers(node, action).await?, Observer::Ping);
             }
         }
         Ok(found)
@@ -232,7 +211,7 @@ impl Lab {
                 Some(took) if wanted(took) => {
                     let finding = Finding::RoundTrip {
                         port: entrance.port(),
-                        took_us: took.as_micros().try_into().unwrap_or(u64::MAX),
+                        took_us: in_micros(took),
                     };
                     return Some((start, finding));
                 }
@@ -244,30 +223,40 @@ impl Lab {
         }
     }
 
-    /// Waits until the keeper reports what `done` accepts, or the reason why the last order was not carried out.
-    async fn reaches(&self, node: &Node, done: impl Fn(&Slot) -> bool) -> Result<Result<(), String>, LabError> {
+    /// Waits until the keeper reports what `done` accepts. It may report why the last order was not carried out instead.
+    async fn reaches(&self, node: &Node, action: Action, done: impl Fn(&Slot) -> bool) -> Result<(), LabError> {
         let seen = self.site.client.wait_slot(node.id, FOREVER, |slot| match &slot.error {
             // This is checked first: a server that has just ended by itself could not obey, but is down.
             _ if done(slot) => Some(Ok(())),
             error => error.clone().map(Err),
         });
         let never = || Err(format!("no effect within {FOREVER:?}"));
-        Ok(seen.await?.unwrap_or_else(never))
+        let reached = seen.await?.unwrap_or_else(never);
+        reached.map_err(|why| unverified(action, node, &why))
     }
 
-    /// Waits until the node's process answers, or has ended.
-    async fn answers(&self, node: &Node) -> Result<Result<(), String>, LabError> {
+    /// Waits until the node's process answers. It may end instead.
+    async fn answers(&self, node: &Node, action: Action) -> Result<Finding, LabError> {
         let Slot { pid, inside, .. } = self.site.client.slot(node.id);
         let (Some(pid), Some(inside)) = (pid, inside) else {
-            return Ok(Err(DOWN_INSTEAD.to_owned()));
+            return Err(unverified(action, node, DOWN_INSTEAD));
         };
-        let gone = self.site.client.wait_slot(node.id, FOREVER, |slot| {
-            (slot.pid != Some(pid)).then(|| DOWN_INSTEAD.to_owned())
-        });
+        let is_gone = |slot: &Slot| (slot.pid != Some(pid)).then_some(());
         let access = node.access();
-        tokio::select! {
-            answer = probe::answers(&access, inside, FOREVER) => Ok(answer),
-            gone = gone => Ok(Err(gone?.unwrap_or_default())),
-        }
+        let answered = tokio::select! {
+            answer = probe::answers(&access, inside, FOREVER) => answer,
+            gone = self.site.client.wait_slot(node.id, FOREVER, is_gone) => {
+                gone?;
+                Err(DOWN_INSTEAD.to_owned())
+            }
+        };
+        let port = access.port();
+        let found = answered.map(|()| Finding::Answers { port });
+        found.map_err(|why| unverified(action, node, &why))
     }
+}
+
+/// That the effect of an action was not found, for this reason.
+fn unverified(action: Action, node: &Node, why: &str) -> LabError {
+    LabError::Other(format!("{action} of {} could not be verified: {why}", node.name))
 }

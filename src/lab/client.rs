@@ -1,7 +1,7 @@
 //! Lockstorm's end of the keeper.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::directory::processes;
 use crate::emit;
 use crate::error::LabError;
 use crate::keeper;
-use crate::protocol::{Addresses, Ending, Event, News, Order, Request, Start, Watch};
+use crate::protocol::{Ending, Event, Ground, News, Order, Request, Start, Watch};
 use crate::server::containers::Containers;
 use crate::server::state::HostState;
 use lockstorm_data::model::{Condition, How};
@@ -56,31 +56,6 @@ pub(super) struct Slot {
     pub lacks: Option<String>,
     /// Why keys were left on it at the end, if that is so; known once the keeper is gone.
     pub keys_left: Option<String>,
-}
-
-/// What a keeper has made before any server.
-#[derive(Debug, Clone)]
-pub(super) struct Ground {
-    /// The run directory.
-    pub dir: PathBuf,
-    addresses: Addresses,
-}
-
-impl Ground {
-    /// Where the server with this id will listen; a placeholder if nobody knows that yet.
-    pub(super) fn ip(&self, id: usize) -> Ipv4Addr {
-        // A lab has a few dozen servers.
-        let offset = u32::try_from(id).unwrap_or_default();
-        match self.addresses {
-            Addresses::From(first) => Ipv4Addr::from_bits(first.to_bits().saturating_add(offset)),
-            Addresses::Loopback | Addresses::Told => Ipv4Addr::LOCALHOST,
-        }
-    }
-
-    /// Whether everybody else on this machine has the same address.
-    pub(super) const fn is_loopback(&self) -> bool {
-        matches!(self.addresses, Addresses::Loopback)
-    }
 }
 
 /// A running keeper. Dropping or closing this ends the keeper, and with it every process and the run directory.
@@ -138,7 +113,7 @@ impl Client {
                 Err(fail(format!("no answer within {KEEPER_TIMEOUT:?}")))
             }
             // What an engine says is clear by itself.
-            Err(LabError::KeeperGone(why)) if containers.is_some() => Err(LabError::Docker(why)),
+            Err(LabError::KeeperGone(why)) if containers.is_some() => Err(LabError::Other(why)),
             Err(LabError::KeeperGone(why)) => Err(fail(why)),
             Err(error) => Err(error),
         }
@@ -312,7 +287,7 @@ impl Board {
     fn note(&mut self, event: Event) {
         let (id, news) = match event {
             Event::Of { id, news } => (id, news),
-            Event::Ready { dir, addresses } => return self.ground = Some(Ground { dir, addresses }),
+            Event::Ready(ground) => return self.ground = Some(ground),
             Event::Failed { .. } => return,
         };
         let Some(slot) = self.slots.get_mut(id) else { return };

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::directory::site::Site;
 use crate::network::link_states::Links;
@@ -23,7 +22,7 @@ use crate::server::stats::{self, NodeStats};
 use crate::topology::cluster;
 use crate::topology::replication;
 use lockstorm_data::model::{ClusterNode, HostId, ReplicationRole};
-use lockstorm_lock::{NodeAddress, Reply};
+use lockstorm_lock::NodeAddress;
 
 /// How many round trips are measured each way to tell what the proxy costs.
 const COST_SAMPLES: usize = 51;
@@ -38,7 +37,6 @@ pub struct Lab {
     /// In front of the nodes of the hosts, if a fault needs it.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) links: Links,
-    pub(crate) key_prefix: String,
 }
 
 impl Lab {
@@ -51,7 +49,7 @@ impl Lab {
     /// What all keys begin with that are kept on the lock nodes: nothing, unless these are not ours.
     #[must_use]
     pub fn key_prefix(&self) -> &str {
-        &self.key_prefix
+        &self.nodes.plan.key_prefix
     }
 
     /// Whether a node is a process of ours.
@@ -63,7 +61,7 @@ impl Lab {
     /// The nodes from which keys that are left can't be removed at the end, and why.
     #[must_use]
     pub fn keys_stay(&self) -> Vec<(NodeName, String)> {
-        let lacks = |node: &Arc<Node>| Some((node.name, self.site.client.slot(node.id).lacks?));
+        let lacks = |node: &Node| Some((node.name, self.site.client.slot(node.id).lacks?));
         self.nodes.all().filter_map(lacks).collect()
     }
 
@@ -103,7 +101,7 @@ impl Lab {
     #[must_use]
     pub fn cluster_nodes(&self) -> Option<[Vec<NodeAddress>; 2]> {
         self.nodes.of(Role::FirstInCluster).next()?;
-        Some(Role::IN_CLUSTER.map(|role| self.nodes.of(role).map(|node| node.access()).collect()))
+        Some(Role::IN_CLUSTER.map(|role| self.nodes.of(role).map(Node::access).collect()))
     }
 
     /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.
@@ -127,7 +125,7 @@ impl Lab {
 
     /// The host whose replicated node is reached on this port, directly or by its door.
     pub(crate) fn host_on(&self, port: u16) -> Option<HostId> {
-        let is_there = |node: &&Arc<Node>| node.address().port() == port;
+        let is_there = |node: &&Node| node.address().port() == port;
         let direct = self.nodes.of(Role::Replicated).find(is_there).map(|node| node.name);
         direct.or_else(|| self.proxy.as_ref()?.behind(port))?.host
     }
@@ -135,7 +133,7 @@ impl Lab {
     /// The present address of a node itself, with the lab's password; `None` if the lab has no such node.
     #[must_use]
     pub fn address(&self, name: NodeName) -> Option<NodeAddress> {
-        self.nodes.get(name).map(|node| node.access())
+        self.nodes.get(name).map(Node::access)
     }
 
     /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; `None` in a lab without TLS.
@@ -159,7 +157,7 @@ impl Lab {
     /// How each node was started last, in the order of [`Lab::names`].
     #[must_use]
     pub fn settings(&self) -> Vec<NodeSettings> {
-        self.nodes.all().map(|node| node.settings()).collect()
+        self.nodes.all().map(Node::settings).collect()
     }
 
     /// The present state of a host, no matter who changed it: it has every condition that one of its nodes has. An unknown
@@ -202,40 +200,36 @@ impl Lab {
     /// The statistics of the lock nodes, which are all asked at once. Nodes that are not up, or do not answer within 200
     /// ms, are left out. A paused host is not asked.
     pub async fn stats(&self) -> BTreeMap<NodeName, NodeStats> {
-        let stats = self.ask_all(&[Role::Lock], |node| async move {
+        self.ask_all(&[Role::Lock], |node| async {
             node.admin.lock().await.ask(&node.access()).await
-        });
-        let answered = stats.await.into_iter();
-        answered.filter_map(|(name, stats)| Some((name, stats?))).collect()
+        })
+        .await
     }
 
     /// The roles of the replicated nodes, as they say themselves; all are asked at once. A node that is not up, or does not
     /// answer within 200 ms, is left out.
     pub async fn replication_roles(&self) -> BTreeMap<NodeName, ReplicationRole> {
-        let roles = self.ask_all(
-            &[Role::Replicated],
-            |node| async move { replication::ask_role(&node).await },
-        );
-        let read = |answer: Option<Reply>| replication::read_role(&answer?, |port| self.host_on(port));
-        let answered = roles.await.into_iter();
-        answered
-            .filter_map(|(name, answer)| Some((name, read(answer)?)))
-            .collect()
+        self.ask_all(&[Role::Replicated], |node| self.replication_role(node))
+            .await
     }
 
     /// Asks the nodes of these roles that are up, all at once.
-    async fn ask_all<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-        &self,
+    async fn ask_all<'a, T, F: Future<Output = Option<T>>>(
+        &'a self,
         roles: &[Role],
-        ask: impl Fn(Arc<Node>) -> F,
-    ) -> Vec<(NodeName, T)> {
+        ask: impl Fn(&'a Node) -> F,
+    ) -> BTreeMap<NodeName, T> {
         let nodes = roles.iter().flat_map(|role| self.nodes.of(*role));
         let up = nodes.filter(|node| self.site.client.slot(node.id).state.is_up());
-        let asked: JoinSet<_> = up
-            .map(|node| (node.name, ask(Arc::clone(node))))
-            .map(|(name, answer)| async move { (name, answer.await) })
-            .collect();
-        asked.join_all().await
+        let (names, asked): (Vec<_>, Vec<_>) = up.map(|node| (node.name, ask(node))).unzip();
+        let answers = names.into_iter().zip(join_all(asked).await);
+        answers.filter_map(|(name, answer)| Some((name, answer?))).collect()
+    }
+
+    /// What a replicated node says that it is; `None` if it does not answer in time.
+    pub(crate) async fn replication_role(&self, node: &Node) -> Option<ReplicationRole> {
+        let answer = node.admin.lock().await.role(&node.access()).await?;
+        replication::read_role(&answer, |port| self.host_on(port))
     }
 
     /// Whether this node runs a write now.
@@ -254,7 +248,7 @@ impl Lab {
     /// The addresses at which app servers may reach this node.
     #[must_use]
     pub fn servers(&self, node: NodeName) -> Vec<SocketAddr> {
-        let itself = self.nodes.get(node).map(|node| node.address());
+        let itself = self.nodes.get(node).map(Node::address);
         let door = self.proxy.as_ref().and_then(|proxy| proxy.door(node));
         itself.into_iter().chain(door).collect()
     }
@@ -262,15 +256,15 @@ impl Lab {
     /// What the nodes of the cluster say that they are; all are asked at once. A node that is not up is left out, and `None`
     /// stands for one that does not answer within 200 ms.
     pub async fn cluster_roles(&self) -> BTreeMap<NodeName, Option<ClusterNode>> {
-        let asked = self.ask_all(&Role::IN_CLUSTER, |node| async move { cluster::ask(&node).await });
-        asked.await.into_iter().collect()
+        self.ask_all(&Role::IN_CLUSTER, |node| async { Some(cluster::ask(node).await) })
+            .await
     }
 
     /// Ends all processes, even paused ones, and removes the run directory; and from nodes that are not ours, the run's keys.
     /// Returns when all that is gone, with the nodes that still have keys, and why. A second call does nothing.
     pub async fn down(&self) -> Vec<(NodeName, String)> {
         self.site.clear().await;
-        let left = |node: &Arc<Node>| Some((node.name, self.site.client.slot(node.id).keys_left?));
+        let left = |node: &Node| Some((node.name, self.site.client.slot(node.id).keys_left?));
         self.nodes.all().filter_map(left).collect()
     }
 }

@@ -11,9 +11,10 @@
 //! # Map
 //!
 //! - files here: `start` brings a lab up, and `lab` is what it is then: server processes behind the keeper, whose `client` it is by
-//!   `protocol`; `actions` carries out faults and proves their effect by what was `found`; `awaited` says what is still missing; `running`
-//!   lists this user's labs for other programs
-//! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` handle directories by descriptor and
+//!   `protocol`; `actions` carries out faults and proves their effect by what was `found`; `awaited` says what is still missing,
+//!   `options` is what was asked for, and `imposed` what was done to a host or a link; `running` lists this user's labs for
+//!   other programs
+//! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` (with its `report`) handle directories by descriptor and
 //!   what a crash left; `site` is the keeper with its directory
 //! - `server`: one server. `binary` is the program, `node` how it is started and comes back, `nodes` all of them by host,
 //!   `node_name` role and host, `state` how the kernel, or nobody, reports it, `ports` and `settings` what it gets;
@@ -108,10 +109,12 @@ pub mod doctor;
 mod emit;
 mod error;
 mod findings;
+mod imposed;
 pub mod keeper;
 pub mod kept;
 mod lab;
 mod network;
+mod options;
 mod protocol;
 mod proxy;
 mod running;
@@ -127,6 +130,7 @@ pub use self::directory::start_lock::StartLock;
 pub use self::docker::stack_has_sentinels;
 pub use self::error::LabError;
 pub use self::lab::Lab;
+pub use self::options::LabOptions;
 pub use self::running::Running;
 pub use self::server::binary::ServerBinary;
 pub use self::server::containers::Containers;
@@ -136,5 +140,4 @@ pub use self::server::settings::{NodeSettings, TlsFiles};
 pub use self::server::state::{HostState, is_back};
 pub use self::server::stats::NodeStats;
 pub use self::server::version::{Flavour, Version};
-pub use self::start::LabOptions;
 pub use self::topology::replication::MASTER_NAME;

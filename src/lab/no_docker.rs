@@ -13,7 +13,7 @@ use lockstorm_data::scenario::LabSpec;
 const WITHOUT: &str = "this Lockstorm was built without Docker; build it with the feature \"docker\"";
 
 fn refused<T>() -> Result<T, LabError> {
-    Err(LabError::Docker(WITHOUT.to_owned()))
+    Err(LabError::Other(WITHOUT.to_owned()))
 }
 
 impl ServerBinary {
@@ -52,7 +52,7 @@ pub(crate) fn keep(_: &Containers, _: RunDir) -> io::Result<()> {
 
 pub(super) mod leftovers {
     use super::{Path, WITHOUT, io};
-    use crate::directory::unseen::{NOTE, Unseen};
+    use crate::directory::report::{NOTE, Report};
 
     /// Refuses to remove a run that may have containers.
     pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
@@ -62,7 +62,7 @@ pub(super) mod leftovers {
         }
     }
 
-    pub(crate) fn remove_without_directory(_: bool) -> io::Result<Unseen> {
-        Ok(Unseen::default())
+    pub(crate) fn remove_without_directory(_: bool) -> io::Result<Report> {
+        Ok(Report::default())
     }
 }

@@ -83,16 +83,38 @@ pub(crate) enum Addresses {
     Told,
 }
 
+/// What a keeper has made before any server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Ground {
+    /// The run directory.
+    pub dir: PathBuf,
+    /// Where its servers will be.
+    pub addresses: Addresses,
+}
+
+impl Ground {
+    /// Where the server with this id will listen; a placeholder if nobody knows that yet.
+    pub(crate) fn ip(&self, id: usize) -> Ipv4Addr {
+        // A lab has a few dozen servers.
+        let offset = u32::try_from(id).unwrap_or_default();
+        match self.addresses {
+            Addresses::From(first) => Ipv4Addr::from_bits(first.to_bits().saturating_add(offset)),
+            Addresses::Loopback | Addresses::Told => Ipv4Addr::LOCALHOST,
+        }
+    }
+
+    /// Whether everybody else on this machine has the same address.
+    pub(crate) const fn is_loopback(&self) -> bool {
+        matches!(self.addresses, Addresses::Loopback)
+    }
+}
+
 /// A message from the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Event {
-    /// The keeper runs, and has made this directory.
-    Ready {
-        dir: PathBuf,
-        /// Where its servers will be.
-        addresses: Addresses,
-    },
+    /// The keeper runs, and has made this.
+    Ready(Ground),
     /// The keeper ends because of this error.
     Failed { error: String },
     /// Something has happened to a server.

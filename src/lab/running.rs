@@ -16,6 +16,7 @@ use crate::directory::base_dir::BaseDir;
 use crate::directory::password;
 use crate::directory::run_dir::{self, PREFIX};
 use crate::error::LabError;
+use crate::server::install;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::programs;
@@ -46,24 +47,16 @@ pub(super) fn announce(run_dir: &Path, nodes: &Nodes) -> Result<(), LabError> {
             .filter(|node| node.is_ours)
             .map(|node| (node.name, node.address()))
             .collect(),
-        // Every lab has a cache node, so there is a program.
-        server: nodes
-            .all()
-            .next()
-            .map_or_else(PathBuf::new, |node| node.program().to_owned()),
+        server: nodes.plan.options.binary.path.clone(),
     };
     let path = run_dir.join(FILE);
-    let written = write(run_dir, &path, &card);
-    written.map_err(|source| LabError::Directory { path, source })
-}
-
-/// Replaces the file, so that readers find one list or the other and never a part. Nothing in a run directory has to survive
-/// a power failure, so there is no wait for the disk.
-fn write(run_dir: &Path, path: &Path, card: &Card) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(run_dir)?;
-    serde_json::to_writer(&mut file, card)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    // The file is replaced, so that readers find one list or the other and never a part. Nothing in a run directory has to
+    // survive a power failure, so there is no wait for the disk.
+    let written = NamedTempFile::new_in(run_dir).and_then(|mut file| {
+        serde_json::to_writer(&mut file, &card)?;
+        Ok(file.persist(&path)?)
+    });
+    written.map(drop).map_err(LabError::cannot_create(&path))
 }
 
 /// A lab that is up.
@@ -81,7 +74,7 @@ impl Running {
     /// # Errors
     /// No lab is running, or none with this id; then the error names the ids of those that run.
     pub fn find(id: Option<&str>) -> Result<Self, LabError> {
-        let wrong = |why: String| LabError::NotRunning(why);
+        let wrong = LabError::Other;
         let mut labs = Self::all().map_err(|error| wrong(error.to_string()))?;
         if labs.is_empty() {
             return Err(wrong(
@@ -153,14 +146,17 @@ impl Running {
         let (_, address) = found.ok_or_else(|| {
             let is_lock_node = |(name, _): &&(NodeName, SocketAddr)| name.role == Role::Lock;
             let hosts = self.card.nodes.iter().filter(is_lock_node).count();
-            LabError::NotRunning(format!(
+            LabError::Other(format!(
                 "lab {} has no {node}: it has hosts 1 to {hosts} and cache",
                 self.id
             ))
         })?;
-        let mut command = Command::new(self.client().ok_or(LabError::NoClient)?);
+        let mut command = Command::new(
+            self.client()
+                .ok_or_else(|| LabError::Other(format!("no redis-cli or valkey-cli found: {}", install::advice())))?,
+        );
         command.args(["-h", &address.ip().to_string(), "-p", &address.port().to_string()]);
-        let password = password::read(&self.dir).map_err(|error| LabError::NotRunning(error.to_string()))?;
+        let password = password::read(&self.dir).map_err(|error| LabError::Other(error.to_string()))?;
         for name in ["REDISCLI_AUTH", "VALKEYCLI_AUTH"] {
             match &password {
                 Some(password) => command.env(name, password),

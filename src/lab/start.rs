@@ -1,13 +1,10 @@
 //! The start of a lab: from its scenario to nodes that all answer and work together.
 
-use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::awaited::Awaited;
-use crate::client::{Client, Ground};
+use crate::client::Client;
 use crate::directory::base_dir::{BaseDir, check_temp_dir};
 use crate::directory::leftovers;
 use crate::directory::password::Password;
@@ -18,69 +15,24 @@ use crate::keeper;
 use crate::lab::{Lab, door};
 use crate::network::link_states::Links;
 use crate::network::source;
+use crate::options::LabOptions;
 
+use crate::protocol::Ground;
 use crate::proxy::{Doors, Proxy};
 use crate::running;
-use crate::server::binary::ServerBinary;
-use crate::server::containers::Containers;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::ports::{self, NodePorts};
-use crate::server::settings::TlsFiles;
 use crate::server::version::{Flavour, Version};
 use crate::topology::cluster;
-use crate::topology::layout::{layout, on_hosts, with_bus};
+use crate::topology::layout::layout;
 use crate::topology::replication;
 use crate::topology::stack;
 use lockstorm_data::scenario::{self, LabSpec};
 
 /// The oldest version whose clusters can be told their ports.
 const CLUSTER_SINCE: Version = Version(7, 0, 0);
-
-/// The options of a lab.
-#[derive(Debug, Clone)]
-pub struct LabOptions {
-    /// The server program of all nodes.
-    pub binary: ServerBinary,
-    /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`]: lockstorm.
-    pub keeper: PathBuf,
-    /// How long a node may take to answer after its start or restart.
-    pub start_timeout: Duration,
-    /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
-    /// start.
-    pub tls: Option<TlsFiles>,
-    /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
-    pub proxy: bool,
-    /// Whether hosts will be cut off, which only containers can be.
-    pub cuts: bool,
-    /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
-    /// keep its first address. With ports that the scenario chose it must in any case.
-    pub ports_stay: bool,
-}
-
-impl LabOptions {
-    /// This program as the keeper, 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
-    ///
-    /// # Errors
-    /// The path of this program can't be found.
-    pub fn new(binary: ServerBinary) -> Result<Self, LabError> {
-        let mut keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
-        if cfg!(target_os = "linux") && !keeper.exists() {
-            // The file was replaced while it runs, by a build or an update; the kernel still has it.
-            keeper = PathBuf::from("/proc/self/exe");
-        }
-        Ok(Self {
-            binary,
-            keeper,
-            start_timeout: Duration::from_secs(10),
-            tls: None,
-            proxy: false,
-            cuts: false,
-            ports_stay: false,
-        })
-    }
-}
 
 impl Lab {
     /// Starts all nodes at once, and returns when every one answers PING, and replicas, Sentinels and the cluster work
@@ -101,7 +53,7 @@ impl Lab {
         options: LabOptions,
         tell: impl Fn(&str) + Send + Sync,
     ) -> Result<Self, LabError> {
-        Self::with(layout(&on_hosts(spec)), spec, options, &Awaited::new(&tell)).await
+        Self::with(layout(spec), spec, options, &Awaited::new(&tell)).await
     }
 
     /// Starts the nodes of these names, as [`Lab::up`] does, and tells `awaited` what it waits for.
@@ -114,7 +66,7 @@ impl Lab {
         can_be_played(spec, &options)?;
         check_temp_dir()?;
         docker::check(options.binary.containers.as_ref(), &names, spec).await?;
-        BaseDir::open().map_err(|error| LabError::BaseDir(error.to_string()))?;
+        BaseDir::open().map_err(|error| LabError::Other(error.to_string()))?;
         // If the leftovers of a crash can't be removed, the lab starts all the same.
         let _ = tokio::task::spawn_blocking(leftovers::remove).await;
         let start = Start {
@@ -122,7 +74,6 @@ impl Lab {
             spec,
             options: &options,
             awaited,
-            key_prefix: key_prefix(spec),
         };
         let (doors, ports) = (doors(&names, &options)?, start.ports()?);
         let (site, ground) = start.keeper().await?;
@@ -132,7 +83,6 @@ impl Lab {
                 nodes,
                 proxy,
                 links: Links::default(),
-                key_prefix: start.key_prefix,
             }),
             Err(error) => {
                 site.clear().await;
@@ -148,28 +98,27 @@ struct Start<'a> {
     spec: &'a LabSpec,
     options: &'a LabOptions,
     awaited: &'a Awaited<'a>,
-    /// What its keys begin with.
-    key_prefix: String,
 }
 
 impl Start<'_> {
-    /// Whether somebody else has brought the servers up, as containers of a stack.
-    fn are_found(&self) -> bool {
-        let containers = self.options.binary.containers.as_ref();
-        containers.is_some_and(Containers::are_found)
-    }
-
     /// Where each node is to listen.
     fn ports(&self) -> Result<Vec<(NodeName, NodePorts)>, LabError> {
-        // The second ports come last, so that the first ones don't depend on them.
-        let users: Vec<NodeName> = self.names.iter().copied().chain(with_bus(self.names)).collect();
+        let in_cluster = self.names.iter().filter(|name| name.role.is_in_cluster());
+        // The second ports, at which the nodes of a cluster talk to each other, come last: the first ones don't depend on them.
+        let users: Vec<NodeName> = self.names.iter().chain(in_cluster).copied().collect();
         let ports = match self.spec.port {
             Some(first) => fixed_ports(first, &users)?,
             // Each will say where it listens.
-            None if self.are_found() => vec![0; users.len()],
+            None if self.options.binary.is_found() => vec![0; users.len()],
             None => ports::find(users.len())?,
         };
-        Ok(on_ports(self.names, &ports))
+        let (first, second) = ports.split_at(self.names.len());
+        let mut second = second.iter().copied();
+        let on = |(&name, &port): (&NodeName, &u16)| {
+            let bus = name.role.is_in_cluster().then(|| second.next()).flatten();
+            (name, NodePorts { port, bus })
+        };
+        Ok(self.names.iter().zip(first).map(on).collect())
     }
 
     /// Starts the keeper, which makes the run directory.
@@ -184,7 +133,7 @@ impl Start<'_> {
             }
         };
         let site = Site {
-            client: Arc::new(client),
+            client,
             dir: ground.dir.clone(),
             patience: match self.spec.are_ours() {
                 true => Duration::ZERO,
@@ -195,25 +144,18 @@ impl Start<'_> {
     }
 
     /// What the nodes have in common.
-    fn plan(&self, site: &Site, ground: Ground, doors: Option<&Doors>) -> Result<Plan, LabError> {
-        let (spec, options) = (self.spec, self.options);
+    fn plan(&self, site: &Site, ground: Ground, doors: &Doors) -> Result<Plan, LabError> {
         Ok(Plan {
-            spec: spec.clone(),
-            binary: options.binary.clone(),
-            password: match spec.password {
-                scenario::Password::Random if !self.are_found() => Some(Password::create(&site.dir)?),
+            spec: self.spec.clone(),
+            options: self.options.clone(),
+            password: match self.spec.password {
+                scenario::Password::Random if !self.options.binary.is_found() => Some(Password::create(&site.dir)?),
                 // What a stack requires is not known here.
                 scenario::Password::Random | scenario::Password::Off => None,
             },
             ground,
-            start_timeout: options.start_timeout,
-            tls: options.tls.clone(),
-            doors: match doors {
-                Some(doors) => doors.places().map_err(LabError::Proxy)?,
-                None => BTreeMap::new(),
-            },
-            key_prefix: self.key_prefix.clone(),
-            ports_stay: spec.port.is_some() || options.ports_stay,
+            doors: doors.places().map_err(LabError::Proxy)?,
+            key_prefix: key_prefix(self.spec),
         })
     }
 
@@ -222,19 +164,19 @@ impl Start<'_> {
         &self,
         site: &Site,
         ground: Ground,
-        doors: Option<Doors>,
+        doors: Doors,
         ports: Vec<(NodeName, NodePorts)>,
     ) -> Result<(Nodes, Option<Proxy>), LabError> {
-        let plan = self.plan(site, ground, doors.as_ref())?;
+        let plan = self.plan(site, ground, &doors)?;
         self.awaited.servers(self.spec.processes());
         let nodes = Nodes::start(&site.client, plan, ports).await?;
-        if self.are_found() {
+        if self.options.binary.is_found() {
             stack::adopt(&nodes).await?;
         }
-        let behind = |name| nodes.get(name).map(|node| node.follow());
-        let proxy = match doors {
-            Some(doors) => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
-            None => None,
+        let behind = |name| nodes.get(name).map(Node::follow);
+        let proxy = match self.options.proxy {
+            true => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
+            false => None,
         };
         let entrance = |node: &Node| door(proxy.as_ref(), node).unwrap_or_else(|| node.access());
         let replicated = async {
@@ -268,15 +210,16 @@ fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
 }
 
 /// Doors for the nodes of the hosts, if there is a proxy. Nodes that reach each other need addresses of their own for that.
-fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabError> {
+fn doors(names: &[NodeName], options: &LabOptions) -> Result<Doors, LabError> {
     if !options.proxy {
-        return Ok(None);
+        return Ok(Doors::default());
     }
     let has_door = |name: &NodeName| name.host.is_some() && (name.role == Role::Lock || source::of(*name).is_some());
     let on_hosts = || names.iter().copied().filter(has_door);
     // The doors are on loopback, where containers don't reach them.
     if options.binary.containers.is_some() && on_hosts().any(|node| source::of(node).is_some()) {
-        return Err(LabError::LinksNeedProcesses);
+        let why = "faults of the network between replicated nodes need nodes that are processes: play this scenario with --lab process";
+        return Err(LabError::Other(why.to_owned()));
     }
     for node in on_hosts() {
         let Some(address) = source::of(node) else { continue };
@@ -284,9 +227,14 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Option<Doors>, LabE
             let why = "faults of the network between hosts need Redis 7.0, or any Valkey";
             return Err(options.binary.too_old(why));
         }
-        TcpListener::bind((address, 0)).map_err(|why| LabError::NoSource { node, address, why })?;
+        TcpListener::bind((address, 0)).map_err(|why| {
+            LabError::Other(format!(
+                "{node} cannot use the address {address} ({why}): faults of the network between hosts need all of 127.0.0.0/8, as on \
+                 Linux"
+            ))
+        })?;
     }
-    Doors::open(on_hosts()).map(Some).map_err(LabError::Proxy)
+    Doors::open(on_hosts()).map_err(LabError::Proxy)
 }
 
 /// What the keys of a run begin with on nodes that are not ours, where others have keys, too.
@@ -297,17 +245,6 @@ fn key_prefix(spec: &LabSpec) -> String {
     }
 }
 
-/// The nodes with their ports: the first ports in the order of the nodes, and then the second ports of those that have one.
-fn on_ports(names: &[NodeName], ports: &[u16]) -> Vec<(NodeName, NodePorts)> {
-    let (first, second) = ports.split_at(names.len());
-    let bus: BTreeMap<NodeName, u16> = with_bus(names).zip(second.iter().copied()).collect();
-    let on = |(&name, &port): (&NodeName, &u16)| {
-        let bus = bus.get(&name).copied();
-        (name, NodePorts { port, bus })
-    };
-    names.iter().zip(first).map(on).collect()
-}
-
 /// The ports from `first` on that the scenario asks for, if all are free.
 fn fixed_ports(first: u16, names: &[NodeName]) -> Result<Vec<u16>, LabError> {
     let count = names.len();
@@ -315,12 +252,8 @@ fn fixed_ports(first: u16, names: &[NodeName]) -> Result<Vec<u16>, LabError> {
     if ports.len() < count {
         return Err(LabError::PortRange { port: first, count });
     }
-    for (&port, name) in ports.iter().zip(names) {
-        ports::check(port).map_err(|why| LabError::PortTaken {
-            port,
-            why,
-            node: name.to_string(),
-        })?;
+    for (&port, &node) in ports.iter().zip(names) {
+        ports::check(port).map_err(|why| LabError::PortTaken { port, why, node })?;
     }
     Ok(ports)
 }

@@ -27,9 +27,9 @@ const TIDYINGS: usize = 5;
 /// What is wrong with it.
 pub fn check_temp_dir() -> Result<(), LabError> {
     let path = std::env::temp_dir();
-    let wrong = |why: &str| LabError::TempDir {
-        path: path.clone(),
-        why: why.to_owned(),
+    let wrong = |why: &str| {
+        let path = path.display();
+        LabError::Other(format!("{path} {why}: set TMPDIR to a directory that you can write to"))
     };
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("does not exist")),

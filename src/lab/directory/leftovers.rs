@@ -1,11 +1,10 @@
 //! Removes what crashed labs left behind.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,83 +13,12 @@ use nix::unistd::Pid;
 
 use crate::directory::base_dir::{BaseDir, try_lock};
 use crate::directory::processes;
+pub use crate::directory::report::{Report, Unasked};
 use crate::directory::run_dir::{self, PREFIX};
-pub use crate::directory::unseen::Unasked;
 use crate::docker;
 
 /// How long to wait for a process that a dead keeper had just forked. It lives for microseconds once it gets a core.
 const FORKED: Duration = Duration::from_secs(2);
-
-/// What was removed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// The run directories.
-    pub directories: Vec<PathBuf>,
-    /// The ids of the processes that were still running in them, and were killed.
-    pub processes: Vec<u32>,
-    /// The number of containers.
-    pub containers: usize,
-    /// Run directories whose keeper is alive, which were left alone.
-    pub running: Vec<PathBuf>,
-    /// Run directories that can't be seen from here and whose containers don't say whether they are in use; left alone, too.
-    pub untold: Vec<PathBuf>,
-    /// Why no Docker engine was asked for containers, if there is one.
-    pub unasked: Option<Unasked>,
-}
-
-impl Report {
-    /// Why nobody can say that nothing is left, if that is so.
-    #[must_use]
-    pub fn doubt(&self) -> Option<String> {
-        if let Some(Unasked::Silent(why)) = &self.unasked {
-            return Some(format!("it can't be told whether containers are left: {why}"));
-        }
-        (!self.untold.is_empty()).then(|| {
-            format!(
-                "there are containers, but nothing from which to tell whether a lab uses them: {}; `lockstorm lab down --force` \
-                 removes them",
-                listed(&self.untold)
-            )
-        })
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let removed: Vec<String> = [
-            (self.directories.len(), "run directory", "run directories"),
-            (self.processes.len(), "process", "processes"),
-            (self.containers, "container", "containers"),
-        ]
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
-        .collect();
-        match removed.split_last() {
-            Some((last, [])) => write!(f, "removed {last}")?,
-            Some((last, others)) => write!(f, "removed {} and {last}", others.join(", "))?,
-            None if self.doubt().is_some() => f.write_str("nothing was removed")?,
-            None => f.write_str("no lab left anything behind")?,
-        }
-        if !self.running.is_empty() {
-            let (labs, were) = match self.running.len() {
-                1 => ("lab is", "was"),
-                _ => ("labs are", "were"),
-            };
-            let (count, running) = (self.running.len(), listed(&self.running));
-            write!(f, "; {count} {labs} running and {were} left alone: {running}")?;
-        }
-        if self.unasked == Some(Unasked::NotAllowed) {
-            f.write_str("; the Docker engine of this machine was not asked, because this user may not use it")?;
-        }
-        Ok(())
-    }
-}
-
-fn listed(directories: &[PathBuf]) -> String {
-    let paths = directories.iter().map(|dir| dir.display().to_string());
-    paths.collect::<Vec<_>>().join(", ")
-}
 
 /// Removes this user's run directories whose lock nobody holds, and kills the processes that are still running in them.
 /// Labs in use and everything of other users stay untouched.
@@ -113,8 +41,8 @@ pub fn remove_all(force: bool) -> io::Result<Report> {
     let unseen = docker::leftovers::remove_without_directory(force);
     remove_directories(&mut report)?;
     let unseen = unseen?;
-    report.containers += unseen.removed;
-    report.running.extend(unseen.alive);
+    report.containers += unseen.containers;
+    report.running.extend(unseen.running);
     report.untold = unseen.untold;
     report.unasked = unseen.unasked;
     Ok(report)

@@ -5,7 +5,7 @@ pub mod leftovers;
 pub(crate) mod opened_run;
 pub(crate) mod password;
 pub(crate) mod processes;
+pub(crate) mod report;
 pub(crate) mod run_dir;
 pub(crate) mod site;
 pub(crate) mod start_lock;
-pub(crate) mod unseen;

@@ -40,11 +40,7 @@ impl Password {
     /// Makes a random password and writes its file.
     pub(crate) fn create(run_dir: &Path) -> Result<Self, LabError> {
         let file = run_dir.join(FILE);
-        let draw = draw().map_err(|source| LabError::Directory {
-            path: file.clone(),
-            source,
-        });
-        let text = draw?;
+        let text = draw().map_err(LabError::cannot_create(&file))?;
         create_file(&file, &format!("{OWN}{text}\nmasterauth {text}\n"))?;
         Ok(Self { text, file })
     }
@@ -59,10 +55,7 @@ pub(crate) fn create_file(path: &Path, text: &str) -> Result<(), LabError> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|source| LabError::Directory {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(LabError::cannot_create(path))
 }
 
 /// The password in a run directory; `None` if its nodes require none.

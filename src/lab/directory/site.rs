@@ -1,7 +1,6 @@
 //! The place of a lab: its keeper and its run directory.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::Client;
@@ -13,7 +12,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// A keeper and its run directory. Dropping this ends the keeper, and with it every process, and removes the directory.
 #[derive(Debug)]
 pub(crate) struct Site {
-    pub client: Arc<Client>,
+    pub client: Client,
     pub dir: PathBuf,
     /// How long the end may take longer, since keys are removed from servers that are not ours.
     pub patience: Duration,

@@ -1,7 +1,6 @@
 //! What happens to the containers of a lab, whoever does it.
 
-use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use bollard::models::EventMessage;
 use bollard::query_parameters::EventsOptionsBuilder;
@@ -25,12 +24,8 @@ impl Engine {
     /// What happens from now on to the containers with these labels, by the place of the node.
     pub(crate) fn changes(&self, labels: &Labels) -> impl Stream<Item = Result<(String, Change), String>> + use<> {
         // The request is sent only when somebody waits; what happens until then is told afterwards.
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs()
-            .to_string();
-        let mut filters: HashMap<String, Vec<String>> = labels.filter();
+        let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs().to_string();
+        let mut filters = labels.filter();
         filters.insert("type".to_owned(), vec!["container".to_owned()]);
         let options = EventsOptionsBuilder::new().since(&now).filters(&filters).build();
         let events = self.0.events(Some(options));
@@ -53,6 +48,8 @@ fn read(message: EventMessage) -> Option<(String, Change)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     fn message(action: &str, attributes: &[(&str, &str)]) -> EventMessage {

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::container::Container;
 use super::engine::{Engine, is_missing, said};
-use super::labels::{Labels, PLACE};
+use super::labels::{Labels, PLACE, label};
 use crate::server::binary::PROGRAMS;
 
 /// Its place in a lab, which no node has.
@@ -32,7 +32,6 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// A claim that is held. The run counts as alive until this is dropped.
 pub(crate) struct Claim {
-    engine: Engine,
     container: Container,
     attached: AttachContainerResults,
 }
@@ -84,7 +83,7 @@ impl Claim {
         }
         let code = timeout(ENDING, async {
             loop {
-                match self.container.state(&self.engine).await {
+                match self.container.state().await {
                     Ok(state) if state.running == Some(true) => sleep(ENDING / 20).await,
                     Ok(state) => return state.exit_code,
                     Err(_) => return None,
@@ -105,19 +104,12 @@ async fn make(engine: &Engine, name: &str, image: &str, labels: &Labels) -> Resu
     for program in PROGRAMS {
         let container = Container::create_reader(engine, image, (program, &READS), name, labels).await?;
         // It never runs without somebody at its stdin.
-        match container.start_attached(engine, true).await {
-            Ok(attached) => {
-                let engine = engine.clone();
-                return Ok(Claim {
-                    engine,
-                    container,
-                    attached,
-                });
-            }
+        match container.start_attached(true).await {
+            Ok(attached) => return Ok(Claim { container, attached }),
             // Most likely the image has the other program.
             Err(why) => last = why,
         }
-        container.remove(engine).await?;
+        container.remove().await?;
     }
     Err(last)
 }
@@ -139,10 +131,7 @@ pub(super) async fn end(engine: &Engine, id: &str, is_new: bool) -> Result<bool,
 
 /// Whether this container is a claim.
 pub(super) fn is_one(container: &ContainerSummary) -> bool {
-    let labels = container.labels.as_ref();
-    labels
-        .and_then(|labels| labels.get(PLACE))
-        .is_some_and(|place| place == KEEPER)
+    label(container, PLACE) == Some(KEEPER)
 }
 
 /// What the containers of a run say of it.

@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use bollard::Docker;
 use bollard::container::AttachContainerResults;
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, ContainerState, ContainerSummary, EndpointIpamConfig,
@@ -19,15 +20,13 @@ use bollard::query_parameters::{
 };
 use futures_util::StreamExt;
 use nix::unistd::{getegid, geteuid};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::engine::{Engine, is_missing, said};
-use super::labels::Labels;
+use super::labels::{Labels, label};
 use super::network::Network;
 use crate::protocol::Start;
 
-/// How long the engine may take for the last lines that a container printed.
-const LAST_LINES: Duration = Duration::from_secs(1);
 /// The label of containers that `compose run` has made.
 const ONE_OFF: &str = "com.docker.compose.oneoff";
 /// What engines say of a directory that is to be mounted and is not there.
@@ -41,10 +40,20 @@ pub(crate) fn place_of(dir: &Path) -> String {
 }
 
 /// A container that there is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Container(pub(super) String);
+#[derive(Debug, Clone)]
+pub(crate) struct Container {
+    docker: Docker,
+    /// The engine's name for it.
+    id: String,
+}
 
 impl Container {
+    /// The one that this engine knows by this name.
+    pub(super) fn new(engine: &Engine, id: String) -> Self {
+        let docker = engine.0.clone();
+        Self { docker, id }
+    }
+
     /// Creates the container of a node, without starting it. It finds its working directory, and the run directory with the files
     /// that it reads, at the same paths as this machine has them.
     ///
@@ -142,89 +151,89 @@ impl Container {
             ..body
         };
         let created = engine.0.create_container(options, body).await;
-        created.map(|created| Self(created.id)).map_err(said)
+        created.map(|created| Self::new(engine, created.id)).map_err(said)
     }
 
     /// The engine's name for it.
     pub(crate) fn id(&self) -> &str {
-        &self.0
+        &self.id
     }
 
     /// Starts it, the first time or again.
-    pub(crate) async fn start(&self, engine: &Engine) -> Result<(), String> {
-        let started = engine.0.start_container(&self.0, None::<StartContainerOptions>).await;
-        started.map_err(said)
+    pub(crate) async fn start(&self) -> Result<(), String> {
+        let options = None::<StartContainerOptions>;
+        self.docker.start_container(&self.id, options).await.map_err(said)
     }
 
     /// Starts it with somebody at what it prints, and at its stdin if it has one, from before its start: nothing is missed.
-    pub(super) async fn start_attached(&self, engine: &Engine, stdin: bool) -> Result<AttachContainerResults, String> {
+    pub(super) async fn start_attached(&self, stdin: bool) -> Result<AttachContainerResults, String> {
         let options = AttachContainerOptionsBuilder::new()
             .stream(true)
             .stdin(stdin)
             .stdout(true)
             .stderr(true)
             .build();
-        let attached = engine.0.attach_container(&self.0, Some(options)).await;
+        let attached = self.docker.attach_container(&self.id, Some(options)).await;
         let attached = attached.map_err(said)?;
-        self.start(engine).await?;
+        self.start().await?;
         Ok(attached)
     }
 
     /// All that the engine knows of it.
-    pub(super) async fn inspect(&self, engine: &Engine) -> Result<ContainerInspectResponse, String> {
+    pub(super) async fn inspect(&self) -> Result<ContainerInspectResponse, String> {
         let options = None::<InspectContainerOptions>;
-        engine.0.inspect_container(&self.0, options).await.map_err(said)
+        self.docker.inspect_container(&self.id, options).await.map_err(said)
     }
 
     /// Its state, as the engine knows it.
-    pub(crate) async fn state(&self, engine: &Engine) -> Result<ContainerState, String> {
-        Ok(self.inspect(engine).await?.state.unwrap_or_default())
+    pub(crate) async fn state(&self) -> Result<ContainerState, String> {
+        Ok(self.inspect().await?.state.unwrap_or_default())
     }
 
     /// The networks that it is in, each with its end there.
-    pub(super) async fn networks(&self, engine: &Engine) -> Result<HashMap<String, EndpointSettings>, String> {
-        let settings = self.inspect(engine).await?.network_settings;
+    pub(super) async fn networks(&self) -> Result<HashMap<String, EndpointSettings>, String> {
+        let settings = self.inspect().await?.network_settings;
         Ok(settings.and_then(|settings| settings.networks).unwrap_or_default())
     }
 
     /// Lets it run, whether it was frozen, has ended, or runs already.
-    pub(crate) async fn revive(&self, engine: &Engine) -> Result<(), String> {
-        let state = self.state(engine).await?;
+    pub(crate) async fn revive(&self) -> Result<(), String> {
+        let state = self.state().await?;
         match (state.running, state.paused) {
-            (Some(true), Some(true)) => self.thaw(engine).await,
+            (Some(true), Some(true)) => self.thaw().await,
             (Some(true), _) => Ok(()),
-            _ => self.start(engine).await,
+            _ => self.start().await,
         }
     }
 
     /// Its address in its network; `None` if it has none, because it has ended.
-    pub(crate) async fn address(&self, engine: &Engine) -> Result<Option<Ipv4Addr>, String> {
-        let mut networks = self.networks(engine).await?.into_values();
+    pub(crate) async fn address(&self) -> Result<Option<Ipv4Addr>, String> {
+        let mut networks = self.networks().await?.into_values();
         Ok(networks.find_map(|end| end.ip_address?.parse().ok()))
     }
 
     /// Sends it a signal.
-    pub(crate) async fn signal(&self, engine: &Engine, signal: &str) -> Result<(), String> {
+    pub(crate) async fn signal(&self, signal: &str) -> Result<(), String> {
         let options = KillContainerOptionsBuilder::new().signal(signal).build();
-        engine.0.kill_container(&self.0, Some(options)).await.map_err(said)
+        self.docker.kill_container(&self.id, Some(options)).await.map_err(said)
     }
 
     /// Freezes all of its processes.
-    pub(crate) async fn freeze(&self, engine: &Engine) -> Result<(), String> {
-        engine.0.pause_container(&self.0).await.map_err(said)
+    pub(crate) async fn freeze(&self) -> Result<(), String> {
+        self.docker.pause_container(&self.id).await.map_err(said)
     }
 
     /// Lets them go on.
-    pub(crate) async fn thaw(&self, engine: &Engine) -> Result<(), String> {
-        engine.0.unpause_container(&self.0).await.map_err(said)
+    pub(crate) async fn thaw(&self) -> Result<(), String> {
+        self.docker.unpause_container(&self.id).await.map_err(said)
     }
 
     /// Ends it, even if it is frozen, and removes it with its volumes.
-    pub(crate) async fn remove(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn remove(&self) -> Result<(), String> {
         let options = || RemoveContainerOptionsBuilder::new().force(true).v(true).build();
         let mut last = String::new();
         for _ in 0..REMOVALS {
-            match engine.0.remove_container(&self.0, Some(options())).await {
+            match self.docker.remove_container(&self.id, Some(options())).await {
                 Ok(()) => return Ok(()),
                 Err(error) if is_missing(&error) => return Ok(()),
                 Err(error) => last = said(error),
@@ -232,11 +241,11 @@ impl Container {
             // Somebody else removes it now; it is gone when the engine does not know it any more.
             sleep(Duration::from_millis(100)).await;
         }
-        Err(format!("cannot remove the container {}: {last}", self.0))
+        Err(format!("cannot remove the container {}: {last}", self.id))
     }
 
     /// Copies what it prints from now on into a file, until it ends.
-    pub(crate) async fn copy_log(&self, engine: &Engine, since: i32, file: &Path) {
+    pub(crate) async fn copy_log(&self, since: i32, file: &Path) {
         let options = LogsOptionsBuilder::new()
             .follow(true)
             .stdout(true)
@@ -246,17 +255,12 @@ impl Container {
         let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
         // A log is for people who look for a cause; a lab goes on without it.
         let Ok(mut file) = opened else { return };
-        let mut lines = std::pin::pin!(engine.0.logs(&self.0, Some(options)));
+        let mut lines = std::pin::pin!(self.docker.logs(&self.id, Some(options)));
         while let Some(Ok(part)) = lines.next().await {
             if file.write_all(part.as_ref()).is_err() {
                 return;
             }
         }
-    }
-
-    /// How long the last lines of a container that has ended may take to come.
-    pub(crate) async fn last_lines(copying: &mut tokio::task::JoinHandle<()>) {
-        let _ = timeout(LAST_LINES, copying).await;
     }
 }
 
@@ -264,13 +268,7 @@ impl Container {
 pub(super) async fn list_having(engine: &Engine, names: &[&str]) -> Result<Vec<ContainerSummary>, String> {
     let names = names.iter().map(ToString::to_string).collect();
     let mut found = list_by(engine, &HashMap::from([("label".to_owned(), names)])).await?;
-    let is_one_off = |container: &ContainerSummary| {
-        let labels = container.labels.as_ref();
-        labels
-            .and_then(|labels| labels.get(ONE_OFF))
-            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
-    };
-    found.retain(|container| !is_one_off(container));
+    found.retain(|container| !label(container, ONE_OFF).is_some_and(|value| value.eq_ignore_ascii_case("true")));
     Ok(found)
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct Endpoints {
 
 impl Endpoints {
     /// Those of this container now.
-    pub(crate) async fn of(engine: &Engine, container: &Container) -> Result<Self, String> {
-        let networks = container.networks(engine).await?;
+    pub(crate) async fn of(container: &Container) -> Result<Self, String> {
+        let networks = container.networks().await?;
         if networks.is_empty() {
             return Err("it is in no network".to_owned());
         }

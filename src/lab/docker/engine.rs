@@ -11,7 +11,7 @@ use nix::unistd::{AccessFlags, access};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::directory::unseen::Unasked;
+use crate::directory::report::Unasked;
 
 /// How long the engine may take to say which version it is.
 const HELLO: Duration = Duration::from_secs(10);

@@ -59,7 +59,7 @@ async fn version(engine: &Engine, image: &str, program: &str, labels: &Labels) -
     let container = Container::create_asked(engine, image, program, &["--version"], labels).await?;
     let printed = async {
         // From before it starts, because nothing of it is left when it has ended.
-        let mut lines = container.start_attached(engine, false).await?.output;
+        let mut lines = container.start_attached(false).await?.output;
         let mut printed = String::new();
         while let Some(Ok(part)) = lines.next().await {
             printed.push_str(&part.to_string());
@@ -70,7 +70,7 @@ async fn version(engine: &Engine, image: &str, program: &str, labels: &Labels) -
         let seconds = ANSWER.as_secs();
         Err(format!("`{program} --version` did not end within {seconds} s"))
     });
-    let removed = container.remove(engine).await;
+    let removed = container.remove().await;
     let printed = printed?;
     removed.map(|()| printed)
 }

@@ -8,18 +8,17 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::runtime::Builder;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::changes::Change;
 use super::claim::Claim;
-use super::container::{Container, place_of};
+use super::container::place_of;
 use super::endpoints::Endpoints;
 use super::engine::Engine;
 use super::labels::Labels;
@@ -27,7 +26,7 @@ use super::removal::remove_all;
 use super::supply::{Had, Supply};
 use crate::directory::run_dir::RunDir;
 use crate::emit::{emit, tell};
-use crate::protocol::{Ending, Event, News, Order, Request};
+use crate::protocol::{Ending, Event, Ground, News, Order, Request};
 use crate::server::containers::Containers;
 
 /// A server in a container of its own is its first process.
@@ -35,12 +34,13 @@ const INSIDE: u32 = 1;
 /// The exit code of a container whose process was ended by SIGKILL.
 const KILLED: i32 = 128 + 9;
 
+/// How long the engine may take for the last lines that a container printed.
+const LAST_LINES: Duration = Duration::from_secs(1);
 /// How long orders that are under way at the end may take.
 const LAST_ORDERS: Duration = Duration::from_secs(10);
 
 /// The servers of a lab.
 struct Servers {
-    engine: Engine,
     supply: Arc<Supply>,
     all: BTreeMap<usize, Server>,
     /// Orders are carried out side by side.
@@ -66,8 +66,8 @@ enum Done {
     Started(Had, Result<(u32, Option<SocketAddr>), String>),
     /// What it does is reported as a change.
     Obeyed,
-    Left(usize, Endpoints),
-    Rejoined(usize, Option<SocketAddr>),
+    /// It has left its networks, which are these, or is in them again.
+    Moved(usize, Option<Endpoints>, News),
     /// Nothing but this.
     News(usize, News),
 }
@@ -87,7 +87,7 @@ pub(crate) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
             }
             Err(error) => {
                 let removed = remove_all(&engine, &Labels::of_run(run_dir)).await;
-                (Err(error), removed.map(drop))
+                (Err(io::Error::other(error)), removed.map(drop))
             }
         };
         Ok((result, closed.map_err(io::Error::other)))
@@ -104,12 +104,11 @@ pub(crate) fn keep(containers: &Containers, directory: RunDir) -> io::Result<()>
 async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir: &Path) -> io::Result<()> {
     // Before anything is started, so that nothing is missed.
     let changes = std::pin::pin!(engine.changes(&supply.changing()));
-    emit(&Event::Ready {
+    emit(&Event::Ready(Ground {
         dir: run_dir.to_owned(),
         addresses: supply.addresses(),
-    })?;
+    }))?;
     let mut servers = Servers {
-        engine: engine.clone(),
         supply: Arc::clone(supply),
         all: BTreeMap::new(),
         orders: JoinSet::new(),
@@ -129,33 +128,19 @@ async fn serve(engine: &Engine, supply: &Arc<Supply>, claim: &mut Claim, run_dir
     result
 }
 
-/// The requests that come on stdin, until it ends.
-fn requests() -> UnboundedReceiver<io::Result<Request>> {
-    let (send, receive) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
-        while let Some(line) = lines.next_line().await.transpose() {
-            let request = line.and_then(|line: String| Ok(serde_json::from_str(&line)?));
-            if send.send(request).is_err() {
-                return;
-            }
-        }
-    });
-    receive
-}
-
 impl Servers {
     /// Does what is asked and tells what happens, until stdin ends.
     async fn serve(
         &mut self,
         mut changes: Pin<&mut impl Stream<Item = Result<(String, Change), String>>>,
     ) -> io::Result<()> {
-        let mut requests = requests();
+        let mut requests = BufReader::new(tokio::io::stdin()).lines();
         let lost = |why: &str| io::Error::other(format!("the Docker engine does not report any more{why}"));
         loop {
             tokio::select! {
-                request = requests.recv() => match request {
-                    Some(request) => self.obey(request?)?,
+                // A line of which only a part has come is kept for the next look.
+                request = requests.next_line() => match request? {
+                    Some(request) => self.obey(serde_json::from_str(&request)?)?,
                     None => return Ok(()),
                 },
                 change = changes.next() => match change {
@@ -168,7 +153,7 @@ impl Servers {
     }
 
     fn obey(&mut self, request: Request) -> io::Result<()> {
-        let (engine, supply) = (self.engine.clone(), Arc::clone(&self.supply));
+        let supply = Arc::clone(&self.supply);
         match request {
             // Not offered: the command line refuses it.
             Request::Watch(watch) => {
@@ -197,7 +182,7 @@ impl Servers {
                 let left = server.and_then(|server| server.left.clone());
                 self.orders.spawn(async move {
                     let result = match had {
-                        Some(had) => carry_out(id, order, &engine, &supply, &had, left).await,
+                        Some(had) => carry_out(id, order, &supply, &had, left).await,
                         None => Err("it is not running".to_owned()),
                     };
                     result.unwrap_or_else(|error| Done::News(id, News::NotDone(error)))
@@ -214,7 +199,7 @@ impl Servers {
                 let server = self.all.entry(id).or_default();
                 let news = match result {
                     Ok((pid, at)) => {
-                        server.log = Some(copy_log(&self.engine, &had));
+                        server.log = Some(copy_log(had.clone()));
                         let inside = INSIDE;
                         News::Started { pid, inside, at }
                     }
@@ -229,13 +214,9 @@ impl Servers {
                 }
             }
             Done::Obeyed => Ok(()),
-            Done::Left(id, left) => {
-                self.all.entry(id).or_default().left = Some(left);
-                tell(id, News::Left)
-            }
-            Done::Rejoined(id, at) => {
-                self.all.entry(id).or_default().left = None;
-                tell(id, News::Rejoined(at))
+            Done::Moved(id, left, news) => {
+                self.all.entry(id).or_default().left = left;
+                tell(id, news)
             }
             Done::News(id, news) => tell(id, news),
         }
@@ -270,7 +251,7 @@ impl Servers {
             return tell(id, News::Ended(how));
         };
         self.orders.spawn(async move {
-            Container::last_lines(&mut log).await;
+            let _ = timeout(LAST_LINES, &mut log).await;
             Done::News(id, News::Ended(how))
         });
         Ok(())
@@ -280,35 +261,33 @@ impl Servers {
 async fn carry_out(
     id: usize,
     order: Order,
-    engine: &Engine,
     supply: &Supply,
     had: &Had,
     left: Option<Endpoints>,
 ) -> Result<Done, String> {
     let container = &had.container;
     match order {
-        Order::Kill => container.signal(engine, "SIGKILL").await?,
-        Order::ShutDown => container.signal(engine, "SIGTERM").await?,
-        Order::Continue => container.thaw(engine).await?,
+        Order::Kill => container.signal("SIGKILL").await?,
+        Order::ShutDown => container.signal("SIGTERM").await?,
+        Order::Continue => container.thaw().await?,
         Order::Pause => {
-            container.freeze(engine).await?;
-            if container.state(engine).await?.paused != Some(true) {
+            container.freeze().await?;
+            if container.state().await?.paused != Some(true) {
                 return Err("the engine can't freeze it".to_owned());
             }
         }
-        Order::Leave => return Ok(Done::Left(id, supply.take_out(had).await?)),
-        Order::Rejoin => return Ok(Done::Rejoined(id, supply.put_back(had, left).await?)),
+        Order::Leave => return Ok(Done::Moved(id, Some(supply.take_out(had).await?), News::Left)),
+        Order::Rejoin => {
+            let news = News::Rejoined(supply.put_back(had, left).await?);
+            return Ok(Done::Moved(id, None, news));
+        }
     }
     Ok(Done::Obeyed)
 }
 
-fn copy_log(engine: &Engine, had: &Had) -> JoinHandle<()> {
-    let (engine, had) = (engine.clone(), had.clone());
+fn copy_log(had: Had) -> JoinHandle<()> {
     // Whole seconds; the first lines of this start may come again after those of the one before.
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
+    let since = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
     let since = i32::try_from(since).unwrap_or_default().saturating_sub(1);
-    tokio::spawn(async move { had.container.copy_log(&engine, since, &had.start.log).await })
+    tokio::spawn(async move { had.container.copy_log(since, &had.start.log).await })
 }

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use bollard::models::ContainerSummary;
 use nix::unistd::{geteuid, gethostname};
 
 /// The run directory of the lab.
@@ -65,4 +66,9 @@ impl Labels {
         let equal = self.0.iter().map(|(name, value)| format!("{name}={value}"));
         HashMap::from([("label".to_owned(), equal.collect())])
     }
+}
+
+/// What a container carries as its label of this name.
+pub(super) fn label<'a>(container: &'a ContainerSummary, name: &str) -> Option<&'a str> {
+    container.labels.as_ref()?.get(name).map(String::as_str)
 }

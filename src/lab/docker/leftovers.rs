@@ -12,22 +12,20 @@ use super::claim::{self, Life};
 use super::container;
 use super::endpoints::rejoin_all;
 use super::engine::Engine;
-use super::labels::{Labels, PROCESSES, RUN};
+use super::labels::{Labels, PROCESSES, RUN, label};
 use super::removal::remove_all;
 use super::stack::Stack;
+use crate::directory::report::{NOTE, Report};
 use crate::directory::run_dir::LOCK_FILE;
-use crate::directory::unseen::{NOTE, Unseen};
 use lockstorm_base::input;
 
 /// The largest such file that is read, in MB.
 const LARGEST: u64 = 1;
 
 /// Notes that there may be containers of this run, before the first is made, and which stack it uses, if it does.
-pub(crate) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> io::Result<()> {
-    fs::write(
-        run_dir.join(NOTE),
-        [engine.place(), project.unwrap_or_default()].join("\n"),
-    )
+pub(crate) fn note(run_dir: &Path, engine: &Engine, project: Option<&str>) -> Result<(), String> {
+    let text = [engine.place(), project.unwrap_or_default()].join("\n");
+    fs::write(run_dir.join(NOTE), text).map_err(|error| error.to_string())
 }
 
 /// Removes the containers and networks of the run with this directory, if it has noted that there may be some, and returns how
@@ -47,7 +45,7 @@ pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
             && let Ok(stack) = Stack::find(&engine, Some(project)).await
         {
             rejoin_all(&engine, run_dir).await;
-            stack.mend(&engine).await?;
+            stack.mend().await?;
         }
         remove_all(&engine, &Labels::of_run(run_dir)).await
     })
@@ -55,9 +53,9 @@ pub(crate) fn remove_of_run(run_dir: &Path) -> io::Result<usize> {
 
 /// Removes this user's containers and networks whose run directory can't be seen from here, if their keeper is gone; with `force`,
 /// even if it is not. That a directory is not seen proves nothing: others may have another file system there.
-pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
+pub(crate) fn remove_without_directory(force: bool) -> io::Result<Report> {
     alone(async {
-        let mut unseen = Unseen::default();
+        let mut unseen = Report::default();
         let engine = match Engine::usual().await {
             Ok(Some(engine)) => engine,
             Ok(None) => return Ok(unseen),
@@ -68,8 +66,7 @@ pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
         };
         let mut runs: BTreeMap<PathBuf, Vec<ContainerSummary>> = BTreeMap::new();
         for container in container::list(&engine, &Labels::of_user()).await? {
-            let run = container.labels.as_ref().and_then(|labels| labels.get(RUN));
-            if let Some(run) = run.map(PathBuf::from) {
+            if let Some(run) = label(&container, RUN).map(PathBuf::from) {
                 runs.entry(run).or_default().push(container);
             }
         }
@@ -82,7 +79,7 @@ pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
             let life = match claim::life(&containers) {
                 Life::Begins(id) if !force => match claim::end(&engine, &id, true).await? {
                     true => {
-                        unseen.removed += 1;
+                        unseen.containers += 1;
                         Life::Over
                     }
                     false => Life::Lives,
@@ -90,10 +87,10 @@ pub(crate) fn remove_without_directory(force: bool) -> io::Result<Unseen> {
                 life => life,
             };
             match life {
-                Life::Lives if !force => unseen.alive.push(run),
+                Life::Lives if !force => unseen.running.push(run),
                 Life::Untold if !force => unseen.untold.push(run),
                 Life::Begins(_) | Life::Lives | Life::Untold | Life::Over => {
-                    unseen.removed += remove_all(&engine, &Labels::of_run(&run)).await?;
+                    unseen.containers += remove_all(&engine, &Labels::of_run(&run)).await?;
                 }
             }
         }

@@ -1,6 +1,5 @@
 //! The network of a lab: a bridge of the engine from which nothing leads outside, with a fixed address for each node.
 
-use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
 use bollard::models::{Ipam, IpamConfig, NetworkCreateRequest};
@@ -101,8 +100,7 @@ fn base_of(subnet: &str) -> Option<Ipv4Addr> {
 
 /// Removes all networks with these labels.
 pub(super) async fn remove_all(engine: &Engine, labels: &Labels) -> Result<(), String> {
-    let filters: HashMap<String, Vec<String>> = labels.filter();
-    let options = ListNetworksOptionsBuilder::new().filters(&filters).build();
+    let options = ListNetworksOptionsBuilder::new().filters(&labels.filter()).build();
     let networks = engine.0.list_networks(Some(options)).await.map_err(said)?;
     let mut failed = None;
     for id in networks.into_iter().filter_map(|network| network.id) {

@@ -19,9 +19,9 @@ pub(crate) async fn remove_all(engine: &Engine, labels: &Labels) -> Result<usize
     for group in [nodes, claims] {
         let group: Vec<_> = group
             .into_iter()
-            .filter_map(|found| Some(Container(found.id?)))
+            .filter_map(|found| Some(Container::new(engine, found.id?)))
             .collect();
-        let removals = group.iter().map(|container| container.remove(engine));
+        let removals = group.iter().map(Container::remove);
         for error in join_all(removals).await.into_iter().filter_map(Result::err) {
             failed.get_or_insert(error);
         }

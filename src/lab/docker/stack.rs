@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::container::{self, Container};
 use super::engine::Engine;
-use super::labels::{PLACE, PORT, PROJECT};
+use super::labels::{PLACE, PORT, PROJECT, label};
 
 /// The file that people are told to bring up.
 const FILE: &str = "docker/compose.yaml";
@@ -57,7 +57,7 @@ impl Stack {
         };
         let mut nodes = BTreeMap::new();
         for container in containers {
-            let (place, found) = read(&project, container)?;
+            let (place, found) = read(engine, &project, container)?;
             if nodes.insert(place.clone(), found).is_some() {
                 return Err(format!(
                     "the stack {project} has more than one container with the label {PLACE}={place}: remove all but one"
@@ -103,15 +103,15 @@ impl Stack {
     ///
     /// # Errors
     /// The first one that can't.
-    pub(crate) async fn mend(&self, engine: &Engine) -> Result<(), String> {
-        let mended = self.nodes.values().map(|found| found.container.revive(engine));
+    pub(crate) async fn mend(&self) -> Result<(), String> {
+        let mended = self.nodes.values().map(|found| found.container.revive());
         join_all(mended).await.into_iter().collect()
     }
 
     /// Checks that the engine leaves dead nodes dead.
-    pub(crate) async fn stays_dead(&self, engine: &Engine) -> Result<(), String> {
+    pub(crate) async fn stays_dead(&self) -> Result<(), String> {
         for (place, found) in &self.nodes {
-            let config = found.container.inspect(engine).await?.host_config;
+            let config = found.container.inspect().await?.host_config;
             let policy = config.and_then(|config| config.restart_policy);
             let policy = policy.and_then(|policy| policy.name).map(|name| name.to_string());
             if let Some(policy) = policy.filter(|name| !name.is_empty() && name != "no") {
@@ -127,22 +127,18 @@ impl Stack {
 }
 
 /// Reads the place of a container, and what else there is to know.
-fn read(project: &str, container: ContainerSummary) -> Result<(String, Found), String> {
+fn read(engine: &Engine, project: &str, container: ContainerSummary) -> Result<(String, Found), String> {
     let place = label(&container, PLACE).unwrap_or_default().to_owned();
     let port = label(&container, PORT).and_then(|port| port.parse().ok());
     let port = port.ok_or_else(|| {
         format!("{place} of the stack {project} does not say where it listens: give it the label {PORT}=PORT")
     })?;
     let found = Found {
-        container: Container(container.id.unwrap_or_default()),
+        container: Container::new(engine, container.id.unwrap_or_default()),
         image: container.image.unwrap_or_default(),
         port,
     };
     Ok((place, found))
-}
-
-fn label<'a>(container: &'a ContainerSummary, name: &str) -> Option<&'a str> {
-    container.labels.as_ref()?.get(name).map(String::as_str)
 }
 
 /// The profile of `docker/compose.yaml` that has this place.

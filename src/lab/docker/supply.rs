@@ -1,6 +1,5 @@
 //! Where the containers of a lab come from: they are made for it, or somebody else has made them.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -42,33 +41,29 @@ pub(super) struct Had {
 impl Supply {
     /// Prepares what the containers need, and claims it: that goes on for as long as the claim is kept. Whatever this makes before it
     /// fails is removed by [`remove_all`].
-    pub(super) async fn open(engine: &Engine, containers: &Containers, run_dir: &Path) -> io::Result<(Self, Claim)> {
+    pub(super) async fn open(
+        engine: &Engine,
+        containers: &Containers,
+        run_dir: &Path,
+    ) -> Result<(Self, Claim), String> {
         let labels = Labels::of_run(run_dir);
         leftovers::note(run_dir, engine, None)?;
         let (kind, claim) = match containers {
             Containers::Of(image) => {
-                let name = run_dir.file_name().unwrap_or_default().to_string_lossy();
-                let claim = Claim::of_run(engine, &name, image, &labels).await;
-                let claim = claim.map_err(io::Error::other)?;
-                let network = Network::create(engine, &format!("lockstorm-{name}"), &labels).await;
-                let kind = Kind::Made {
-                    image: image.clone(),
-                    network: network.map_err(io::Error::other)?,
-                };
-                (kind, claim)
+                let name = place_of(run_dir);
+                let claim = Claim::of_run(engine, &name, image, &labels).await?;
+                let network = Network::create(engine, &format!("lockstorm-{name}"), &labels).await?;
+                let image = image.clone();
+                (Kind::Made { image, network }, claim)
             }
             Containers::In(project) => {
-                let stack = Stack::find(engine, Some(project)).await.map_err(io::Error::other)?;
-                stack.stays_dead(engine).await.map_err(io::Error::other)?;
-                let claim = Claim::of_stack(engine, project, stack.image(), &labels)
-                    .await
-                    .map_err(io::Error::other)?;
+                let stack = Stack::find(engine, Some(project)).await?;
+                stack.stays_dead().await?;
+                let claim = Claim::of_stack(engine, project, stack.image(), &labels).await?;
                 // Only now: a stack that somebody else uses is not ours to mend.
                 leftovers::note(run_dir, engine, Some(project))?;
-                let kind = Kind::Found {
-                    project: project.clone(),
-                };
-                (kind, claim)
+                let project = project.clone();
+                (Kind::Found { project }, claim)
             }
         };
         let supply = Self {
@@ -115,7 +110,7 @@ impl Supply {
             if before.start == start {
                 return Ok(before);
             }
-            before.container.remove(&self.engine).await?;
+            before.container.remove().await?;
         }
         let (engine, labels) = (&self.engine, &self.labels);
         let container = Container::create(engine, image, &start, &self.run_dir, network, labels).await?;
@@ -129,9 +124,9 @@ impl Supply {
     /// Lets a container run. Returns the id of its process on the engine's machine, and where it listens if nobody could know
     /// that before.
     pub(super) async fn start(&self, had: &Had) -> Result<(u32, Option<SocketAddr>), String> {
-        had.container.revive(&self.engine).await?;
+        had.container.revive().await?;
         let at = self.place(had).await?;
-        let state = had.container.state(&self.engine).await?;
+        let state = had.container.state().await?;
         // One that has ended already is reported as ended.
         let pid = state.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
         Ok((pid, at))
@@ -139,7 +134,7 @@ impl Supply {
 
     /// Takes a container out of its networks, and returns what it was in.
     pub(super) async fn take_out(&self, had: &Had) -> Result<Endpoints, String> {
-        let endpoints = Endpoints::of(&self.engine, &had.container).await?;
+        let endpoints = Endpoints::of(&had.container).await?;
         if matches!(self.kind, Kind::Found { .. }) {
             // Before it happens: whoever cleans up after this keeper must know it.
             let noted = endpoints.note(&self.run_dir, &place_of(&had.start.dir));
@@ -160,7 +155,7 @@ impl Supply {
     /// Where a container that somebody else has made listens.
     async fn place(&self, had: &Had) -> Result<Option<SocketAddr>, String> {
         let Some(port) = had.port else { return Ok(None) };
-        let address = had.container.address(&self.engine).await?;
+        let address = had.container.address().await?;
         Ok(address.map(|address| SocketAddr::from((address, port))))
     }
 
@@ -171,7 +166,7 @@ impl Supply {
             Kind::Found { project } => match Stack::find(&self.engine, Some(project)).await {
                 Ok(stack) => {
                     rejoin_all(&self.engine, &self.run_dir).await;
-                    stack.mend(&self.engine).await
+                    stack.mend().await
                 }
                 // Somebody has taken it down.
                 Err(_) => Ok(()),

@@ -1,11 +1,11 @@
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use lockstorm_data::metrics::Clock;
 use lockstorm_lock::Reply;
 
 /// What our clock says.
 pub(super) fn since_epoch() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
 /// A server's clock by its reply to a TIME that was sent when ours said `asked`, and that took so long; `None` if it does not tell

@@ -302,27 +302,17 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
         .wait(Wait::FailFast, TRIAL_TIMEOUT)
         .build()
         .map_err(|unusable| Refused::Failed(unusable.to_string()))?;
-    let have = |causes: &[Option<Cause>], is: fn(&Cause) -> bool| causes.iter().flatten().any(is);
-    let is_late = |causes: &[Option<Cause>]| {
-        have(causes, |cause| {
-            matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Busy)
-        })
-    };
     let guard = redlock.acquire(key).await.map_err(|refusal| match &refusal {
-        Refusal::NotPermitted { causes } => Refused::NotPermitted(words(causes)),
+        Refusal::NotPermitted { causes } | Refusal::NoQuorum { causes } | Refusal::Unknown { causes } => {
+            refused(causes)
+        }
         Refusal::Expired { .. } => Refused::Late,
-        Refusal::NoQuorum { causes } | Refusal::Unknown { causes } if is_late(causes) => Refused::Late,
-        Refusal::NoQuorum { causes } | Refusal::Unknown { causes } => Refused::Failed(words(causes)),
         Refusal::Contended | Refusal::KeyTooLong { .. } => Refused::Failed(refusal.to_string()),
     })?;
     let extended = guard.extend().await;
     let released = guard.release().await;
     extended.map_err(|error| match &error {
-        NotExtended::NoQuorum { causes } if have(causes, |cause| matches!(cause, Cause::NoPermission(_))) => {
-            Refused::NotPermitted(words(causes))
-        }
-        NotExtended::NoQuorum { causes } if is_late(causes) => Refused::Late,
-        NotExtended::NoQuorum { causes } => Refused::Failed(words(causes)),
+        NotExtended::NoQuorum { causes } => refused(causes),
         NotExtended::Lost => Refused::Failed(error.to_string()),
     })?;
     match released.deleted {
@@ -332,7 +322,12 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
 }
 
 /// What the only server said.
-fn words(causes: &[Option<Cause>]) -> String {
+fn refused(causes: &[Option<Cause>]) -> Refused {
+    let have = |is: fn(&Cause) -> bool| causes.iter().flatten().any(is);
     let words: Vec<String> = causes.iter().flatten().map(ToString::to_string).collect();
-    words.join(", ")
+    match words.join(", ") {
+        words if have(|cause| matches!(cause, Cause::NoPermission(_))) => Refused::NotPermitted(words),
+        _ if have(|cause| matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Busy)) => Refused::Late,
+        words => Refused::Failed(words),
+    }
 }

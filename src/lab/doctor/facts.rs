@@ -103,6 +103,11 @@ impl Server {
         self.config.as_ref().ok()?.get(name).map(String::as_str)
     }
 
+    /// The version that it names, a Valkey its own.
+    pub(super) fn version(&self) -> Option<&str> {
+        self.info("valkey_version").or_else(|| self.info("redis_version"))
+    }
+
     /// A number in `INFO`.
     pub(super) fn number(&self, field: &str) -> Option<u64> {
         self.info(field)?.parse().ok()

@@ -12,7 +12,7 @@ use super::watched::Watched;
 use crate::directory::run_dir::RunDir;
 use crate::docker;
 use crate::emit::{emit, tell};
-use crate::protocol::{Addresses, Event, News, Request};
+use crate::protocol::{Addresses, Event, Ground, News, Request};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
@@ -53,10 +53,10 @@ fn run() -> io::Result<()> {
     }
     let mut watched = Watched::default();
     let mut children = Children::default();
-    emit(&Event::Ready {
+    emit(&Event::Ready(Ground {
         dir: directory.path().to_owned(),
         addresses: Addresses::Loopback,
-    })?;
+    }))?;
     serve(&mut children, &mut watched, &changes)
 }
 
@@ -119,15 +119,15 @@ fn obey(children: &mut Children, watched: &mut Watched, request: Request) -> io:
     match request {
         Request::Watch(watch) => watched.add(watch),
         Request::Start(start) => {
-            let started = children.spawn(&start).map(|pid| News::Started {
-                pid,
-                inside: pid,
-                at: None,
-            });
-            tell(
-                start.id,
-                started.unwrap_or_else(|error| News::NotStarted(error.to_string())),
-            )
+            let news = match children.spawn(&start) {
+                Ok(pid) => News::Started {
+                    pid,
+                    inside: pid,
+                    at: None,
+                },
+                Err(error) => News::NotStarted(error.to_string()),
+            };
+            tell(start.id, news)
         }
         Request::Order { id, order } => match children.obey(id, order) {
             Ok(()) => Ok(()),

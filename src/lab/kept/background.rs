@@ -60,9 +60,8 @@ pub fn main() -> ExitCode {
 fn run() -> Result<(), KeptError> {
     let mut line = String::new();
     let read = io::stdin().read_line(&mut line);
-    read.map_err(|error| KeptError::system("read the order", error))?;
-    let order: LabOrder =
-        serde_json::from_str(&line).map_err(|error| KeptError::system("read the order", error.into()))?;
+    let order = read.and_then(|_| Ok(serde_json::from_str(&line)?));
+    let order = order.map_err(|error| KeptError::system("read the order", error))?;
     socket::runtime()?.block_on(keep(order))
 }
 

@@ -1,7 +1,4 @@
 use std::fmt::Display;
-use std::io;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::error::LabError;
 
@@ -10,68 +7,34 @@ use crate::error::LabError;
 pub enum KeptError {
     /// The lab did not start.
     #[error("{}", words(.0))]
-    Lab(LabError),
-    /// Somebody else starts a lab, and does not come to an end.
-    #[error(
-        "a lab has been starting for {0:?} and is not up: is the `lockstorm lab up` that starts it stopped? End that first, and try again"
-    )]
-    Starting(Duration),
-    /// The system refused something.
-    #[error("cannot {what}: {source}")]
-    System {
-        /// What was tried.
-        what: String,
-        /// Why it was refused.
-        source: io::Error,
-    },
+    Lab(#[from] LabError),
     /// The process that should keep the lab has ended.
     #[error("the process that keeps the lab has ended: {0}; start again with `lockstorm lab up`")]
     Ended(String),
-    /// It says nothing.
-    #[error(
-        "the process that keeps the lab {} does not answer within {within:?}{}; once that process ends, its keeper takes the \
-         lab down", directory.display(), named(*process)
-    )]
-    Silent {
-        /// The lab's run directory.
-        directory: PathBuf,
-        /// Its process id, if it is known.
-        process: Option<u32>,
-        /// How long it was waited for.
-        within: Duration,
-    },
     /// Its answer can't be read.
     #[error(
         "the answer of the process that keeps the lab can't be read ({0}): if another version of lockstorm has started it, use \
          that one"
     )]
     Strange(String),
-    /// There is no lab, for the reason that the process in the background gave.
-    #[error("{0}")]
-    Failed(String),
     /// The order is impossible on any machine.
     #[error("{0}")]
     Impossible(String),
+    /// There is no lab or no answer, for another reason.
+    #[error("{0}")]
+    Failed(String),
 }
 
 impl KeptError {
-    pub(super) fn system(what: impl Display, source: io::Error) -> Self {
-        Self::System {
-            what: what.to_string(),
-            source,
-        }
+    /// The system refused what was tried.
+    pub(super) fn system(what: impl Display, error: impl Display) -> Self {
+        Self::Failed(format!("cannot {what}: {error}"))
     }
 
     /// Whether what was asked for is impossible, so that nothing was started.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Impossible(_) | Self::Lab(LabError::PortRange { .. }))
-    }
-}
-
-impl From<LabError> for KeptError {
-    fn from(error: LabError) -> Self {
-        Self::Lab(error)
     }
 }
 
@@ -86,10 +49,4 @@ fn words(error: &LabError) -> String {
         }
         other => other.to_string(),
     }
-}
-
-fn named(process: Option<u32>) -> String {
-    process.map_or_else(String::new, |process| {
-        format!(": is process {process} stopped? `kill -CONT {process}` continues it, `kill -KILL {process}` ends it")
-    })
 }

@@ -116,9 +116,13 @@ fn strange(error: &io::Error) -> KeptError {
 }
 
 fn silent(run: &OpenedRun, process: Option<u32>, within: Duration) -> KeptError {
-    KeptError::Silent {
-        directory: run.path().to_owned(),
-        process,
-        within,
-    }
+    let (directory, named) = (run.path().display(), process.map_or_else(String::new, named));
+    KeptError::Failed(format!(
+        "the process that keeps the lab {directory} does not answer within {within:?}{named}; once that process ends, its keeper \
+         takes the lab down"
+    ))
+}
+
+fn named(process: u32) -> String {
+    format!(": is process {process} stopped? `kill -CONT {process}` continues it, `kill -KILL {process}` ends it")
 }

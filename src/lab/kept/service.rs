@@ -2,13 +2,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::future::join_all;
 use humantime::format_rfc3339_seconds;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::answer::{Acted, Answer, Status};
+use super::answer::{Answer, Status};
 use super::choice::Choice;
 use super::error::KeptError;
 use super::lab_order::LabOrder;
@@ -17,7 +17,7 @@ use super::urls::Urls;
 use super::{act, socket, status};
 use crate::directory::opened_run::OpenedRun;
 use crate::lab::Lab;
-use crate::start::LabOptions;
+use crate::options::LabOptions;
 use lockstorm_base::{Stop, Stops};
 
 /// How often it looks whether the keeper is still there.
@@ -147,7 +147,7 @@ fn prepare(lab: &Lab) -> Result<(OpenedRun, UnixListener, Urls), KeptError> {
 }
 
 /// Answers one request, or passes on that somebody asks for the end.
-async fn converse(kept: &Arc<KeptLab>, mut stream: UnixStream, end: mpsc::Sender<UnixStream>) -> io::Result<()> {
+async fn converse(kept: &KeptLab, mut stream: UnixStream, end: mpsc::Sender<UnixStream>) -> io::Result<()> {
     let received = timeout(socket::LINE_TIMEOUT, socket::receive(&mut stream)).await?;
     let answer = match received {
         Ok(None) => return Ok(()),
@@ -184,18 +184,14 @@ impl KeptLab {
     }
 
     /// Acts on several hosts at once.
-    async fn act(self: &Arc<Self>, verb: Verb, hosts: &Choice) -> Answer {
+    async fn act(&self, verb: Verb, hosts: &Choice) -> Answer {
         let hosts = match hosts.of(self.order.hosts) {
             Ok(hosts) => hosts,
             Err(why) => return Answer::Refused(why),
         };
-        let mut under_way = JoinSet::new();
-        for host in hosts.iter().copied() {
-            let kept = Arc::clone(self);
-            under_way.spawn(async move { act::act(&kept.lab, kept.order.persistence, verb, host).await });
-        }
-        let mut acted: Vec<Acted> = under_way.join_all().await;
-        acted.sort_by_key(|acted| hosts.iter().position(|host| *host == acted.host));
-        Answer::Acted(acted)
+        let acting = hosts
+            .into_iter()
+            .map(|host| act::act(&self.lab, self.order.persistence, verb, host));
+        Answer::Acted(join_all(acting).await)
     }
 }

@@ -39,17 +39,13 @@ pub(super) fn listen(run: &OpenedRun) -> io::Result<UnixListener> {
 
 /// Connects to the process that keeps this lab.
 pub(super) async fn connect(run: &OpenedRun) -> io::Result<UnixStream> {
-    timeout(LINE_TIMEOUT, UnixStream::connect(run.socket(NAME)))
-        .await
-        .unwrap_or_else(|late| Err(late.into()))
+    timeout(LINE_TIMEOUT, UnixStream::connect(run.socket(NAME))).await?
 }
 
 /// Sends a message.
 pub(super) async fn send(stream: &mut UnixStream, message: &impl Serialize) -> io::Result<()> {
     let line = emit::line(message)?;
-    timeout(LINE_TIMEOUT, stream.write_all(&line))
-        .await
-        .unwrap_or_else(|late| Err(late.into()))
+    timeout(LINE_TIMEOUT, stream.write_all(&line)).await?
 }
 
 /// Receives a message; `None` if the other end closes the connection instead.

@@ -40,7 +40,10 @@ fn poll<T>(mut look: impl FnMut() -> io::Result<Option<T>>, waiting: impl FnOnce
             return Ok(found);
         }
         if start.elapsed() > LONGEST {
-            return Err(KeptError::Starting(LONGEST));
+            return Err(KeptError::Failed(format!(
+                "a lab has been starting for {LONGEST:?} and is not up: is the `lockstorm lab up` that starts it stopped? End that first, \
+                 and try again"
+            )));
         }
         if start.elapsed() > MOMENT
             && let Some(waiting) = waiting.take()

@@ -13,6 +13,7 @@ use crate::network::source;
 use crate::proxy::{Path, State};
 use crate::server::node_name::NodeName;
 use crate::server::sessions;
+use lockstorm_data::metrics::in_micros;
 use lockstorm_data::model::{Finding, Observer};
 use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
 
@@ -140,7 +141,7 @@ impl Gauge {
             What::Message { replica, .. } => (replica.0.to_string(), Observer::Replica),
             What::Confirmation { master, .. } => (master.0.to_string(), Observer::Replica),
         };
-        let finding = match (took.map(micros), &self.what) {
+        let finding = match (took.map(in_micros), &self.what) {
             (Ok(took_us), What::Ping { door, .. }) => Finding::RoundTrip {
                 port: door.port(),
                 took_us,
@@ -148,7 +149,7 @@ impl Gauge {
             (Ok(took_us), What::Message { .. }) => Finding::Arrives { took_us },
             (Ok(took_us), What::Confirmation { .. }) => Finding::Confirmed { took_us },
             (Err(silence), _) => Finding::Silence {
-                for_us: micros(silence),
+                for_us: in_micros(silence),
             },
         };
         let mut found = Found::on(of);
@@ -166,8 +167,4 @@ async fn connect(node: &NodeAddress, from: Option<Ipv4Addr>) -> Result<Session, 
     let address = node.to_string().parse();
     let stream = socket.connect(address.map_err(io::Error::other)?).await?;
     Session::on(stream, node, &sessions::options(Duration::MAX)).await
-}
-
-fn micros(time: Duration) -> u64 {
-    time.as_micros().try_into().unwrap_or(u64::MAX)
 }

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinSet;
+use futures_util::future::join_all;
 use tokio::time::{sleep, timeout};
 
 use crate::error::LabError;
 use crate::findings::{self, Found};
+use crate::imposed::Imposed;
 use crate::lab::Lab;
 use crate::network::gauge::{Gauge, What};
-use crate::network::link_states::LinkState;
 use crate::proxy::{Network, Proxy, State};
 use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::{
@@ -117,22 +117,18 @@ impl Lab {
                 found.add(finding, Observer::Proxy);
                 return Ok(verified(&state, action, vec![found]));
             }
-            let count = candidates.len();
-            let mut measuring = JoinSet::new();
-            for what in candidates {
+            let measuring = candidates.into_iter().map(async |what| {
                 let present = what.state(|path| proxy.state(path));
                 let most = match condition {
-                    Condition::Lagging => present.delay + state.delay(),
+                    Condition::Lagging => present.delay + state.lag().0,
                     Condition::Down | Condition::Paused | Condition::Cut => Duration::MAX,
                 };
-                measuring.spawn(async move {
-                    let mut gauge = opened(what, present.delay).await?;
-                    let took = gauge.measure(present.delay + ANSWER_TIMEOUT).await.ok()??;
-                    (took < most).then(|| gauge.found(Instant::now(), Ok(took)))
-                });
-            }
-            let found: Vec<Found> = measuring.join_all().await.into_iter().flatten().collect();
-            if found.len() == count {
+                let mut gauge = opened(what, present.delay).await?;
+                let took = gauge.measure(present.delay + ANSWER_TIMEOUT).await.ok()??;
+                (took < most).then(|| gauge.found(Instant::now(), Ok(took)))
+            });
+            let found: Option<Vec<Found>> = join_all(measuring).await.into_iter().collect();
+            if let Some(found) = found {
                 return Ok(verified(&state, action, found));
             }
             sleep(PAUSE).await;
@@ -149,40 +145,34 @@ impl Lab {
         if candidates.iter().any(|what| matches!(what, What::Message { .. })) {
             candidates.retain(|what| !matches!(what, What::Confirmation { .. }));
         }
-        let mut opening = JoinSet::new();
-        for what in candidates {
+        let opening = candidates.into_iter().map(async |what| {
             let present = what.state(|path| proxy.state(path));
-            opening.spawn(async move {
-                let mut gauge = opened(what, present.delay).await?;
-                let carried = gauge.measure(present.delay + ANSWER_TIMEOUT).await;
-                carried.ok().flatten().map(|_| gauge)
-            });
-        }
-        opening.join_all().await.into_iter().flatten().collect()
+            let mut gauge = opened(what, present.delay).await?;
+            let carried = gauge.measure(present.delay + ANSWER_TIMEOUT).await;
+            carried.ok().flatten().map(|_| gauge)
+        });
+        join_all(opening).await.into_iter().flatten().collect()
     }
 
     /// Waits until each of these connections shows what the network does to it. Those whose nodes are gone show nothing.
     async fn shown(&self, proxy: &Proxy, gauges: Vec<Gauge>) -> Vec<Found> {
-        let mut measuring = JoinSet::new();
-        for mut gauge in gauges {
+        let measuring = gauges.into_iter().map(async |mut gauge| {
             let present = gauge.what().state(|path| proxy.state(path));
-            measuring.spawn(async move {
-                loop {
-                    let limit = if present.cut { SILENCE } else { ANSWER_TIMEOUT } + present.delay;
-                    // Nothing has come since the measurement before.
-                    let since = Instant::now();
-                    match gauge.measure(limit).await.ok()? {
-                        Some(took) if !present.cut && took >= present.delay => {
-                            return Some(gauge.found(since, Ok(took)));
-                        }
-                        None if present.cut => return Some(gauge.found(since, Err(limit))),
-                        // It was under way before, or the machine is busy.
-                        Some(_) | None => {}
+            let limit = if present.cut { SILENCE } else { ANSWER_TIMEOUT } + present.delay;
+            loop {
+                // Nothing has come since the measurement before.
+                let since = Instant::now();
+                match gauge.measure(limit).await.ok()? {
+                    Some(took) if !present.cut && took >= present.delay => {
+                        return Some(gauge.found(since, Ok(took)));
                     }
+                    None if present.cut => return Some(gauge.found(since, Err(limit))),
+                    // It was under way before, or the machine is busy.
+                    Some(_) | None => {}
                 }
-            });
-        }
-        measuring.join_all().await.into_iter().flatten().collect()
+            }
+        });
+        join_all(measuring).await.into_iter().flatten().collect()
     }
 
     /// Everything that can be measured over a link now.
@@ -232,17 +222,17 @@ impl Lab {
 }
 
 /// How long an action on a link may take to show: a long delay takes long to measure.
-fn limit(action: Action, state: &LinkState) -> Duration {
+fn limit(action: Action, state: &Imposed) -> Duration {
     let delay = match action {
         Action::Fault(Fault::Lag { delay, .. }) => delay,
         Action::Fault(_) => Duration::ZERO,
-        Action::Undo(_) => state.delay(),
+        Action::Undo(_) => state.lag().0,
     };
     LIMIT + delay * ROUND_TRIPS
 }
 
 /// Notes that an action on a link has taken effect: since it is so on each of these connections.
-fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<Instant> {
+fn verified(state: &Imposed, action: Action, found: Vec<Found>) -> Verified<Instant> {
     let verified = findings::verified(found);
     state.undergo(action, verified.at);
     verified
@@ -251,7 +241,7 @@ fn verified(state: &LinkState, action: Action, found: Vec<Found>) -> Verified<In
 /// Notes that a fault has taken effect, or ends it if nothing has shown it.
 fn verified_fault(
     proxy: &Proxy,
-    state: &LinkState,
+    state: &Imposed,
     fault: Fault,
     target: Target,
     found: Vec<Found>,

@@ -14,7 +14,7 @@ use lockstorm_lock::NodeAddress;
 use tokio::sync::{oneshot, watch};
 
 /// Doors that are open, but not served yet. They exist before their nodes, which must say where others find them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Doors(Vec<(NodeName, TcpListener)>);
 
 impl Doors {

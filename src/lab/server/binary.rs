@@ -12,14 +12,12 @@ use std::time::Duration;
 use crate::error::LabError;
 use crate::server::containers::Containers;
 use crate::server::programs::on_path;
-use crate::server::version::{Flavour, Version};
+use crate::server::version::{Flavour, OLDEST, Version};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 /// The programs that are searched for; the first one found is used.
 pub(crate) const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
-/// The oldest version with all that the lab uses.
-pub(crate) const OLDEST: Version = Version(6, 2, 0);
 /// How long `--version` may take.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(3);
 /// How many bytes are read of what `--version` prints.
@@ -70,11 +68,13 @@ impl ServerBinary {
         first.or_else(|error| candidates.find_map(Result::ok).ok_or(error))
     }
 
+    /// Whether it is in containers that somebody else has made.
+    pub(crate) const fn is_found(&self) -> bool {
+        matches!(self.containers, Some(Containers::In(_)))
+    }
+
     fn probe(path: &Path) -> Result<Self, LabError> {
-        let not = |why: String| LabError::NotAServer {
-            path: path.to_owned(),
-            why,
-        };
+        let not = |why: String| LabError::Other(format!("{} is not a redis-server: {why}", path.display()));
         let absolute = std::path::absolute(path).map_err(|error| not(error.to_string()))?;
         let output = version_output(&absolute).map_err(|error| not(error.to_string()))?;
         let (flavour, version) = parse(&output).ok_or_else(|| {
@@ -102,12 +102,9 @@ impl ServerBinary {
     }
 
     /// That it is too old, for this reason.
-    pub(crate) fn too_old(&self, why: &'static str) -> LabError {
-        LabError::TooOld {
-            path: self.path.clone(),
-            version: self.version,
-            why,
-        }
+    pub(crate) fn too_old(&self, why: &str) -> LabError {
+        let (path, version) = (self.path.display(), self.version);
+        LabError::Other(format!("{path} has version {version}, but {why}"))
     }
 }
 
@@ -150,16 +147,7 @@ pub(crate) fn parse(output: &str) -> Option<(Flavour, Version)> {
         ]
         .into_iter()
         .find_map(|(start, flavour)| Some((flavour, line.strip_prefix(start)?)))?;
-        let mut numbers = rest.split_whitespace().next()?.split('.').map(|part| {
-            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-            part[..digits].parse::<u32>().ok()
-        });
-        let version = Version(
-            numbers.next()??,
-            numbers.next()??,
-            numbers.next().flatten().unwrap_or(0),
-        );
-        Some((flavour, version))
+        Some((flavour, Version::parse(rest.split_whitespace().next()?)?))
     })
 }
 

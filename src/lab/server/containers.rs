@@ -11,14 +11,6 @@ pub enum Containers {
     In(String),
 }
 
-impl Containers {
-    /// Whether somebody else has made them.
-    #[must_use]
-    pub const fn are_found(&self) -> bool {
-        matches!(self, Self::In(_))
-    }
-}
-
 impl fmt::Display for Containers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

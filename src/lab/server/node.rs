@@ -11,20 +11,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 
-use crate::client::{Client, Ground};
+use crate::client::Client;
 use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
-use crate::protocol::{Start, Watch};
-use crate::server::binary::ServerBinary;
+use crate::options::LabOptions;
+use crate::protocol::{Ground, Start, Watch};
 use crate::server::config_file;
-use crate::server::containers::Containers;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::{self, NodePorts};
 use crate::server::probe;
-use crate::server::settings::{self, NodeSettings, TlsFiles};
+use crate::server::settings::{self, NodeSettings};
 use crate::server::stats::Admin;
-use lockstorm_data::scenario::{LabSpec, NodeUrl, ReplicatedSpec};
+use lockstorm_data::scenario::{LabSpec, NodeUrl};
 use lockstorm_lock::NodeAddress;
 
 /// How many other ports are tried if somebody else takes one first.
@@ -65,19 +64,14 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub spec: LabSpec,
-    pub binary: ServerBinary,
+    pub options: LabOptions,
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
     pub ground: Ground,
-    pub start_timeout: Duration,
-    /// Set if lock nodes speak TLS.
-    pub tls: Option<TlsFiles>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
     /// What all keys begin with on nodes that are not ours.
     pub key_prefix: String,
-    /// Whether a node must come back at the port at which it was started.
-    pub ports_stay: bool,
 }
 
 impl Plan {
@@ -85,6 +79,11 @@ impl Plan {
     pub(crate) fn given(&self, name: NodeName) -> Option<&NodeUrl> {
         let host = name.host.filter(|_| name.role == Role::Lock)?;
         self.spec.nodes.as_ref()?.urls.get(host.index())
+    }
+
+    /// Whether a node must come back at the port at which it was started.
+    fn port_stays(&self, role: Role) -> bool {
+        self.spec.port.is_some() || self.options.ports_stay || role.is_known_by_port()
     }
 
     /// The address of a node on this port, with the lab's password.
@@ -99,13 +98,6 @@ impl Plan {
     }
 }
 
-/// Why a start failed.
-enum Failure {
-    /// Another process has the port.
-    PortLost,
-    Other(LabError),
-}
-
 impl Node {
     /// Creates the node's directory and starts it on these ports; if one is taken and they are not fixed, on others.
     pub(crate) async fn start(
@@ -116,38 +108,29 @@ impl Node {
         mut ports: NodePorts,
     ) -> Result<Self, LabError> {
         let dir = plan.ground.dir.join(name.directory());
-        fs::create_dir(&dir).map_err(|source| LabError::Directory {
-            path: dir.clone(),
-            source,
-        })?;
+        fs::create_dir(&dir).map_err(LabError::cannot_create(&dir))?;
         if let Some(text) = config_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
             create_file(&dir.join(config_file::NAME), &text)?;
         }
-        for _ in 0..PORT_TRIES {
-            let node = Self::new(plan, id, name, ports, &dir)?;
+        let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
+        loop {
+            let access = plan.access((plan.ground.ip(id), ports.port).into());
+            let speaks_tls = plan.options.tls.is_some() && name.role == Role::Lock;
+            let node = Self {
+                is_ours: true,
+                tls_port: speaks_tls.then(|| ports::find(1)).transpose()?.map(|found| found[0]),
+                bus_port: ports.bus,
+                dir: dir.clone(),
+                ..Self::at(plan, id, name, access)
+            };
             match node.run(client).await {
-                Ok(()) => return Ok(node),
-                Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if plan.spec.port.is_some() => break,
-                Err(Failure::PortLost) => ports = ports.others()?,
+                Err(LabError::PortTaken { .. }) if others > 0 => {
+                    others -= 1;
+                    ports = ports.others()?;
+                }
+                started => return started.map(|()| node),
             }
         }
-        Err(port_taken(ports.port, name))
-    }
-
-    fn new(plan: &Arc<Plan>, id: usize, name: NodeName, ports: NodePorts, dir: &Path) -> Result<Self, LabError> {
-        let tls_port = match (&plan.tls, name.role) {
-            (Some(_), Role::Lock) => Some(ports::find(1)?[0]),
-            _ => None,
-        };
-        let access = plan.access((plan.ground.ip(id), ports.port).into());
-        Ok(Self {
-            is_ours: true,
-            tls_port,
-            bus_port: ports.bus,
-            dir: dir.to_owned(),
-            ..Self::at(plan, id, name, access)
-        })
     }
 
     /// A node that is not ours.
@@ -173,11 +156,7 @@ impl Node {
         name: NodeName,
         url: &NodeUrl,
     ) -> Result<Self, LabError> {
-        let not_reached = |why: String| LabError::NotReached {
-            node: name,
-            url: url.to_string(),
-            why,
-        };
+        let not_reached = |why: String| LabError::Other(format!("{name} ({url}) can't be reached: {why}"));
         let address = NodeAddress::parse(url.reveal()).map_err(|error| not_reached(error.why))?;
         let watch = Watch {
             id,
@@ -198,12 +177,7 @@ impl Node {
 
     /// Whether it is in a container.
     pub(crate) fn is_container(&self) -> bool {
-        self.plan.binary.containers.is_some()
-    }
-
-    /// Whether it is in a container that somebody else has made.
-    fn is_found(&self) -> bool {
-        self.plan.binary.containers.as_ref().is_some_and(Containers::are_found)
+        self.plan.options.binary.containers.is_some()
     }
 
     /// Where the node is now, with the lab's password.
@@ -229,10 +203,10 @@ impl Node {
         if let Some(door) = plan.doors.get(&self.name) {
             given.extend(settings::of_door(self.name, *door));
         }
-        if let (Some(port), Some(files)) = (self.tls_port, &plan.tls) {
+        if let (Some(port), Some(files)) = (self.tls_port, &plan.options.tls) {
             given.extend(settings::of_tls(files, port));
         }
-        if self.is_found() {
+        if plan.options.binary.is_found() {
             given.retain(|(name, _)| settings::can_change(name));
         }
         given
@@ -254,22 +228,12 @@ impl Node {
         NodeSettings {
             name: self.name,
             address: self.address().to_string(),
-            server: self.plan.binary.to_string(),
+            server: self.plan.options.binary.to_string(),
             settings: given
                 .map(|(name, values)| (name.to_owned(), values.join(" ")))
                 .chain(said)
                 .collect(),
         }
-    }
-
-    /// The settings of the replicated nodes of its lab, if there are any.
-    pub(crate) fn replicated(&self) -> Option<&ReplicatedSpec> {
-        self.plan.spec.replicated.as_ref()
-    }
-
-    /// The program of the node.
-    pub(crate) fn program(&self) -> &Path {
-        &self.plan.binary.path
     }
 
     fn log(&self) -> PathBuf {
@@ -291,7 +255,7 @@ impl Node {
         let mode = (self.name.role == Role::Sentinel).then(|| "--sentinel".to_owned());
         Start {
             id: self.id,
-            program: self.plan.binary.path.clone(),
+            program: self.plan.options.binary.path.clone(),
             args: file
                 .into_iter()
                 .chain(mode)
@@ -305,22 +269,20 @@ impl Node {
     /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on
     /// another one, unless it must stay. Returns when it answers.
     pub(crate) async fn restart(&self, client: &Client) -> Result<(), LabError> {
-        let (patience, mut others) = match self.plan.ports_stay || self.name.role.is_known_by_port() {
+        let (patience, mut others) = match self.plan.port_stays(self.name.role) {
             true => (PORT_RELEASE_TIMEOUT, 0),
             false => (PORT_PATIENCE, PORT_TRIES),
         };
         let end = Instant::now() + patience;
         loop {
             match self.run(client).await {
-                Ok(()) => return Ok(()),
-                Err(Failure::Other(error)) => return Err(error),
-                Err(Failure::PortLost) if Instant::now() < end => sleep(PORT_PAUSE).await,
-                Err(Failure::PortLost) if others == 0 => return Err(port_taken(self.address().port(), self.name)),
-                Err(Failure::PortLost) => {
+                Err(LabError::PortTaken { .. }) if Instant::now() < end => sleep(PORT_PAUSE).await,
+                Err(LabError::PortTaken { .. }) if others > 0 => {
                     others -= 1;
                     let place = SocketAddr::new(self.address().ip(), ports::find(1)?[0]);
                     self.access.send_replace(self.plan.access(place));
                 }
+                ended => return ended,
             }
         }
     }
@@ -333,54 +295,50 @@ impl Node {
     }
 
     /// Starts the process and waits until it, and no other process, answers PING with its data loaded.
-    async fn run(&self, client: &Client) -> Result<(), Failure> {
+    async fn run(&self, client: &Client) -> Result<(), LabError> {
         // The log of an earlier start says nothing about this one.
         let from = fs::metadata(self.log()).map_or(0, |log| log.len());
-        let started = client.start_server(self.start_request()).await;
-        let pid = match started.map_err(Failure::Other)? {
+        let pid = match client.start_server(self.start_request()).await? {
             Ok(pid) => pid,
             Err(why) => return Err(self.died(&why, from).await),
         };
         self.look_where(client);
         let access = self.access();
-        let ended = client.wait_slot(self.id, self.plan.start_timeout, |slot| slot.state.ended());
+        let ended = client.wait_slot(self.id, self.plan.options.start_timeout, |slot| slot.state.ended());
         tokio::select! {
-            answer = probe::answers(&access, pid, self.plan.start_timeout) => answer.map_err(|why| {
-                Failure::Other(LabError::NotAnswering {
-                    node: self.name.to_string(),
-                    address: self.address(),
-                    waited: self.plan.start_timeout,
-                    why,
-                    log: self.last_words(from),
-                })
+            answer = probe::answers(&access, pid, self.plan.options.start_timeout) => answer.map_err(|why| LabError::NotAnswering {
+                node: self.name,
+                address: self.address(),
+                waited: self.plan.options.start_timeout,
+                why,
+                log: self.last_words(from),
             }),
             Ok(Some(why)) = ended => Err(self.died(&why, from).await),
         }
     }
 
-    async fn died(&self, why: &str, from: u64) -> Failure {
-        let log = self.last_words(from);
-        let failed = |why: String, log: String| {
-            let node = self.name.to_string();
-            Failure::Other(LabError::StartFailed { node, why, log })
+    /// Why it has ended: another process has its port, or something else.
+    async fn died(&self, why: &str, from: u64) -> LabError {
+        let (node, port, log) = (self.name, self.address().port(), self.last_words(from));
+        let cure = match self.substitute().await {
+            Some(other) => &format!(
+                ", and process {other} answers in its place: the program must become the server, by exec, and must not start it by \
+                 setsid or in the background"
+            ),
+            // The server's message is the sure sign; checking the port does not depend on its language.
+            None if log.contains("Address already in use")
+                || (self.plan.ground.is_loopback() && ports::check(port).is_err()) =>
+            {
+                let why = "is taken".to_owned();
+                return LabError::PortTaken { port, why, node };
+            }
+            None if node.role == Role::Sentinel => {
+                "; a program without Sentinel mode can't be one: name another program with --server-bin"
+            }
+            None => "",
         };
-        if let Some(other) = self.substitute().await {
-            let why = format!(
-                "{why}, and process {other} answers in its place: the program must become the server, by exec, and must not \
-                 start it by setsid or in the background"
-            );
-            return failed(why, log);
-        }
-        // The server's message is the sure sign; checking the port does not depend on its language.
-        let loopback = self.plan.ground.is_loopback();
-        if log.contains("Address already in use") || (loopback && ports::check(self.address().port()).is_err()) {
-            return Failure::PortLost;
-        }
-        let cure = match self.name.role {
-            Role::Sentinel => "; a program without Sentinel mode can't be one: name another program with --server-bin",
-            _ => "",
-        };
-        failed(format!("{why}{cure}"), log)
+        let why = format!("{why}{cure}");
+        LabError::StartFailed { node, why, log }
     }
 
     /// The process that answers at the node's address and works in its directory, but is not the one that was started: a
@@ -411,14 +369,6 @@ impl Node {
         } else {
             last.iter().map(|line| format!("\n  {line}")).collect()
         }
-    }
-}
-
-fn port_taken(port: u16, name: NodeName) -> LabError {
-    LabError::PortTaken {
-        port,
-        why: "is taken".to_owned(),
-        node: name.to_string(),
     }
 }
 

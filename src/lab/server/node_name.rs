@@ -2,12 +2,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use lockstorm_data::model::HostId;
 
 /// What a node is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Role {
     /// Locks.
     Lock,
@@ -18,8 +20,10 @@ pub enum Role {
     /// Watches the replicated nodes, and makes a replica the new master when the old one fails.
     Sentinel,
     /// The first of a host's two nodes of the cluster: it begins as a master.
+    #[strum(serialize = "cluster-1")]
     FirstInCluster,
     /// The second of them: it begins as the replica of another host's first one.
+    #[strum(serialize = "cluster-2")]
     SecondInCluster,
 }
 
@@ -38,17 +42,6 @@ impl Role {
         match self {
             Self::Lock | Self::Cache => false,
             Self::Replicated | Self::Sentinel | Self::FirstInCluster | Self::SecondInCluster => true,
-        }
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Lock => "lock",
-            Self::Cache => "cache",
-            Self::Replicated => "replicated",
-            Self::Sentinel => "sentinel",
-            Self::FirstInCluster => "cluster-1",
-            Self::SecondInCluster => "cluster-2",
         }
     }
 
@@ -90,10 +83,11 @@ impl NodeName {
 
     /// Its directory in the run directory.
     pub(crate) fn directory(self) -> String {
-        match (self.host, self.role) {
-            (Some(host), Role::Lock) => format!("host-{}", host.0),
-            (Some(host), role) => format!("host-{}-{}", host.0, role.word()),
-            (None, role) => role.word().to_owned(),
+        let role: &str = self.role.into();
+        match self.host {
+            Some(host) if self.role == Role::Lock => format!("host-{}", host.0),
+            Some(host) => format!("host-{}-{role}", host.0),
+            None => role.to_owned(),
         }
     }
 }

@@ -1,37 +1,33 @@
 //! All nodes of a lab, by host.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use tokio::sync::Mutex as Turn;
-use tokio::task::JoinSet;
 
 use crate::client::Client;
 use crate::error::LabError;
+use crate::imposed::Imposed;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::NodePorts;
 use crate::server::state::HostState;
-use lockstorm_data::model::{Action, Condition, Conditions, HostId, How};
+use lockstorm_data::model::HostId;
 
 /// A host with its nodes, which fail together.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub id: HostId,
-    /// Shared with the tasks that restart them and read their statistics.
-    pub nodes: Vec<Arc<Node>>,
-    /// Held while an action is under way, so that there is one at a time.
-    pub turn: Turn<()>,
-    /// The conditions that the lab has brought about and that the kernel does not report.
-    imposed: Mutex<Conditions<Instant>>,
+    pub nodes: Vec<Node>,
+    pub imposed: Imposed,
 }
 
 impl Host {
     /// The host's state, made from what the keeper reports of its nodes.
     pub(crate) fn state(&self, client: &Client) -> HostState {
         let reported = self.nodes.iter().map(|node| client.slot(node.id).state);
-        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
-        HostState::of_all(reported).with(&imposed)
+        HostState::of_all(reported).with(self.imposed.conditions())
     }
 
     /// Whether its nodes are processes of ours.
@@ -41,27 +37,18 @@ impl Host {
 
     /// How much longer a round trip to this host takes because it lags.
     pub(crate) fn delay(&self) -> Duration {
-        let imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
-        match imposed.get(Condition::Lagging).and_then(|ongoing| ongoing.how.clone()) {
-            Some(How::Delayed(delay, direction)) => delay * direction.times(),
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// Notes that an action has taken effect on all nodes.
-    pub(crate) fn undergo(&self, action: Action, at: Instant) {
-        let mut imposed = self.imposed.lock().unwrap_or_else(PoisonError::into_inner);
-        imposed.undergo(action, at);
-        imposed.retain(Condition::is_by_proxy);
+        let (delay, direction) = self.imposed.lag();
+        delay * direction.times()
     }
 }
 
 /// The nodes of a lab.
 #[derive(Debug)]
 pub(crate) struct Nodes {
+    pub plan: Arc<Plan>,
     pub hosts: Vec<Host>,
     /// The nodes that are not on a host.
-    pub apart: Vec<Arc<Node>>,
+    pub apart: Vec<Node>,
     /// Held while the list of their addresses is written for other programs.
     pub listing: Mutex<()>,
     /// Held while the master is moved from one to another, so that this happens once at a time.
@@ -73,7 +60,7 @@ impl Nodes {
     /// before anything else runs. A node whose port is taken gets another one, unless the ports are fixed. Nodes that are not ours are watched
     /// instead.
     pub(crate) async fn start(
-        client: &Arc<Client>,
+        client: &Client,
         plan: Plan,
         layout: Vec<(NodeName, NodePorts)>,
     ) -> Result<Self, LabError> {
@@ -84,26 +71,22 @@ impl Nodes {
             .partition(|(_, (name, _))| name.role == Role::Sentinel);
         let mut nodes = Vec::new();
         for at_once in [sentinels, others] {
-            let mut starting = JoinSet::new();
-            for (id, (name, ports)) in at_once {
-                let (client, plan) = (Arc::clone(client), Arc::clone(&plan));
-                starting.spawn(async move {
+            let starting = at_once.into_iter().map(|(id, (name, ports))| {
+                let plan = &plan;
+                async move {
                     match plan.given(name) {
-                        Some(url) => Node::watch(&client, &plan, id, name, url).await,
-                        None => Node::start(&client, &plan, id, name, ports).await,
+                        Some(url) => Node::watch(client, plan, id, name, url).await,
+                        None => Node::start(client, plan, id, name, ports).await,
                     }
-                });
-            }
-            while let Some(node) = starting.join_next().await {
-                let node = node.map_err(|error| LabError::KeeperGone(error.to_string()))?;
-                nodes.push(Arc::new(node?));
-            }
+                }
+            });
+            nodes.extend(try_join_all(starting).await?);
         }
         nodes.sort_unstable_by_key(|node| node.id);
-        Ok(Self::by_host(nodes))
+        Ok(Self::by_host(plan, nodes))
     }
 
-    fn by_host(nodes: Vec<Arc<Node>>) -> Self {
+    fn by_host(plan: Arc<Plan>, nodes: Vec<Node>) -> Self {
         let (mut hosts, mut apart): (Vec<Host>, _) = (Vec::new(), Vec::new());
         for node in nodes {
             let Some(id) = node.name.host else {
@@ -115,12 +98,12 @@ impl Nodes {
                 None => hosts.push(Host {
                     id,
                     nodes: vec![node],
-                    turn: Turn::default(),
-                    imposed: Mutex::default(),
+                    imposed: Imposed::default(),
                 }),
             }
         }
         Self {
+            plan,
             hosts,
             apart,
             listing: Mutex::default(),
@@ -129,24 +112,22 @@ impl Nodes {
     }
 
     /// All nodes: those of the hosts in order, then the others.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Node>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Node> {
         self.hosts.iter().flat_map(|host| &host.nodes).chain(&self.apart)
     }
 
     /// The nodes of a role, in the order of the hosts.
-    pub(crate) fn of(&self, role: Role) -> impl Iterator<Item = &Arc<Node>> {
+    pub(crate) fn of(&self, role: Role) -> impl Iterator<Item = &Node> {
         self.all().filter(move |node| node.name.role == role)
     }
 
-    pub(crate) fn get(&self, name: NodeName) -> Option<&Arc<Node>> {
+    pub(crate) fn get(&self, name: NodeName) -> Option<&Node> {
         self.all().find(|node| node.name == name)
     }
 
     pub(crate) fn host(&self, id: HostId) -> Result<&Host, LabError> {
         let host = self.hosts.iter().find(|host| host.id == id);
-        host.ok_or(LabError::NoSuchHost {
-            host: id,
-            hosts: self.hosts.len(),
-        })
+        let hosts = self.hosts.len();
+        host.ok_or_else(|| LabError::Other(format!("there is no {id}: the lab has hosts 1 to {hosts}")))
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn find(count: usize) -> Result<Vec<u16>, LabError> {
         }
     }
     if found.len() < count {
-        return Err(LabError::NoPort(last.to_string()));
+        return Err(LabError::Other(format!("no free port found on 127.0.0.1: {last}")));
     }
     let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
     let keep = |(port, claim, _)| {

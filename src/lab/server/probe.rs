@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::server::sessions::{self, words};
+use lockstorm_data::metrics::in_micros;
 use lockstorm_data::model::Finding;
 use lockstorm_lock::{NodeAddress, Reply, SessionError};
 
@@ -87,7 +88,7 @@ pub(crate) async fn silent(address: &NodeAddress) -> (std::time::Instant, Findin
     loop {
         let start = Instant::now();
         if timeout(SILENCE, ask(address)).await.is_err() {
-            let for_us = start.elapsed().as_micros().try_into().unwrap_or(u64::MAX);
+            let for_us = in_micros(start.elapsed());
             return (start.into_std(), Finding::Silence { for_us });
         }
         sleep(PAUSE).await;

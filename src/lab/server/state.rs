@@ -48,8 +48,7 @@ impl HostState {
     }
 
     /// Adds conditions that no process shows. Those that a condition of this state has ended are left out.
-    pub(crate) fn with(mut self, imposed: &Conditions<Instant>) -> Self {
-        let mut imposed = imposed.clone();
+    pub(crate) fn with(mut self, mut imposed: Conditions<Instant>) -> Self {
         imposed.retain(|condition| !self.conditions.have_ended(condition));
         self.conditions.join(imposed);
         self
@@ -88,7 +87,7 @@ mod tests {
         let now = Instant::now();
         let imposed = Conditions::only(Condition::Paused, None, now);
         let conditions = |state: HostState| -> Vec<Condition> {
-            let state = state.with(&imposed);
+            let state = state.with(imposed.clone());
             state.conditions.iter().map(|ongoing| ongoing.condition).collect()
         };
         assert_eq!(conditions(HostState::up(now)), [Condition::Paused]);

@@ -1,7 +1,5 @@
 //! The cluster: three masters that share the slots, each with a replica on another host.
 
-use std::sync::Arc;
-
 use crate::awaited::{Awaited, Of};
 use crate::error::LabError;
 use crate::server::node::Node;
@@ -9,12 +7,9 @@ use crate::server::node_name::Role;
 use crate::server::nodes::Nodes;
 use crate::server::sessions;
 use crate::server::stats;
-use crate::topology::readiness::{self, failed};
+use crate::topology::readiness::{self, PROOF, failed};
 use lockstorm_data::model::{ClusterNode, ClusterRole};
 use lockstorm_lock::{Reply, SessionError};
-
-/// The start of the keys that are written to prove that the replicas follow.
-const PROOF: &str = "lockstorm:ready";
 
 /// Asks a node of the cluster what it is; `None` if it does not answer in time.
 pub(crate) async fn ask(node: &Node) -> Option<ClusterNode> {
@@ -94,9 +89,9 @@ fn slots(range: &str) -> Option<u16> {
 /// host as its replica. Returns when every node says that the cluster is in order and knows all the others, and each replica
 /// has acknowledged a write.
 pub(crate) async fn establish(nodes: &Nodes, awaited: &Awaited<'_>) -> Result<(), LabError> {
-    let masters: Vec<&Arc<Node>> = nodes.of(Role::FirstInCluster).collect();
-    let mut replicas: Vec<&Arc<Node>> = nodes.of(Role::SecondInCluster).collect();
-    let all: Vec<&Arc<Node>> = masters.iter().chain(&replicas).copied().collect();
+    let masters: Vec<&Node> = nodes.of(Role::FirstInCluster).collect();
+    let mut replicas: Vec<&Node> = nodes.of(Role::SecondInCluster).collect();
+    let all: Vec<&Node> = masters.iter().chain(&replicas).copied().collect();
     let Some((first, others)) = all.split_first() else {
         return Ok(());
     };

@@ -1,6 +1,5 @@
 //! Moves the master of the replicated nodes to another one, on order.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -32,12 +31,12 @@ impl Lab {
             Way::Sentinel => self.by_sentinel().await,
             Way::Hand => self.by_hand(to).await,
         };
-        moved.map_err(LabError::NoFailover)
+        moved.map_err(|why| LabError::Other(format!("there was no failover: {why}")))
     }
 
     /// The nodes of this role that are neither down nor paused.
-    fn answering(&self, role: Role) -> Vec<&Arc<Node>> {
-        let answers = |node: &&Arc<Node>| self.node_state(node.name).conditions.answers();
+    fn answering(&self, role: Role) -> Vec<&Node> {
+        let answers = |node: &&Node| self.node_state(node.name).conditions.answers();
         self.nodes.of(role).filter(answers).collect()
     }
 
@@ -75,9 +74,7 @@ impl Lab {
         }
         // An old master that is back calls itself one until it is told.
         let entrance = self.entrance(new);
-        let answer = replication::ask_role(new).await;
-        let role = answer.and_then(|answer| replication::read_role(&answer, |port| self.host_on(port)));
-        let is_master = matches!(role, Some(ReplicationRole::Master { .. }));
+        let is_master = matches!(self.replication_role(new).await, Some(ReplicationRole::Master { .. }));
         if is_master && named.is_none_or(|port| port == entrance.port()) {
             return Err(format!("{to} has the master already"));
         }

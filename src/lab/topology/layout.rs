@@ -5,35 +5,26 @@ use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::LabSpec;
 
-/// Nodes of one role, one on each host from the first up to this number.
-pub(crate) type OnHosts = (Role, usize);
-
-/// The nodes that the hosts of this lab have.
-pub(crate) fn on_hosts(spec: &LabSpec) -> Vec<OnHosts> {
-    let on_all = |role| (role, spec.hosts);
-    let mut nodes = vec![on_all(Role::Lock)];
+/// The nodes of a lab, in the order of their ports: first the lock nodes, then the cache node, which is on no host, then whatever
+/// else there is, so that the ports of the first two don't depend on the rest.
+pub(crate) fn layout(spec: &LabSpec) -> Vec<NodeName> {
+    let on = |hosts: usize, role: Role| (0..hosts).map(move |host| NodeName::on(HostId::from_index(host), role));
+    let mut names: Vec<NodeName> = on(spec.hosts, Role::Lock).chain([NodeName::CACHE]).collect();
     if spec.replicated.is_some() {
-        nodes.extend([Role::Replicated, Role::Sentinel].map(on_all));
+        names.extend(
+            [Role::Replicated, Role::Sentinel]
+                .into_iter()
+                .flat_map(|role| on(spec.hosts, role)),
+        );
     }
     if spec.cluster.is_some() {
-        nodes.extend(Role::IN_CLUSTER.map(|role| (role, spec.cluster_hosts())));
+        names.extend(
+            Role::IN_CLUSTER
+                .into_iter()
+                .flat_map(|role| on(spec.cluster_hosts(), role)),
+        );
     }
-    nodes
-}
-
-/// The nodes of a lab whose hosts have these, in the order of their ports: first the lock nodes, then the cache node, which is
-/// on no host, then whatever else there is, so that the ports of the first two don't depend on the rest.
-pub(crate) fn layout(nodes: &[OnHosts]) -> Vec<NodeName> {
-    let each = |&(role, hosts): &OnHosts| (0..hosts).map(move |host| NodeName::on(HostId::from_index(host), role));
-    let (first, others) = nodes.split_at(nodes.len().min(1));
-    let first = first.iter().flat_map(each);
-    let others = others.iter().flat_map(each);
-    first.chain([NodeName::CACHE]).chain(others).collect()
-}
-
-/// The nodes that need a second port, at which the other nodes of the cluster talk to them.
-pub(crate) fn with_bus(names: &[NodeName]) -> impl Iterator<Item = NodeName> {
-    names.iter().copied().filter(|name| name.role.is_in_cluster())
+    names
 }
 
 #[cfg(test)]
@@ -48,8 +39,8 @@ mod tests {
     use super::*;
     use crate::awaited::Awaited;
     use crate::lab::Lab;
+    use crate::options::LabOptions;
     use crate::server::binary::ServerBinary;
-    use crate::start::LabOptions;
     use lockstorm_data::model::{Action, Condition, Fault};
     use lockstorm_data::scenario::{ClusterSpec, ReplicatedSpec};
     use lockstorm_kit::turn::Turn;
@@ -63,10 +54,10 @@ mod tests {
     #[test]
     fn no_two_nodes_have_the_same_name_or_directory() {
         let mut spec = LabSpec::of(9);
-        assert_eq!(layout(&on_hosts(&spec)).len(), 10);
+        assert_eq!(layout(&spec).len(), 10);
         spec.replicated = Some(ReplicatedSpec::default());
         spec.cluster = Some(ClusterSpec::default());
-        let nodes = layout(&on_hosts(&spec));
+        let nodes = layout(&spec);
         assert_eq!(nodes.len(), 9 * 3 + 1 + 6, "the cluster uses three hosts");
         assert_eq!(nodes.len(), spec.processes());
         for (index, node) in nodes.iter().enumerate() {
@@ -82,13 +73,11 @@ mod tests {
         let turn = beside();
         let mut options = LabOptions::new(ServerBinary::find(None).unwrap()).unwrap();
         options.keeper = keeper();
-        let names = layout(&BOTH.map(|role| (role, 2)));
-        (
-            Lab::with(names, &LabSpec::of(2), options, &Awaited::new(&|_| {}))
-                .await
-                .unwrap(),
-            turn,
-        )
+        let spec = LabSpec::of(2);
+        let mut names = layout(&spec);
+        names.extend([1, 2].map(|host| NodeName::on(HostId(host), Role::Cache)));
+        let lab = Lab::with(names, &spec, options, &Awaited::new(&|_| {})).await;
+        (lab.unwrap(), turn)
     }
 
     /// Carries out the action on the host, and returns what its proof names.

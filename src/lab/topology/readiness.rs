@@ -9,6 +9,8 @@ use crate::server::node::Node;
 use crate::server::sessions::{self, words};
 use lockstorm_lock::{Reply, Session, SessionError};
 
+/// The key, or the start of keys, that are written to prove that replicas follow.
+pub(crate) const PROOF: &str = "lockstorm:ready";
 /// How long each of the steps may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause before a node is asked again.
@@ -55,11 +57,10 @@ pub(crate) async fn until(
     let end = Instant::now() + TIMEOUT;
     while let Some(why) = look(&mut session).await.map_err(failed(node))? {
         if Instant::now() >= end {
-            return Err(LabError::NotReady {
-                node: node.name,
-                why,
-                waited: TIMEOUT,
-            });
+            return Err(LabError::Other(format!(
+                "{} is not ready to work with the others after {TIMEOUT:?}: {why}",
+                node.name
+            )));
         }
         sleep(PAUSE).await;
     }
@@ -69,9 +70,8 @@ pub(crate) async fn until(
 /// A node that can't be asked, or answered with an error.
 pub(crate) fn failed(node: &Node) -> impl Fn(SessionError) -> LabError {
     let node = node.name;
-    move |error| LabError::NotReady {
-        node,
-        why: words(&error),
-        waited: Duration::ZERO,
+    move |error| {
+        let why = words(&error);
+        LabError::Other(format!("{node} is not ready to work with the others: {why}"))
     }
 }

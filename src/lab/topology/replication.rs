@@ -1,6 +1,5 @@
 //! The replicated topology: a master, its replicas, and the Sentinels that watch them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::awaited::{Awaited, Of};
@@ -8,20 +7,13 @@ use crate::error::LabError;
 use crate::server::node::Node;
 use crate::server::node_name::Role;
 use crate::server::nodes::Nodes;
-use crate::topology::readiness::{self, failed};
+use crate::topology::readiness::{self, PROOF, failed};
 use lockstorm_data::model::{HostId, ReplicationRole};
 use lockstorm_data::scenario::ReplicatedSpec;
 use lockstorm_lock::{NodeAddress, Reply, SessionError};
 
 /// The name by which Sentinels know the master.
 pub const MASTER_NAME: &str = "lockstorm";
-/// The key that is written to prove that the replicas follow.
-const PROOF: &str = "lockstorm:ready";
-
-/// Asks a replicated node for its role; `None` if it does not answer in time.
-pub(crate) async fn ask_role(node: &Node) -> Option<Reply> {
-    node.admin.lock().await.role(&node.access()).await
-}
 
 /// Reads the answer to ROLE: `master`, its offset and its replicas, or `slave`, the address of its master, the state of the
 /// link and its offset. `host` tells whose node is reached on a port.
@@ -51,7 +43,7 @@ pub(crate) async fn establish(
     entrance: impl Fn(&Node) -> NodeAddress,
     awaited: &Awaited<'_>,
 ) -> Result<(), LabError> {
-    let data: Vec<&Arc<Node>> = nodes.of(Role::Replicated).collect();
+    let data: Vec<&Node> = nodes.of(Role::Replicated).collect();
     let Some((master, replicas)) = data.split_first() else {
         return Ok(());
     };
@@ -62,7 +54,7 @@ pub(crate) async fn establish(
     }
     readiness::acknowledged(master, replicas.len(), PROOF).await?;
     wait(Some("the Sentinels know each other"));
-    let sentinels: Vec<&Arc<Node>> = nodes.of(Role::Sentinel).collect();
+    let sentinels: Vec<&Node> = nodes.of(Role::Sentinel).collect();
     let quorum = sentinels.len() / 2 + 1;
     for sentinel in &sentinels {
         let watching = watch(sentinel, &entrance(master), quorum, spec).await;

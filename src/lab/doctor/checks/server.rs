@@ -5,9 +5,8 @@ use std::time::Duration;
 use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached};
 use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
 use crate::doctor::lock_use::LockUse;
+use crate::server::version::{OLDEST, Version};
 
-/// The oldest version that has what locks need.
-const OLDEST: (u32, u32) = (6, 2);
 /// Clocks that differ by more are not kept by NTP.
 const CLOCK_LIMIT_US: i64 = 500_000;
 /// What to do if the server does not show something.
@@ -83,18 +82,13 @@ fn is_sentinel(server: &Server) -> bool {
 }
 
 fn version(server: &Server) -> Judgement {
-    let (name, text) = match (server.info("valkey_version"), server.info("redis_version")) {
-        (Some(text), _) => ("Valkey", text),
-        (None, Some(text)) => ("Redis", text),
-        (None, None) => {
-            return unknown("INFO does not name one", "name a Redis or Valkey server");
-        }
+    let Some(version) = server.version() else {
+        return unknown("INFO does not name one", "name a Redis or Valkey server");
     };
-    let mut numbers = text.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    match version >= OLDEST {
-        true => good(format!("{name} {text}")),
-        false => bad(format!("{name} {text}"), "install 6.2 or newer"),
+    let name = server.info("valkey_version").map_or("Redis", |_| "Valkey");
+    match Version::parse(version) >= Some(OLDEST) {
+        true => good(format!("{name} {version}")),
+        false => bad(format!("{name} {version}"), "install 6.2 or newer"),
     }
 }
 

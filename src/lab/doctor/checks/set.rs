@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::doctor::facts::Facts;
+use crate::doctor::facts::{Facts, Server};
 use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
 
 /// The findings of the set.
@@ -76,16 +76,10 @@ fn number(facts: &[Facts]) -> Judgement {
 }
 
 fn versions(facts: &[Facts]) -> Judgement {
-    let said = facts.iter().filter_map(|server| server.server.as_ref().ok());
-    let versions: BTreeSet<&str> = said
-        .filter_map(|said| said.info("valkey_version").or_else(|| said.info("redis_version")))
-        .collect();
-    let said = facts
-        .iter()
-        .filter_map(|server| server.server.as_ref().ok()?.info.as_ref().ok())
-        .count();
-    let all = versions.into_iter().collect::<Vec<_>>();
-    match all.as_slice() {
+    let answered = facts.iter().filter_map(|server| server.server.as_ref().ok());
+    let said = answered.clone().filter(|server| server.info.is_ok()).count();
+    let versions: BTreeSet<&str> = answered.filter_map(Server::version).collect();
+    match &versions.into_iter().collect::<Vec<_>>()[..] {
         [one] if said < facts.len() => unknown(
             format!("{one} on those that said it"),
             "repair what keeps the others from answering, and look again",

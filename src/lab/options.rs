@@ -1,0 +1,50 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::LabError;
+use crate::server::binary::ServerBinary;
+use crate::server::settings::TlsFiles;
+
+/// The options of a lab.
+#[derive(Debug, Clone)]
+pub struct LabOptions {
+    /// The server program of all nodes.
+    pub binary: ServerBinary,
+    /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`](crate::keeper::ARGUMENT): lockstorm.
+    pub keeper: PathBuf,
+    /// How long a node may take to answer after its start or restart.
+    pub start_timeout: Duration,
+    /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
+    /// start.
+    pub tls: Option<TlsFiles>,
+    /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
+    pub proxy: bool,
+    /// Whether hosts will be cut off, which only containers can be.
+    pub cuts: bool,
+    /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
+    /// keep its first address. With ports that the scenario chose it must in any case.
+    pub ports_stay: bool,
+}
+
+impl LabOptions {
+    /// This program as the keeper, 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
+    ///
+    /// # Errors
+    /// The path of this program can't be found.
+    pub fn new(binary: ServerBinary) -> Result<Self, LabError> {
+        let mut keeper = std::env::current_exe().map_err(|error| LabError::KeeperStart(error.to_string()))?;
+        if cfg!(target_os = "linux") && !keeper.exists() {
+            // The file was replaced while it runs, by a build or an update; the kernel still has it.
+            keeper = PathBuf::from("/proc/self/exe");
+        }
+        Ok(Self {
+            binary,
+            keeper,
+            start_timeout: Duration::from_secs(10),
+            tls: None,
+            proxy: false,
+            cuts: false,
+            ports_stay: false,
+        })
+    }
+}
