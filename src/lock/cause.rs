@@ -1,22 +1,9 @@
 use std::fmt;
 
-use strum::{EnumDiscriminants, IntoDiscriminant};
-
 /// Why one node gave no vote.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EnumDiscriminants)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-#[strum_discriminants(
-    name(CauseKind),
-    doc = "Why a node gave no vote, without the node's own text: for counting.",
-    derive(PartialOrd, Ord, Hash, strum::Display, strum::IntoStaticStr),
-    strum(serialize_all = "snake_case"),
-    cfg_attr(
-        feature = "serde",
-        derive(serde::Serialize, serde::Deserialize),
-        serde(rename_all = "snake_case")
-    )
-)]
 pub enum Cause {
     /// The key is held under another token.
     Held,
@@ -121,19 +108,62 @@ impl Cause {
             _ => false,
         }
     }
-
-    /// The kind of the cause, without the node's own text.
-    #[must_use]
-    pub fn kind(&self) -> CauseKind {
-        self.discriminant()
-    }
 }
 
-impl CauseKind {
-    /// Its name, as it is written with the feature `serde`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
+/// A kind for each cause, and how it is written.
+macro_rules! kinds {
+    ($($kind:ident $name:literal)+) => {
+        /// Why a node gave no vote, without the node's own text: for counting.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+        pub enum CauseKind {
+            $(#[doc = concat!("[`Cause::", stringify!($kind), "`]")] $kind,)+
+        }
+
+        impl CauseKind {
+            /// Its name, as it is written with the feature `serde`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+
+        impl Cause {
+            /// The kind of the cause, without the node's own text.
+            #[must_use]
+            pub const fn kind(&self) -> CauseKind {
+                match self {
+                    $(Self::$kind { .. } => CauseKind::$kind,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Held "held"
+    Refused "refused"
+    Timeout "timeout"
+    Disconnected "disconnected"
+    Suspect "suspect"
+    Busy "busy"
+    Duplicate "duplicate"
+    NoPermission "no_permission"
+    Tls "tls"
+    ReadOnly "read_only"
+    Moved "moved"
+    NoMaster "no_master"
+    NotReady "not_ready"
+    Unreplicated "unreplicated"
+    Error "error"
+}
+
+impl fmt::Display for CauseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -134,7 +134,7 @@
 //!   every 50–100 ms, and when the key must have expired. Subscriptions are opened only once an attempt has had to
 //!   wait, or a node reports that it has subscribers: an app server on its own pays one `SET` and one script.
 
-#![warn(missing_docs)]
+#![warn(clippy::must_use_candidate, missing_docs)]
 
 mod acquire;
 mod cause;
