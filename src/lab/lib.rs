@@ -11,7 +11,7 @@
 //! # Map
 //!
 //! - files here: `start` brings a lab up, and `lab` is what it is then: server processes behind the keeper, whose `client` it is by
-//!   `protocol`; `actions` carries out faults and proves their effect by what was `found`; `awaited` says what is still missing,
+//!   `protocol`; `actions` carries out faults and proves their effect by `findings`; `awaited` says what is still missing,
 //!   `options` is what was asked for, and `imposed` what was done to a host or a link; `running` lists this user's labs for
 //!   other programs
 //! - `directory`: `base_dir`, `run_dir`, `opened_run`, `start_lock` and `leftovers` (with its `report`) handle directories by descriptor and
@@ -28,8 +28,8 @@
 //! - `keeper` has two backends: `children` are processes, which it starts and signals, those of a Docker engine are kept by `docker/keep`, and only
 //!   `docker` knows its API; `docker/supply` makes containers, or finds those of a stack that is up (`docker/stack`);
 //!   servers that are not ours are `watched` by a `witness`, with the `removal` of our keys
-//! - `kept`: a lab that is kept for other programs: `order` is what somebody wants, `launch` starts a process in the
-//!   `background`, whose `service` has the lab and answers at a `socket` in the run directory. `found` finds it and
+//! - `kept`: a lab that is kept for other programs: `lab_order` is what somebody wants, `launch` starts a process in the
+//!   `background`, whose `service` has the lab and answers at a `socket` in the run directory. `find` finds it and
 //!   asks; `turn` lets one start after the other. `request`, `answer`, `choice` and `urls` are plain data. `act` breaks
 //!   and mends hosts, `status` says how they are
 //! - `doctor`: whether servers are fit for locks: `examine` asks one for its `facts`, `checks/` are pure functions of
