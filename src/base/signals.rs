@@ -30,7 +30,6 @@ impl Stop {
     }
 
     /// The exit code of a process that ends by it: 128 plus the signal's number, as in a shell.
-    #[must_use]
     pub const fn exit_code(self) -> u8 {
         128 + self as u8
     }

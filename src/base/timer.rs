@@ -37,7 +37,6 @@ impl Timer {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    #[must_use]
     pub fn start() -> Self {
         #[cfg(target_os = "linux")]
         {

@@ -278,7 +278,6 @@ impl Case {
     }
 
     /// The contenders of this case, in the order of the first round.
-    #[must_use]
     pub fn contenders(&self) -> Vec<Contender> {
         Contender::ALL
             .iter()
@@ -302,7 +301,6 @@ impl Case {
     }
 
     /// The length of the measured part, if it usually is `time`.
-    #[must_use]
     pub fn measured(&self, time: Duration) -> Duration {
         match (self.load, self.trouble) {
             // This must show that locks are kept for longer than a TTL.
@@ -314,13 +312,11 @@ impl Case {
     }
 
     /// The number of tasks on all app servers.
-    #[must_use]
     pub const fn all_tasks(&self) -> usize {
         self.servers * self.tasks
     }
 
     /// Whether its tasks wait for one another.
-    #[must_use]
     pub const fn has_one_key(&self) -> bool {
         matches!(self.load, Load::OneKey { .. })
     }

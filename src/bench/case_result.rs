@@ -72,7 +72,6 @@ pub struct RoundResult {
 
 impl RoundResult {
     /// The run of this contender, if it took part.
-    #[must_use]
     pub fn of(&self, contender: Contender) -> Option<&Run> {
         self.runs.iter().find(|run| run.contender == contender)
     }

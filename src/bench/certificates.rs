@@ -76,7 +76,6 @@ impl Certificates {
     }
 
     /// Where the files are.
-    #[must_use]
     pub fn files(&self) -> TlsFiles {
         let file = |name: &str| self.dir.path().join(name);
         TlsFiles {

@@ -32,7 +32,6 @@ impl Contender {
     };
 
     /// Its name in tables and in the record.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

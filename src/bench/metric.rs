@@ -57,7 +57,6 @@ impl Metric {
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The value of this metric for a run; `None` if it was not measured.
-    #[must_use]
     pub fn of(self, run: &Run, case: &Case) -> Option<f64> {
         let figures = run.figures.as_ref()?;
         let granted = |figure: f64| (figures.acquire.n > 0).then_some(figure);

@@ -26,7 +26,6 @@ pub struct BenchOptions {
 
 impl BenchOptions {
     /// Roughly how long the bench will take.
-    #[must_use]
     pub fn estimate(&self) -> Duration {
         // Starting, warming up, draining, and counting leftover keys.
         let around = Duration::from_millis(700);

@@ -1,5 +1,6 @@
 //! Medians, quartiles and fairness.
 
+use lockstorm_data::metrics::units;
 use serde::{Deserialize, Serialize};
 
 /// The median of some figures, and their quartiles and extremes.
@@ -22,7 +23,6 @@ pub struct Quartiles {
 impl Quartiles {
     /// The quartiles of these figures; `None` if there are none. It interpolates between two figures (Hyndman and Fan 1996,
     /// type 7).
-    #[must_use]
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut figures: Vec<f64> = figures.into_iter().filter(|figure| figure.is_finite()).collect();
         figures.sort_unstable_by(f64::total_cmp);
@@ -37,23 +37,16 @@ impl Quartiles {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "few figures, q in 0..=1"
-)]
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let place = q * sorted.len().checked_sub(1)? as f64;
-    let below = sorted[place.floor() as usize];
-    let above = sorted[place.ceil() as usize];
+    let below = sorted[units::place(place.floor())];
+    let above = sorted[units::place(place.ceil())];
     Some(below + (above - below) * place.fract())
 }
 
 /// Jain's fairness index: (Σx)² / (n·Σx²), from 1/n (one task has everything) to 1 (all have the same); `None` if no task
 /// has anything.
 /// Jain, Chiu, Hawe: A quantitative measure of fairness, DEC-TR-301, 1984.
-#[must_use]
 pub fn jain(shares: &[u64]) -> Option<f64> {
     let sum: f64 = shares.iter().map(|&share| share as f64).sum();
     let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();

@@ -136,7 +136,6 @@ pub struct Judged {
 
 impl Target {
     /// Judges the target by the results of the cases; `None` if they don't show it, for example without peers.
-    #[must_use]
     pub fn judge(&self, cases: &[CaseResult]) -> Option<Judged> {
         let find = |name: &str| cases.iter().find(|case| case.name == name);
         let case = find(self.case)?;

@@ -161,7 +161,6 @@ const NOTES: usize = 50;
 
 impl App {
     /// A console without a run: it shows the picker.
-    #[must_use]
     pub fn new(catalogue: Vec<(String, String)>, options: &ConsoleOptions) -> Self {
         Self {
             theme: Theme::new(options.theme, options.colours),
@@ -424,19 +423,16 @@ impl App {
     }
 
     /// The selected view.
-    #[must_use]
     pub const fn view(&self) -> View {
         self.view
     }
 
     /// The target of the next fault key.
-    #[must_use]
     pub const fn selected(&self) -> Target {
         self.selected
     }
 
     /// The line about the last key.
-    #[must_use]
     pub fn status(&self) -> Option<&str> {
         self.status.as_deref()
     }

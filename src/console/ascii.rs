@@ -4,7 +4,6 @@ use ratatui::buffer::Buffer;
 
 /// Whether the environment asks for ASCII: the locale names a charset other than UTF-8, or the terminal is the Linux
 /// console, whose fonts lack braille and most symbols.
-#[must_use]
 pub fn wanted() -> bool {
     let of = |name: &str| std::env::var(name).ok();
     is_asked_for(of)
@@ -27,7 +26,6 @@ fn is_asked_for(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// The text with every character that is not ASCII replaced by a similar one.
-#[must_use]
 pub fn text(text: &str) -> String {
     // Text has room for replacements of two columns.
     let text = text.replace('≥', ">=").replace('≤', "<=");

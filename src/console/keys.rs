@@ -115,7 +115,6 @@ impl Group {
     pub const ALL: [Self; 4] = [Self::Faults, Self::Look, Self::Knobs, Self::Run];
 
     /// The heading.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Faults => "Break and restore",
@@ -207,14 +206,12 @@ keys! {
 }
 
 /// The keys of an act, as the table writes them.
-#[must_use]
 pub fn label(act: Act) -> &'static str {
     let row = TABLE.iter().find(|row| row.keys.iter().any(|(_, own)| *own == act));
     row.map_or("", |row| row.label)
 }
 
 /// A key in words: `z`, `F1`, `Ctrl-x`.
-#[must_use]
 pub fn name(event: &KeyEvent) -> String {
     let with = [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-")];
     let with = with.iter().filter(|(modifier, _)| event.modifiers.contains(*modifier));
@@ -223,7 +220,6 @@ pub fn name(event: &KeyEvent) -> String {
 }
 
 /// The act of a key.
-#[must_use]
 pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
     if event.modifiers.contains(KeyModifiers::CONTROL) {
         return match event.code {

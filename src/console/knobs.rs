@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Knob, Knobs, Snapshot, TTLS, ladder};
 
@@ -77,12 +78,7 @@ pub(super) fn turn(kind: KnobKind, turn: Turn, now: &Knobs, scenario: &Scenario)
         }
         KnobKind::Rate => {
             let now = rate.ok_or("a closed loop has no rate: turn the workers with n and N")?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a positive rate, bounded by the steps"
-            )]
-            stepped(now.round() as u64, RATE, turn, "rate").map(|rate| Knob::Rate(rate as f64))
+            stepped(rounded(now), RATE, turn, "rate").map(|rate| Knob::Rate(rate as f64))
         }
         KnobKind::Workers => {
             let now = u64::try_from(workers).unwrap_or(u64::MAX);

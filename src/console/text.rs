@@ -17,12 +17,7 @@ pub fn rate(value: f64) -> String {
         let text = format!("{value:.1}");
         text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
     } else {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "not negative, as just seen"
-        )]
-        count(value.round() as u64)
+        count(units::rounded(value))
     }
 }
 

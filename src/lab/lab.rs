@@ -41,25 +41,21 @@ pub struct Lab {
 
 impl Lab {
     /// The run directory. Files that are put there are removed with it.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.site.dir
     }
 
     /// What all keys begin with that are kept on the lock nodes: nothing, unless these are not ours.
-    #[must_use]
     pub fn key_prefix(&self) -> &str {
         &self.nodes.plan.key_prefix
     }
 
     /// Whether a node is a process of ours.
-    #[must_use]
     pub fn is_ours(&self, name: NodeName) -> bool {
         self.nodes.get(name).is_none_or(|node| node.is_ours)
     }
 
     /// The nodes from which keys that are left can't be removed at the end, and why.
-    #[must_use]
     pub fn keys_stay(&self) -> Vec<(NodeName, String)> {
         let lacks = |node: &Node| Some((node.name, self.site.client.slot(node.id).lacks?));
         self.nodes.all().filter_map(lacks).collect()
@@ -67,7 +63,6 @@ impl Lab {
 
     /// Where each host's lock node is used now, in the order of the hosts, with the lab's password: at the proxy, if there is
     /// one.
-    #[must_use]
     pub fn lock_nodes(&self) -> Vec<(HostId, NodeAddress)> {
         let nodes = self.nodes.of(Role::Lock);
         nodes
@@ -77,7 +72,6 @@ impl Lab {
 
     /// Where each host's lock node is used, in the order of the hosts, with the lab's password, for users who follow a node that
     /// comes back at another place. A door of the proxy stays where it is.
-    #[must_use]
     pub fn follow_lock_nodes(&self) -> Vec<(HostId, watch::Receiver<NodeAddress>)> {
         let place = |node: &Node| match self.door(node) {
             Some(door) => watch::channel(door).1,
@@ -89,7 +83,6 @@ impl Lab {
 
     /// Where the Sentinels are used, in the order of the hosts, and the first master, with the lab's password: at the proxy, if
     /// there is one. `None` in a lab without replicated nodes.
-    #[must_use]
     pub fn replicated_nodes(&self) -> Option<(Vec<NodeAddress>, NodeAddress)> {
         let first = self.nodes.of(Role::Replicated).next()?;
         let sentinels = self.nodes.of(Role::Sentinel).map(|node| self.entrance(node));
@@ -98,7 +91,6 @@ impl Lab {
 
     /// The addresses of the cluster's nodes with the lab's password: those that began as masters, in the order of the hosts, and
     /// those that began as replicas; `None` in a lab without a cluster.
-    #[must_use]
     pub fn cluster_nodes(&self) -> Option<[Vec<NodeAddress>; 2]> {
         self.nodes.of(Role::FirstInCluster).next()?;
         Some(Role::IN_CLUSTER.map(|role| self.nodes.of(role).map(Node::access).collect()))
@@ -131,19 +123,16 @@ impl Lab {
     }
 
     /// The present address of a node itself, with the lab's password; `None` if the lab has no such node.
-    #[must_use]
     pub fn address(&self, name: NodeName) -> Option<NodeAddress> {
         self.nodes.get(name).map(Node::access)
     }
 
     /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; `None` in a lab without TLS.
-    #[must_use]
     pub fn tls_ports(&self) -> Option<Vec<u16>> {
         self.nodes.of(Role::Lock).map(|node| node.tls_port).collect()
     }
 
     /// The address of the cache node, with the lab's password.
-    #[must_use]
     pub fn cache(&self) -> NodeAddress {
         // Every layout has a cache node, and `up` returns no lab without all of its nodes.
         self.address(NodeName::CACHE).expect("every lab has a cache node")
@@ -155,14 +144,12 @@ impl Lab {
     }
 
     /// How each node was started last, in the order of [`Lab::names`].
-    #[must_use]
     pub fn settings(&self) -> Vec<NodeSettings> {
         self.nodes.all().map(Node::settings).collect()
     }
 
     /// The present state of a host, no matter who changed it: it has every condition that one of its nodes has. An unknown
     /// host counts as down.
-    #[must_use]
     pub fn state(&self, host: HostId) -> HostState {
         match self.nodes.host(host) {
             Ok(host) => host.state(&self.site.client),
@@ -171,7 +158,6 @@ impl Lab {
     }
 
     /// The present state of a node, no matter who changed it. An unknown node counts as down.
-    #[must_use]
     pub fn node_state(&self, name: NodeName) -> HostState {
         match self.nodes.get(name) {
             Some(node) => self.site.client.slot(node.id).state,
@@ -180,19 +166,16 @@ impl Lab {
     }
 
     /// Whether somebody has stopped the keeper. Then nothing that happens to the processes is reported.
-    #[must_use]
     pub fn keeper_stopped(&self) -> bool {
         self.site.client.is_stopped()
     }
 
     /// The last message of the keeper, if it is gone, and every process with it.
-    #[must_use]
     pub fn keeper_gone(&self) -> Option<String> {
         self.site.client.gone()
     }
 
     /// The process id of a node; `None` while it is down.
-    #[must_use]
     pub fn pid(&self, name: NodeName) -> Option<u32> {
         self.site.client.slot(self.nodes.get(name)?.id).pid
     }
@@ -246,7 +229,6 @@ impl Lab {
     }
 
     /// The addresses at which app servers may reach this node.
-    #[must_use]
     pub fn servers(&self, node: NodeName) -> Vec<SocketAddr> {
         let itself = self.nodes.get(node).map(Node::address);
         let door = self.proxy.as_ref().and_then(|proxy| proxy.door(node));

@@ -108,13 +108,11 @@ impl Running {
     }
 
     /// Its id.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// Its run directory.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }

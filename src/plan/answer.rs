@@ -26,7 +26,6 @@ pub struct Plan {
 
 impl Plan {
     /// Answers the question: a row for each of these settings, the one that is recommended, and the timeouts that fit to it.
-    #[must_use]
     pub fn of(question: Question, settings: &[Setting]) -> Self {
         let rows: Vec<Row> = settings.iter().map(|setting| row::of(&question, *setting)).collect();
         let mut plan = Self {

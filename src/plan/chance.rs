@@ -39,7 +39,6 @@ impl Chance {
     }
 
     /// Whether it lies beyond what the measured values can show.
-    #[must_use]
     pub const fn is_extrapolated(&self) -> bool {
         matches!(self.basis, Basis::Extrapolated(_))
     }

@@ -24,7 +24,6 @@ pub enum Choice {
 
 impl Choice {
     /// The place of the recommended setting; `None` if none is recommended.
-    #[must_use]
     pub const fn best(self) -> Option<usize> {
         match self {
             Self::Best(place) => Some(place),

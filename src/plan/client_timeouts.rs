@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::formulas::{reliable, restart_delay};
 use super::question::Question;
 use super::setting::Setting;
+use lockstorm_data::metrics::units::rounded;
 
 /// The longest that the waiting for one node may take, as a part of the TTL.
 const NODE_PART: f64 = 0.25;
@@ -29,7 +30,6 @@ pub struct ClientTimeouts {
 
 impl ClientTimeouts {
     /// The timeouts for this setting.
-    #[must_use]
     pub fn of(question: &Question, setting: Setting) -> Self {
         let ttl = setting.ttl.as_secs_f64();
         let round_trip = &question.round_trip;
@@ -63,11 +63,5 @@ pub(super) fn waits(time: u64, [least, most]: [u64; 2]) -> u64 {
     let deviation = (((most - least + 1) as f64).powi(2) - 1.0).max(0.0).sqrt() / 12_f64.sqrt();
     // n · mean − 4 · √n · deviation = time, solved for √n.
     let root = (2.0 * deviation + (4.0 * deviation * deviation + mean * time as f64).sqrt()) / mean;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "fewer than the milliseconds of a TTL, but for a few"
-    )]
-    let waits = (root * root).ceil() as u64;
-    waits
+    rounded((root * root).ceil())
 }

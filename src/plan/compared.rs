@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::validation::Verdict;
+use lockstorm_data::metrics::units::place;
 
 /// The part of the plays that an interval leaves out on each side.
 const LEFT_OUT: f64 = 0.025;
@@ -43,9 +44,8 @@ impl Compared {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank")]
 fn interval(sorted: &[f64]) -> Option<[f64; 2]> {
-    let rank = (LEFT_OUT * (sorted.len() + 1) as f64 + 1e-9) as usize;
+    let rank = place((LEFT_OUT * (sorted.len() + 1) as f64 + 1e-9).floor());
     let low = rank.checked_sub(1)?;
     Some([sorted[low], sorted[sorted.len() - rank]])
 }

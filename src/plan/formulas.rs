@@ -9,21 +9,18 @@ use statrs::function::factorial::binomial;
 /// How long a lock with this TTL may be relied on, counted from before it was asked for: the TTL less 1 % and 2 ms, the lock
 /// engine's own [`validity`]; Redlock's `TTL − drift`
 /// (<https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/>). 0 for TTLs that are too short to be relied on.
-#[must_use]
 pub fn reliable(ttl: f64) -> f64 {
     // A TTL that no duration can hold is longer than any other time here.
     Duration::try_from_secs_f64(ttl).map_or(ttl * 0.99, |ttl| validity(ttl).as_secs_f64())
 }
 
 /// The shortest TTL that can be relied on for `needed` seconds: the inverse of [`reliable`].
-#[must_use]
 pub fn ttl_for(needed: f64) -> f64 {
     (needed + 0.002) / 0.99
 }
 
 /// The probability that fewer than a quorum of `nodes` have answered, if each is still silent with the probability `silent`,
 /// independently: the survival function of an order statistic (David and Nagaraja, Order Statistics, 2003, 2.1.3).
-#[must_use]
 pub fn quorum_is_missing(nodes: usize, silent: f64) -> f64 {
     // The sum over the number of nodes that have answered, from none to one less than a quorum.
     let term = |answered: usize| {
@@ -40,7 +37,6 @@ pub fn quorum_is_missing(nodes: usize, silent: f64) -> f64 {
 }
 
 /// How many times a renewal can be tried before a lock expires whose renewals all fail: ⌈TTL / interval⌉ − 1.
-#[must_use]
 pub fn attempts_before_expiry(ttl: f64, interval: f64) -> f64 {
     ((ttl / interval).ceil() - 1.0).max(0.0)
 }
@@ -48,7 +44,6 @@ pub fn attempts_before_expiry(ttl: f64, interval: f64) -> f64 {
 /// The mean time from a crash of a renewed lock's holder until others can have it, if the crash is equally likely at any time of
 /// the section: the TTL less the mean time since the last renewal, or since the acquire. For sections of many intervals that is
 /// `ttl − interval / 2`; those that are shorter than an interval are never renewed. `holds` are values with their weights.
-#[must_use]
 pub fn takeover_of_renewed(ttl: f64, interval: f64, holds: &[(f64, f64)]) -> f64 {
     let mean: f64 = holds.iter().map(|(hold, weight)| hold * weight).sum();
     // The integral of the time since the last renewal over each section.
@@ -65,7 +60,6 @@ pub fn takeover_of_renewed(ttl: f64, interval: f64, holds: &[(f64, f64)]) -> f64
 /// any time of the section: the TTL less the mean age of a section that is looked at, E\[H²\] / 2 E\[H\] (the renewal paradox;
 /// Cox, Renewal Theory, 1962, 5.1), where sections longer than the TTL leave nothing to wait for. `holds` are values with their
 /// weights.
-#[must_use]
 pub fn takeover_without_renewal(ttl: f64, holds: &[(f64, f64)]) -> f64 {
     let mean: f64 = holds.iter().map(|(hold, weight)| hold * weight).sum();
     // The integral of the rest of the TTL over each section.
@@ -79,7 +73,6 @@ pub fn takeover_without_renewal(ttl: f64, holds: &[(f64, f64)]) -> f64 {
 
 /// How long a node that lost its memory must stay away, from its crash on, so that every lock that it had voted for has
 /// expired: the longest TTL, with the same allowance for clocks as in [`reliable`] (the delayed restarts of Redlock, same page).
-#[must_use]
 pub fn restart_delay(ttl: f64) -> f64 {
     ttl * 1.01 + 0.002
 }
@@ -87,13 +80,11 @@ pub fn restart_delay(ttl: f64) -> f64 {
 /// The probability that a pause of the length `pause` makes a renewed lock expire, if it begins equally likely at any time
 /// between two renewals: it must be longer than what the last renewal has left, which is spread evenly from
 /// `reliable − interval` to `reliable`.
-#[must_use]
 pub fn pause_outlasts(pause: f64, reliable: f64, interval: f64) -> f64 {
     ((pause - (reliable - interval)) / interval).clamp(0.0, 1.0)
 }
 
 /// The 95 % interval of the probability of something that happened `k` times of `n`, k a real number here (Wilson 1927).
-#[must_use]
 pub fn wilson(k: f64, n: f64) -> (f64, f64) {
     /// The 97.5th percentile of the standard normal distribution.
     const Z: f64 = 1.959_964;
@@ -102,7 +93,6 @@ pub fn wilson(k: f64, n: f64) -> (f64, f64) {
 
 /// The interval, with any confidence, of the probability of something that happened `k` times of `n`, k a real number here
 /// (Wilson 1927): `z` is what a standard normal variable exceeds with half the probability of a miss.
-#[must_use]
 pub fn wilson_at(k: f64, n: f64, z: f64) -> (f64, f64) {
     let (p, z2) = ((k / n).clamp(0.0, 1.0), z * z);
     let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
@@ -114,7 +104,6 @@ pub fn wilson_at(k: f64, n: f64, z: f64) -> (f64, f64) {
 }
 
 /// The probability that a standard normal variable is more than `z`.
-#[must_use]
 pub fn normal_beyond(z: f64) -> f64 {
     0.5 * erfc(z / std::f64::consts::SQRT_2)
 }
@@ -122,7 +111,6 @@ pub fn normal_beyond(z: f64) -> f64 {
 /// The mean of `max(X − x, 0)` of a log-normal variable X with this median and this standard deviation of its logarithm, above 0:
 /// the integral of the probability of more than x from `x` on (the stop-loss premium; Klugman, Panjer and Willmot, Loss Models, 2012,
 /// A.5.1).
-#[must_use]
 pub fn log_normal_excess(median: f64, sigma: f64, x: f64) -> f64 {
     let mean = median * (sigma * sigma / 2.0).exp();
     if x <= 0.0 {
@@ -134,7 +122,6 @@ pub fn log_normal_excess(median: f64, sigma: f64, x: f64) -> f64 {
 }
 
 /// What a standard normal variable exceeds with the probability `p`: the inverse of [`normal_beyond`].
-#[must_use]
 pub fn normal_quantile_beyond(p: f64) -> f64 {
     std::f64::consts::SQRT_2 * erfc_inv(2.0 * p)
 }

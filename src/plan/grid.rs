@@ -20,7 +20,6 @@ const MOST: usize = 12;
 /// For each of these renewals settings with round TTLs: two steps further than the first one whose risk is low enough, proven or not,
 /// and that survives a pause as long as it should; where a takeover was asked for, one step further than that. If there would be too many, the longer ones. Without renewal no TTL is shorter than the
 /// median of a section, since half of the sections would outlast it; a lock that is renewed may be much shorter than its section.
-#[must_use]
 pub fn grid(question: &Question, renewals: &[Renewal]) -> Vec<Setting> {
     renewals
         .iter()

@@ -2,6 +2,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::formulas::wilson;
 use super::tail::{self, Tail, Tails};
+use lockstorm_data::metrics::units::rounded;
 
 /// The fewest values from which a distribution can be made.
 const FEWEST: f64 = 30.0;
@@ -49,7 +50,6 @@ pub(super) enum Bound {
 
 impl Measured {
     /// Of how many buckets it was made, within which the values are taken as even; `None` if each value is known.
-    #[must_use]
     pub fn buckets(&self) -> Option<usize> {
         (self.between == Between::Evenly).then_some(self.points.len())
     }
@@ -119,20 +119,16 @@ impl Measured {
 
     /// The unit in seconds to which the values seem to be rounded, for which each counts as a unit longer; `None` if they are not, or
     /// the unit is too small to matter.
-    #[must_use]
     pub const fn rounded_to(&self) -> Option<f64> {
         self.rounded_to
     }
 
     /// How many values there are.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-    pub const fn count(&self) -> u64 {
-        self.n as u64
+    pub fn count(&self) -> u64 {
+        rounded(self.n)
     }
 
     /// What is exceeded less often than this is extrapolated: three of the values.
-    #[must_use]
     pub const fn resolution(&self) -> f64 {
         self.resolution
     }

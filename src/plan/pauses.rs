@@ -16,7 +16,6 @@ pub struct Pauses {
 impl Pauses {
     /// Whether they leave an app server no time: as many begin in a second as fill one, by their mean. Those that were measured
     /// within holds left some.
-    #[must_use]
     pub fn never_end(&self) -> bool {
         !self.in_holds && self.per_second * self.length.mean() >= 1.0
     }
@@ -33,7 +32,6 @@ pub struct Outages {
 
 impl Outages {
     /// Whether they leave no time in which a lock could be had: as many begin in a second as fill one, by their mean.
-    #[must_use]
     pub fn never_end(&self) -> bool {
         self.per_second * self.length.mean() >= 1.0
     }

@@ -59,14 +59,12 @@ pub const LEAST_PAUSE: f64 = 1.0;
 
 impl Question {
     /// The pause in seconds that a setting should survive: half as long again as what one of 1,000 pauses exceeds, and at least 1.
-    #[must_use]
     pub fn pause_with_room(&self) -> f64 {
         (ROOM * self.pauses.length.quantile_beyond(LONGEST_PAUSE)).max(LEAST_PAUSE)
     }
 
     /// The question for sections of this length on so many nodes; with 1 section a second, each waited for, no pauses, no
     /// crashes, and a goal of one overlap in a million days.
-    #[must_use]
     pub fn new(hold: Spread, round_trip: Spread, nodes: usize) -> Self {
         Self {
             holds: hold.values(),

@@ -172,14 +172,12 @@ impl Replay {
     }
 
     /// How many orders there are.
-    #[must_use]
     pub const fn orders(&self) -> usize {
         self.orders.len()
     }
 
     /// Each figure on real nodes beside those of the plays. If something could not be played, it may explain any difference, so
     /// nothing is decided.
-    #[must_use]
     pub fn compared(&self, played: &Played) -> Vec<Compared> {
         let compare = |(name, of): Figure| {
             let compared = Compared::of(name, of(&self.real), played.plays.iter().map(of));
@@ -196,14 +194,12 @@ impl Replay {
 
     /// Plays it so many times, each with its own seed, until `stop` is set, or until a play has taken a thousand million events
     /// without an end. `done` counts the plays.
-    #[must_use]
     pub fn play(&self, times: u64, seed: u64, stop: &AtomicBool, done: &AtomicU64) -> Played {
         self.play_with(self.setting, times, seed, stop, done)
     }
 
     /// Plays it so many times with another setting than that of the run, each with its own seed, until `stop` is set. `done`
     /// counts the plays.
-    #[must_use]
     pub fn play_with(&self, setting: Setting, times: u64, seed: u64, stop: &AtomicBool, done: &AtomicU64) -> Played {
         let settings = settings(&self.question, &setting, &self.surroundings);
         let played = in_parallel(times, stop, |number| {

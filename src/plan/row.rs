@@ -73,13 +73,11 @@ pub struct Row {
 
 impl Row {
     /// Whether it achieves the goal.
-    #[must_use]
     pub const fn is_fit(&self) -> bool {
         self.shortfalls.is_empty()
     }
 
     /// The longest time in seconds from a holder's crash until whoever waits has its lock.
-    #[must_use]
     pub fn longest_wait(&self) -> f64 {
         self.takeover_worst + self.asked_within
     }

@@ -15,7 +15,7 @@ use super::pauses::Pauses;
 use super::question::Question;
 use super::row::{self, Row, Shortfall};
 use super::spread::Spread;
-use lockstorm_data::metrics::units::count;
+use lockstorm_data::metrics::units::{count, rounded};
 use lockstorm_data::scenario::{Overrides, Source, parse};
 
 /// App servers, and workers on each, if no app server pauses.
@@ -128,8 +128,7 @@ impl Played {
             SECONDS
         };
         let most = (workers * SECONDS.min(of_pauses) / (busy + think)).clamp(workers, MOST);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 10,000")]
-        let sections = asked.sections.unwrap_or(most as u64);
+        let sections = asked.sections.unwrap_or(rounded(most.floor()));
         let seconds = sections as f64 * (busy + think) / workers;
         let pauses = match pausing {
             true => drawn(&asked.pauses, swarm[0], seconds, seed),

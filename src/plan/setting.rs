@@ -38,7 +38,6 @@ pub struct Setting {
 
 impl Setting {
     /// The renewal interval in seconds; `None` without renewal.
-    #[must_use]
     pub fn interval(&self) -> Option<f64> {
         match self.renewal {
             Renewal::Off => None,
@@ -49,7 +48,6 @@ impl Setting {
 }
 
 /// Each TTL with each renewal, if it is shorter than the TTL.
-#[must_use]
 pub fn settings(ttls: &[Duration], renewals: &[Renewal]) -> Vec<Setting> {
     let all = renewals
         .iter()

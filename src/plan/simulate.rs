@@ -9,6 +9,7 @@ use super::setting::Setting;
 use super::simulated::{Simulated, Takeovers};
 use super::surroundings::Surroundings;
 use super::worlds::{FromWorld, in_parallel, seed_of};
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_lock::protocol::{Rules, WINDOW};
 use lockstorm_lock::simulation::{AcquireSettings, Delay, Freezes, Samples, Settings, Span, World};
 
@@ -36,19 +37,16 @@ pub enum Extent {
 
 impl Extent {
     /// About how many sections that is.
-    #[must_use]
     pub fn sections(self, question: &Question, surroundings: &Surroundings) -> u64 {
         match self {
             Self::Sections(sections) => sections,
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-            Self::Time(time) => (time.as_secs_f64() * surroundings.per_second(question)).ceil().max(1.0) as u64,
+            Self::Time(time) => rounded((time.as_secs_f64() * surroundings.per_second(question)).ceil()).max(1),
         }
     }
 }
 
 /// Plays so much on all processors, until `stop` is set. `done` counts the sections as they are played. It ends early where so
 /// many events happen for each section that it would take for ever.
-#[must_use]
 pub fn simulate(
     question: &Question,
     setting: &Setting,
@@ -85,7 +83,6 @@ pub fn simulate(
 }
 
 /// Plays so many sections, and keeps the times of each.
-#[must_use]
 pub fn sample(
     question: &Question,
     setting: &Setting,

@@ -41,7 +41,6 @@ pub struct Takeovers {
 
 impl Takeovers {
     /// Their mean in seconds; 0 if there were none.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         self.total / (self.count as f64).max(1.0)
     }
@@ -89,13 +88,11 @@ impl Simulated {
     }
 
     /// The part of the sections that outlasted their lock.
-    #[must_use]
     pub fn p(&self) -> f64 {
         self.overran as f64 / (self.sections as f64).max(1.0)
     }
 
     /// Its 95 % interval.
-    #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         wilson(self.overran as f64, (self.sections as f64).max(1.0))
     }

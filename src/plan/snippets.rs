@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::answer::Plan;
 use super::client_timeouts::{waits, whole};
 use super::formulas::restart_delay;
+use lockstorm_data::metrics::units::rounded;
 
 /// The recommended settings, as one client or tool takes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -14,7 +15,6 @@ pub struct Snippet {
 }
 
 /// The recommended settings for the usual clients, and for the servers' restart; empty if nothing is recommended.
-#[must_use]
 pub fn snippets(plan: &Plan) -> Vec<Snippet> {
     let Some((row, timeouts)) = plan.choice.best().map(|best| &plan.rows[best]).zip(plan.timeouts) else {
         return Vec::new();
@@ -46,13 +46,8 @@ pub fn snippets(plan: &Plan) -> Vec<Snippet> {
 }
 
 /// Whole milliseconds, at least one; what a float is off by does not matter.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a TTL is a day at most, and no time is below 0"
-)]
 fn millis(seconds: f64) -> u64 {
-    ((seconds * 1e3 + 1e-6) as u64).max(1)
+    rounded((seconds * 1e3 + 1e-6).floor()).max(1)
 }
 
 /// Seconds, for Python's clients: they take a thousand times as many milliseconds and drop what is behind the point, which must not

@@ -48,7 +48,6 @@ impl Spread {
     }
 
     /// The probability of more than `value` seconds.
-    #[must_use]
     pub fn beyond(&self, value: f64) -> Chance {
         let p = |bound| self.beyond_at(value, bound);
         Chance {
@@ -94,13 +93,11 @@ impl Spread {
     }
 
     /// The value that is not exceeded with the probability `p`, 0 < p < 1.
-    #[must_use]
     pub fn quantile(&self, p: f64) -> f64 {
         self.quantile_beyond(1.0 - p)
     }
 
     /// The value that is exceeded with the probability `p`, 0 < p < 1: exact where p is tiny.
-    #[must_use]
     pub fn quantile_beyond(&self, p: f64) -> f64 {
         match self {
             Self::Constant(always) => *always,
@@ -130,7 +127,6 @@ impl Spread {
     }
 
     /// Its mean.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
             Self::LogNormal { median, sigma } => median * (sigma * sigma / 2.0).exp(),

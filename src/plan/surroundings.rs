@@ -87,7 +87,6 @@ pub struct ClockJumps {
 
 impl Surroundings {
     /// So many clients that together do as many sections a second as the question says, and crash as often.
-    #[must_use]
     pub fn of_clients(question: &Question, clients: usize) -> Self {
         let busy = busy(question);
         let each = clients as f64 / question.per_second;
@@ -114,14 +113,12 @@ impl Surroundings {
     }
 
     /// About how many sections a second they do, if nothing breaks.
-    #[must_use]
     pub fn per_second(&self, question: &Question) -> f64 {
         let think = (self.think.least + self.think.most).as_secs_f64() / 2.0;
         (self.clients * self.workers) as f64 / (busy(question) + think)
     }
 
     /// The most sections a second that so many clients can do, if they never rest.
-    #[must_use]
     pub fn most_per_second(question: &Question, clients: usize) -> f64 {
         clients as f64 / busy(question)
     }

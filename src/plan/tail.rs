@@ -5,6 +5,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Poisson};
 
 use super::formulas::{log_normal_excess, normal_beyond, normal_quantile_beyond, wilson};
+use lockstorm_data::metrics::units::place;
 
 /// The part of the values, the largest ones, to which the tail is fitted.
 const FITTED: f64 = 0.1;
@@ -74,13 +75,8 @@ pub(super) fn fit(points: &[(f64, f64)], n: f64, start: f64, resolution: f64) ->
     let mut slopes = redrawn(&upper, n, resolution);
     slopes.sort_unstable_by(f64::total_cmp);
     let at = |part: f64| {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a place in a short list"
-        )]
-        let place = (slopes.len().saturating_sub(1) as f64 * part).round() as usize;
-        slopes.get(place).copied().unwrap_or(mid)
+        let at = place(slopes.len().saturating_sub(1) as f64 * part);
+        slopes.get(at).copied().unwrap_or(mid)
     };
     let (fewer, more) = wilson(resolution * n, n);
     let tail = |p: f64, slope: f64| Tail {

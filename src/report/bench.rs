@@ -66,7 +66,6 @@ const COLUMNS: &[(&str, Metric, As, When)] = &[
 ];
 
 /// The summary, in colour if wanted.
-#[must_use]
 pub fn render_bench(record: &BenchRecord, paint: Paint) -> String {
     let mut sections = vec![head(record, paint)];
     sections.extend(record.cases.iter().filter_map(|case| section(case, paint)));

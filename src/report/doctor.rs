@@ -14,7 +14,6 @@ use lockstorm_lab::doctor::{Diagnosis, Finding, Fitness, PARTS, Verdict};
 const TICK: Duration = Duration::from_secs(1);
 
 /// How far the examination of this many servers has got, on standard error; hidden if that is no terminal, or it is to be quiet.
-#[must_use]
 pub fn examination_bar(servers: usize, quiet: bool) -> ProgressBar {
     let look = "asking {prefix} {bar:24} {elapsed}";
     let bar = match quiet {
@@ -27,7 +26,6 @@ pub fn examination_bar(servers: usize, quiet: bool) -> ProgressBar {
 }
 
 /// The findings of each server and of the set, and the verdict.
-#[must_use]
 pub fn render_diagnosis(diagnosis: &Diagnosis, paint: Paint) -> String {
     let mut text = String::new();
     let mut of: Option<&Option<String>> = None;

@@ -131,7 +131,6 @@ impl RecordFile {
     }
 
     /// Whether it is a device or a pipe, whose reader may make us wait.
-    #[must_use]
     pub const fn is_special(&self) -> bool {
         self.special
     }

@@ -13,7 +13,6 @@ use lockstorm_data::metrics::units::{count, counted, micros};
 use lockstorm_data::metrics::{MeasuredNode, Measurement};
 
 /// How far the measuring of so many servers has got, on standard error; hidden if that is no terminal, or it is to be quiet.
-#[must_use]
 pub fn measuring_bar(servers: usize, long: Duration, quiet: bool) -> ProgressBar {
     let look = "measuring {prefix} {bar:24} {elapsed} of {msg}, Ctrl-C keeps what there is";
     let bar = match quiet {
@@ -32,7 +31,6 @@ fn tenths(micros: i64) -> f64 {
 }
 
 /// A row for each server, the stalls, and what to do with the file.
-#[must_use]
 pub fn render_measurement(measured: &Measurement, path: &Path, paint: Paint) -> String {
     let columns: [Column<MeasuredNode>; 10] = [
         ("server", |node| Cell::plain(&node.node)),

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::pen::Pen;
 use lockstorm_base::output;
 use lockstorm_data::metrics::figure;
-use lockstorm_data::metrics::units::{micros, rate};
+use lockstorm_data::metrics::units::{micros, rate, rounded};
 use lockstorm_data::metrics::{Alarm, Count, Figures, Metric};
 use lockstorm_data::model::{Event, EventKind, printable};
 use lockstorm_data::scenario::WorkloadSpec;
@@ -55,7 +55,6 @@ enum Out {
 
 impl Progress {
     /// Nothing if it is to be quiet, a bar if standard error is a terminal that can draw one, otherwise lines.
-    #[must_use]
     pub fn new(quiet: bool) -> Self {
         let bar = || bar(STEPS, "{prefix} {bar:24} {wide_msg}");
         Self {
@@ -137,7 +136,6 @@ impl Progress {
 }
 
 /// Whether the terminal can only print lines: `TERM=dumb`.
-#[must_use]
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
@@ -173,12 +171,6 @@ fn phase(snapshot: &Snapshot) -> String {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "0 to STEPS"
-)]
 fn position(snapshot: &Snapshot) -> u64 {
     let share = match (&snapshot.phase, snapshot.scenario.swarm.requests) {
         (Phase::SetUp(_) | Phase::WarmUp, _) => 0.0,
@@ -194,7 +186,7 @@ fn position(snapshot: &Snapshot) -> u64 {
         (Phase::Running, None) => snapshot.elapsed / snapshot.scenario.duration.as_secs_f64(),
         _ => 1.0,
     };
-    (share.clamp(0.0, 1.0) * STEPS as f64) as u64
+    rounded((share.clamp(0.0, 1.0) * STEPS as f64).floor())
 }
 
 fn arms(snapshot: &Snapshot) -> String {

@@ -6,7 +6,6 @@ use lockstorm_data::metrics::units::counted;
 use lockstorm_plan::recipes::{Described, Kind, spare_nodes};
 
 /// The recipes for one number of nodes.
-#[must_use]
 pub fn render_recipes(nodes: usize, recipes: &[Described], paint: Paint) -> String {
     let of_kind = |kind: Kind| recipes.iter().filter(move |recipe| recipe.kind == kind);
     let mut text = format!(

@@ -26,7 +26,6 @@ const COLUMNS: [Column<Compared>; 5] = [
 ];
 
 /// Both, in colour if wanted.
-#[must_use]
 pub fn render_replay(replay: &Replay, played: &Played, paint: Paint) -> String {
     let orders = replay.orders() as u64;
     let orders = counted(orders, "fault and end of fault", "faults and ends of faults");

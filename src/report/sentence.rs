@@ -7,7 +7,6 @@ use lockstorm_data::scenario::{ArmSpec, LockNodes, WorkloadSpec};
 const LONG_MS: u64 = 1000;
 
 /// What one arm did, in one sentence. `is_doubted`: whether nothing good can be said about it.
-#[must_use]
 pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_doubted: bool) -> String {
     let mut parts = workload.about().clauses(figures, is_doubted);
     parts.extend(never(figures));

@@ -11,13 +11,11 @@ use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_run::{CheckedExpectation, Record, Snapshot};
 
 /// The summary as plain text.
-#[must_use]
 pub fn summary(record: &Record) -> String {
     render(record, Paint::Off)
 }
 
 /// The summary, in colour if wanted.
-#[must_use]
 pub fn render(record: &Record, paint: Paint) -> String {
     let arms = Arm::all_of_record(record);
     let mut sections = vec![head(record, paint)];

@@ -28,7 +28,6 @@ const COLUMNS: [Column<Comparison>; 12] = [
 ];
 
 /// The table, and what it means.
-#[must_use]
 pub fn render_validation(validation: &Validation, paint: Paint) -> String {
     let mut text = Table::of(&COLUMNS, &validation.cells).render(paint);
     text += "sections were played on real nodes; overran: the part that outlasted its lock there; simulated: the same in virtual time, \

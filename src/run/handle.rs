@@ -26,7 +26,6 @@ pub struct RunHandle {
 }
 
 /// Starts a run on a thread of its own. The console, the headless run and the tests all use this.
-#[must_use]
 pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
     needs::raise(&needs::of(&scenario));
     let (commands, inbox) = mpsc::unbounded_channel();

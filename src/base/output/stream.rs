@@ -137,19 +137,16 @@ impl Stream {
     }
 
     /// How many bytes are queued.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.state().waiting.len()
     }
 
     /// How many writes were dropped, because nobody read or because they failed.
-    #[must_use]
     pub fn lost(&self) -> u64 {
         self.shared.state().lost
     }
 
     /// Why nothing is written any more; `None` while the stream works.
-    #[must_use]
     pub fn end(&self) -> Option<io::Error> {
         self.shared.state().end.map(io::Error::from)
     }

@@ -10,6 +10,7 @@ use crate::console::app::App;
 use crate::console::score::Score;
 use crate::console::text;
 use crate::report::{Arm, Mark};
+use lockstorm_data::metrics::units::place;
 use lockstorm_run::Snapshot;
 
 /// The columns of the figure at the end of a bar.
@@ -28,12 +29,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let values = arms.iter().map(|arm| bars.figure.of(arm.figures));
     let most = values.fold(full.unwrap_or(1.0), f64::max);
     let length = |value: f64| {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and the room"
-        )]
-        let cells = (value / most * room as f64).round() as usize;
+        let cells = place(value / most * room as f64);
         cells.max(usize::from(value > 0.0)).min(room)
     };
     let visible = VisibleRows::of(arms.len(), usize::from(inside.height), app.arm);

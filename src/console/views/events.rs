@@ -131,12 +131,7 @@ fn words(event: &Event) -> String {
             error: None,
             ..
         } if !text.contains("effective") => {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "clamped, and short"
-            )]
-            let after = ((effect_at - event.at).max(0.0) * 1e6).round() as u64;
+            let after = units::rounded((effect_at - event.at) * 1e6);
             format!("{text}, effective after {}", units::micros(after))
         }
         EventKind::Fault {

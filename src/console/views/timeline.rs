@@ -11,6 +11,7 @@ use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
 use crate::report::Mark;
+use lockstorm_data::metrics::units::place;
 use lockstorm_data::metrics::{Alarm, Metric, Point};
 use lockstorm_data::model::{Action, EventKind, Fault};
 use lockstorm_run::{ArmView, Snapshot};
@@ -195,8 +196,7 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
     buffer.set_string(start, row.y, name, name_style);
     let style = lane.style(theme);
     for (x, &value) in (row.x + gutter..).zip(&columns) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 7")]
-        let bar = (value / most.max(f64::MIN_POSITIVE) * 7.0) as usize;
+        let bar = place((value / most.max(f64::MIN_POSITIVE) * 7.0).floor());
         match buffer.cell_mut((x, row.y)) {
             Some(cell) if value > 0.0 => cell.set_symbol(BARS[bar.min(7)]).set_style(style),
             _ => continue,

@@ -12,6 +12,7 @@ use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::ttls::{TtlArm, arms, place_of_charted, words};
+use lockstorm_data::metrics::units::place;
 use lockstorm_run::Part;
 
 /// The columns of the TTLs.
@@ -98,12 +99,7 @@ fn drawn(part: Option<Part>, most: usize) -> String {
         Some(Part::About(share)) => share,
         Some(Part::Below(_)) | None => 0.0,
     };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 0 and the room"
-    )]
-    let cells = (share * most as f64).round() as usize;
+    let cells = place(share * most as f64);
     format!("{:<width$}", "█".repeat(cells), width = most + 1)
 }
 

@@ -25,7 +25,6 @@ pub enum Column {
 
 impl Column {
     /// Its title.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Figure(metric) => metric.title(),
@@ -52,7 +51,6 @@ pub enum Shown {
 
 impl Shown {
     /// The column.
-    #[must_use]
     pub const fn column(self) -> Column {
         match self {
             Self::Always(column) | Self::IfAny(column) => column,

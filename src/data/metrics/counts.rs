@@ -48,7 +48,6 @@ impl Counts {
     }
 
     /// Requests that got an answer: not an error, a refusal, or work that was dropped.
-    #[must_use]
     pub fn answered(&self) -> u64 {
         self[Count::Completed]
             .saturating_sub(self[Count::GaveUp] + self[Count::Aborted] + self[Count::Fenced] + self[Count::Errors])

@@ -68,13 +68,11 @@ impl Durations {
     }
 
     /// Its quantiles; all zero if it is empty.
-    #[must_use]
     pub fn quantiles(&self) -> Quantiles {
         Quantiles::of_any(self.histogram().as_deref())
     }
 
     /// All values as a histogram; `None` if there are none.
-    #[must_use]
     pub fn histogram(&self) -> Option<Cow<'_, Histogram<u64>>> {
         match &self.many {
             Some(many) => Some(Cow::Borrowed(many)),

@@ -90,7 +90,6 @@ impl Expiries {
     }
 
     /// The result so far.
-    #[must_use]
     pub fn hits_per_expiry(&self) -> HitsPerExpiry {
         let mut sum = self.closed;
         for version in self.open.values().flatten() {

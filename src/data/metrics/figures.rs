@@ -23,13 +23,11 @@ pub struct HitsPerExpiry {
 impl Figures {
     /// Sections that had work: they found something to do, and their end was not that of the run. Those that `overran` are a part of
     /// them.
-    #[must_use]
     pub fn sections(&self) -> u64 {
         self.times[Time::Hold].count
     }
 
     /// The longest of the outages; 0 ms without any.
-    #[must_use]
     pub fn longest_outage(&self) -> Outage {
         let longest = self.outages.iter().max_by_key(|outage| outage.ms);
         longest.copied().unwrap_or_default()

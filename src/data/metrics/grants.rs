@@ -78,20 +78,17 @@ impl Grants {
 
     /// The first answer to what was asked after this time that shows that locks were available. What was asked in the same slot
     /// does not count, since it may have been before, so the result is at most 10 ms too late.
-    #[must_use]
     pub fn first_had_after(&self, time: i64) -> Option<Had> {
         self.after(time).filter_map(|(_, answers)| answers.had).min()
     }
 
     /// When the first attempt was asked after `from`, not in its slot, and no later than `to`, that was refused for lack of nodes.
-    #[must_use]
     pub fn first_refused(&self, from: i64, to: i64) -> Option<i64> {
         let mut meant = self.after(from).take_while(|((at, _), _)| *at <= slot(to));
         meant.find_map(|(_, answers)| answers.refused)
     }
 
     /// How long after this time the last answer came to what was asked before, or in its slot.
-    #[must_use]
     pub fn late_at(&self, time: i64) -> i64 {
         let earlier = self.0.range(..(slot(time) + 1, None));
         let last = earlier.map(|(_, answers)| answers.last).max();
@@ -99,13 +96,11 @@ impl Grants {
     }
 
     /// How many locks were asked for after `time`, not in its slot, and granted by these servers.
-    #[must_use]
     pub fn granted_after(&self, time: i64, servers: &[SocketAddr]) -> u64 {
         self.granted_by(&servers.iter().map(|server| (*server, time)).collect())
     }
 
     /// How many locks each of these servers has granted that were asked for after its time, not in its slot; all together.
-    #[must_use]
     pub fn granted_by(&self, servers: &BTreeMap<SocketAddr, i64>) -> u64 {
         let Some(first) = servers.values().min() else { return 0 };
         let by_them = self.after(*first).filter(|((at, by), _)| {

@@ -13,7 +13,6 @@ pub const LONGEST: Duration = Duration::from_mins(10);
 
 /// An empty histogram with three significant digits, which grows with its largest value. Runs count microseconds; the
 /// bench counts nanoseconds, because the third digit of a 40 µs acquire is less than a microsecond.
-#[must_use]
 pub fn histogram() -> Histogram<u64> {
     // The constructor accepts a precision of 0 to 5.
     let mut histogram = Histogram::new(3).expect("3 significant digits are valid");
@@ -22,13 +21,11 @@ pub fn histogram() -> Histogram<u64> {
 }
 
 /// A time in microseconds, at least 1.
-#[must_use]
 pub fn in_micros(took: Duration) -> u64 {
     u64::try_from(took.min(LONGEST).as_micros()).map_or(u64::MAX, |micros| micros.max(1))
 }
 
 /// A time in nanoseconds, at least 1.
-#[must_use]
 pub fn in_nanos(took: Duration) -> u64 {
     u64::try_from(took.min(LONGEST).as_nanos()).map_or(u64::MAX, |nanos| nanos.max(1))
 }
@@ -63,13 +60,11 @@ pub struct Quantiles {
 
 impl Quantiles {
     /// The quantiles of a histogram; all zero if there is none.
-    #[must_use]
     pub fn of_any(histogram: Option<&Histogram<u64>>) -> Self {
         histogram.map(Self::of).unwrap_or_default()
     }
 
     /// The quantiles of a histogram of microseconds; all zero if it is empty.
-    #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Self {
         if histogram.is_empty() {
             return Self::default();
@@ -85,7 +80,6 @@ impl Quantiles {
     }
 
     /// The value of one quantile.
-    #[must_use]
     pub const fn get(&self, quantile: Quantile) -> u64 {
         match quantile {
             Quantile::P50 => self.p50,
@@ -110,7 +104,6 @@ pub struct NotAHistogram(String);
 
 impl HistogramText {
     /// Encodes a histogram.
-    #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()

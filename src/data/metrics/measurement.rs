@@ -99,7 +99,6 @@ impl MeasuredClock {
     const FEWEST: usize = 10;
 
     /// Sums up comparisons, each with its time in seconds; `None` if there are none.
-    #[must_use]
     pub fn of(compared: &[(f64, Clock)]) -> Option<Self> {
         let mut clocks: Vec<Clock> = compared.iter().map(|(_, clock)| *clock).collect();
         clocks.sort_unstable_by_key(|clock| clock.ahead_us);

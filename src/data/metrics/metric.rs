@@ -7,7 +7,7 @@ use super::counts::Count;
 use super::figures::Figures;
 use super::histogram::{Quantile, Quantiles};
 use super::sums::Time;
-use super::units::{count, mean, micros, rate, whole};
+use super::units::{count, mean, micros, rate, rounded};
 
 /// Everything about a figure.
 #[derive(Debug, Clone, Copy)]
@@ -79,13 +79,11 @@ pub enum Group {
 
 impl Group {
     /// Whether only arms of certain workloads have its figures.
-    #[must_use]
     pub const fn is_of_a_workload(self) -> bool {
         matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
     }
 
     /// Which arms have its figures, for the table of docs/figures.md and for `lockstorm explain`.
-    #[must_use]
     pub const fn who_has_it(self) -> &'static str {
         match self {
             Self::Locks => "arms with a lock",
@@ -168,7 +166,6 @@ macro_rules! metrics {
 
         impl Metric {
             /// Its row.
-            #[must_use]
             pub const fn row(self) -> Row {
                 match self {
                     $(Self::$name => Row {
@@ -299,19 +296,16 @@ metrics! {
 
 impl Metric {
     /// Its name in files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Its title in every table and column.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         self.row().title
     }
 
     /// The unit that its bounds are written in.
-    #[must_use]
     pub const fn unit(self) -> Unit {
         match self.row().value {
             Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::Mean(..) | Value::Largest(..) => {
@@ -323,13 +317,11 @@ impl Metric {
     }
 
     /// Whether a value above zero is damage.
-    #[must_use]
     pub const fn is_damage(self) -> bool {
         matches!(self.row().alarm, Alarm::Damage(_))
     }
 
     /// Whether it is damage and was ever above zero: proven damage stays proven, even if its count falls.
-    #[must_use]
     pub fn is_proven(self, figures: &Figures) -> bool {
         self.is_damage() && (self.of(figures) > 0.0 || self.peak().of(figures) > 0.0)
     }
@@ -352,7 +344,6 @@ impl Metric {
     }
 
     /// How much of it the stalls of this machine explain: sections that it held up until their lock had expired.
-    #[must_use]
     pub fn by_stalls(self, figures: &Figures) -> f64 {
         let stalled = figures.counts[Count::Stalled];
         let explained = match self {
@@ -367,7 +358,6 @@ impl Metric {
 
     /// The figure to show where there is room for one, if this one is expected to have some value; `None` if it is not a
     /// verdict.
-    #[must_use]
     pub const fn headline(self) -> Option<Self> {
         match (self, self.row().alarm) {
             (Self::LostUpdatesPeak, _) => Some(Self::LostUpdates),
@@ -396,7 +386,6 @@ impl Metric {
     }
 
     /// Whether it can fall during a run. The others are counts and largest values.
-    #[must_use]
     pub const fn can_fall(self) -> bool {
         match self.row().value {
             Value::Counted(_) | Value::Number(_) | Value::Largest(..) | Value::Duration(_, Quantile::Max) => false,
@@ -405,7 +394,6 @@ impl Metric {
     }
 
     /// Its value; durations in microseconds.
-    #[must_use]
     pub fn of(self, figures: &Figures) -> f64 {
         match self.row().value {
             Value::Counted(count) => figures.counts[count] as f64,
@@ -416,7 +404,6 @@ impl Metric {
     }
 
     /// Whether there are values to compute it from.
-    #[must_use]
     pub fn is_known(self, figures: &Figures) -> bool {
         match self.row().value {
             Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::PerSecond(_) => true,
@@ -432,13 +419,12 @@ fn share(figures: &Figures, answers: u64) -> f64 {
 }
 
 /// A figure, or a bound for it, with its unit: `1,400`, `4.00`, `0.42 ms`, `398/s`.
-#[must_use]
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {
-        Unit::Micros => micros(whole(value)),
+        Unit::Micros => micros(rounded(value)),
         Unit::PerSecond => format!("{}/s", rate(value)),
         Unit::Count if matches!(metric.row().value, Value::Mean(..)) || value.fract() != 0.0 => mean(value),
-        Unit::Count => count(whole(value)),
+        Unit::Count => count(rounded(value)),
     }
 }
 

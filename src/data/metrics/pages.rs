@@ -68,13 +68,11 @@ impl<const SPAN: i64, const MOST: usize> Pages<SPAN, MOST> {
     }
 
     /// The points, oldest first.
-    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> {
         self.pages.iter().flat_map(|page| &page.points)
     }
 
     /// The newest point.
-    #[must_use]
     pub fn newest(&self) -> Option<&Point> {
         self.pages.back()?.points.last()
     }

@@ -38,13 +38,11 @@ pub struct Point {
 
 impl Point {
     /// Whether acquires were refused because nodes were missing, and none was granted.
-    #[must_use]
     pub const fn is_refused(&self) -> bool {
         self.outcomes.acquired == 0 && self.outcomes.no_quorum + self.outcomes.unknown > 0
     }
 
     /// What it added to a figure; `None` for figures that are not stored over time.
-    #[must_use]
     pub fn of(&self, metric: Metric) -> Option<u64> {
         match (metric, metric.row().value) {
             (Metric::NoQuorum, _) => Some(self.outcomes.no_quorum),

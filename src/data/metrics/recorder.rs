@@ -120,7 +120,6 @@ pub struct WatchedGrant {
 
 impl Watched {
     /// Whether the lock with this key is watched.
-    #[must_use]
     pub fn has(&self, key: &str) -> bool {
         match self {
             Self::Nothing => false,
@@ -132,7 +131,6 @@ impl Watched {
 
 impl Tally {
     /// The sums of a part of the run, over all its tenths.
-    #[must_use]
     pub fn sums(&self, part: Part) -> Sums {
         let mut sums = Sums::default();
         for batch in self.batches.iter().filter(|batch| batch.part == part) {
@@ -181,7 +179,6 @@ impl Batch {
 
 impl Recorder {
     /// An empty recorder of a run.
-    #[must_use]
     pub fn new(timeline: Arc<Timeline>) -> Self {
         Self {
             timeline,
@@ -190,13 +187,11 @@ impl Recorder {
     }
 
     /// The timeline of the run.
-    #[must_use]
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
     /// A counter for requests that belong to this part of the run.
-    #[must_use]
     pub const fn of(self: &Arc<Self>, part: Part) -> Counter<'_> {
         Counter { recorder: self, part }
     }
@@ -235,19 +230,16 @@ pub struct Counter<'a> {
 
 impl Counter<'_> {
     /// The part of the run.
-    #[must_use]
     pub const fn part(&self) -> Part {
         self.part
     }
 
     /// The recorder, for work that outlives the request.
-    #[must_use]
     pub fn recorder(&self) -> Arc<Recorder> {
         Arc::clone(self.recorder)
     }
 
     /// The microseconds from second 0 to now, negative before it.
-    #[must_use]
     pub fn micros(&self) -> i64 {
         self.recorder.timeline.micros(Instant::now())
     }

@@ -18,7 +18,6 @@ pub struct RoundTrips {
 
 impl RoundTrips {
     /// New, with nothing counted, for `nodes` nodes.
-    #[must_use]
     pub fn new(nodes: usize, timeline: Arc<Timeline>) -> Self {
         Self {
             timeline,

@@ -23,13 +23,11 @@ impl Series {
     }
 
     /// The points, oldest first.
-    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Point> {
         self.pages.iter()
     }
 
     /// The points of the last `seconds`, oldest first.
-    #[must_use]
     pub fn last(&self, seconds: usize) -> impl DoubleEndedIterator<Item = &Point> {
         let from = i64::try_from(seconds).unwrap_or(i64::MAX);
         let from = self.newest().map_or(0, |newest| newest.time.saturating_sub(from));
@@ -37,7 +35,6 @@ impl Series {
     }
 
     /// The newest point.
-    #[must_use]
     pub fn newest(&self) -> Option<&Point> {
         self.pages.newest()
     }

@@ -103,19 +103,16 @@ pub struct Sums {
 
 impl Sums {
     /// A distribution in microseconds; `None` if there is no value.
-    #[must_use]
     pub fn time(&self, time: Time) -> Option<Cow<'_, Histogram<u64>>> {
         self.durations(time).histogram()
     }
 
     /// A distribution in microseconds, as it is stored.
-    #[must_use]
     pub const fn durations(&self, time: Time) -> &Durations {
         &self.times[time as usize]
     }
 
     /// The distribution of all acquires, with any outcome.
-    #[must_use]
     pub fn acquires(&self) -> Histogram<u64> {
         let mut all = histogram();
         for time in Time::ACQUIRES {

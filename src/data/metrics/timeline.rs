@@ -41,7 +41,6 @@ const TENTH_US: i64 = 100_000;
 
 impl Timeline {
     /// The timeline of a run whose second 0 is not known yet: everything is warm-up.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             origin: OnceLock::new(),
@@ -50,7 +49,6 @@ impl Timeline {
     }
 
     /// The timeline of a run whose second 0 is `origin`.
-    #[must_use]
     pub fn from(origin: Instant) -> Self {
         let timeline = Self::new();
         timeline.begin(origin);
@@ -69,20 +67,17 @@ impl Timeline {
     }
 
     /// The length of the measured part; `None` while it is not known.
-    #[must_use]
     pub fn length(&self) -> Option<Duration> {
         let micros = u64::try_from(self.end.load(Relaxed).max(0)).ok()?;
         (micros < i64::MAX.cast_unsigned()).then(|| Duration::from_micros(micros))
     }
 
     /// Second 0, once it is known.
-    #[must_use]
     pub fn origin(&self) -> Option<Instant> {
         self.origin.get().copied()
     }
 
     /// The part that a request with this start belongs to.
-    #[must_use]
     pub fn part(&self, start: Instant) -> Part {
         match self.origin() {
             Some(origin) if start >= origin => Part::Measured,
@@ -91,7 +86,6 @@ impl Timeline {
     }
 
     /// Microseconds from second 0 to `at`, negative before it.
-    #[must_use]
     pub fn micros(&self, at: Instant) -> i64 {
         let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
         match self.origin() {
@@ -103,13 +97,11 @@ impl Timeline {
     }
 
     /// The tenth of a second that `at` lies in.
-    #[must_use]
     pub fn when(&self, at: Instant) -> When {
         self.when_micros(self.micros(at))
     }
 
     /// The tenth of a second that `micros` microseconds after second 0 lies in.
-    #[must_use]
     pub fn when_micros(&self, micros: i64) -> When {
         if micros >= self.end.load(Relaxed) {
             When::AfterEnd
@@ -127,7 +119,6 @@ impl Default for Timeline {
 
 impl When {
     /// The second that it lies in; `None` after the end.
-    #[must_use]
     pub const fn second(self) -> Option<i64> {
         match self {
             Self::Tenth(tenth) => Some(tenth.div_euclid(10)),

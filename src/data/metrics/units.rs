@@ -3,7 +3,6 @@
 pub use crate::model::setting;
 
 /// Microseconds as milliseconds or seconds, two digits: `0.42 ms`, `2.1 ms`, `61 ms`, `1.3 s`.
-#[must_use]
 pub fn micros(micros: u64) -> String {
     match micros {
         0..1_000 => format!("{:.2} ms", micros as f64 / 1e3),
@@ -15,7 +14,6 @@ pub fn micros(micros: u64) -> String {
 }
 
 /// A count with a thousands separator: `1,600`.
-#[must_use]
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -29,45 +27,46 @@ pub fn count(n: u64) -> String {
 }
 
 /// A count with its noun: `1 order`, `1,600 orders`.
-#[must_use]
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
 /// A rate without its unit: `4.2`, `398`, `12,000`.
-#[must_use]
 pub fn rate(per_second: f64) -> String {
     if per_second < 9.95 {
         format!("{per_second:.1}")
     } else {
-        count(whole(per_second))
+        count(rounded(per_second))
     }
 }
 
 /// A mean with three digits, whole from a hundred on: `1.00`, `86.2`, `1,302`.
-#[must_use]
 pub fn mean(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {
         format!("{value:.1}")
     } else {
-        count(whole(value))
+        count(rounded(value))
     }
 }
 
-/// A figure without its fraction.
+/// The nearest whole number: 0 for what is negative or no number, the largest for what is larger.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "figures are not negative"
+    reason = "a cast ends at the limits"
 )]
-pub(super) fn whole(figure: f64) -> u64 {
-    figure.round() as u64
+pub fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// The nearest place in a list or number of cells, as [`rounded`].
+pub fn place(value: f64) -> usize {
+    usize::try_from(rounded(value)).unwrap_or(usize::MAX)
 }
 
 /// A count in at most five columns: `9,999`, `12.3k`, `123k`, `4.5M`.
-#[must_use]
 pub fn short_count(n: u64) -> String {
     let value = n as f64;
     match n {
@@ -81,9 +80,8 @@ pub fn short_count(n: u64) -> String {
 }
 
 /// A rate in at most five columns, whole: `4`, `398`, `12.0k`.
-#[must_use]
 pub fn short_rate(per_second: f64) -> String {
-    short_count(whole(per_second))
+    short_count(rounded(per_second))
 }
 
 #[cfg(test)]

@@ -12,13 +12,11 @@ macro_rules! id {
 
         impl $name {
             /// Its position in a vector of all of them.
-            #[must_use]
             pub const fn index(self) -> usize {
                 self.0.saturating_sub(1)
             }
 
             /// The one at `index` of a vector of all of them.
-            #[must_use]
             pub const fn from_index(index: usize) -> Self {
                 Self(index + 1)
             }

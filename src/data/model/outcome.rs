@@ -37,7 +37,6 @@ impl Outcomes {
 
     /// All acquires, with any outcome. In a record that another program wrote this may exceed the largest number, and
     /// saturates.
-    #[must_use]
     pub fn total(&self) -> u64 {
         let all = [
             self.acquired,

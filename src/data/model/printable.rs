@@ -3,7 +3,6 @@
 
 /// The text without anything that a terminal would obey or hide: line breaks become spaces; control characters, and
 /// characters that change the writing direction or have no width, become `�`.
-#[must_use]
 pub fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',

@@ -66,13 +66,11 @@ impl ClusterNode {
     pub const SLOTS: u16 = 16_384;
 
     /// Whether it has slots.
-    #[must_use]
     pub const fn has_slots(self) -> bool {
         matches!(self.role, ClusterRole::Master { slots: 1.. })
     }
 
     /// For how many slots it takes writes.
-    #[must_use]
     pub const fn usable_slots(self) -> u16 {
         match self.role {
             ClusterRole::Master { slots } if self.is_ok => slots,

@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 /// A duration that somebody has set, in its shortest form: `2 s`, `1.5 s`, `500 ms`, `0.4 ms`.
-#[must_use]
 pub fn setting(value: Duration) -> String {
     let us = value.as_micros();
     let (number, unit) = if us >= 1_000_000 {

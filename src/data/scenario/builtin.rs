@@ -11,7 +11,6 @@ pub struct Builtin {
 
 impl Builtin {
     /// Its `title`.
-    #[must_use]
     pub fn title(&self) -> &'static str {
         let title = |line: &'static str| line.strip_prefix("title")?.trim_start().strip_prefix('=');
         self.text
@@ -53,7 +52,6 @@ pub const ALL: &[Builtin] = &[
 ];
 
 /// The built-in scenario of this name.
-#[must_use]
 pub fn find(name: &str) -> Option<Builtin> {
     ALL.iter().copied().find(|builtin| builtin.name == name)
 }

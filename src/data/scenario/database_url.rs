@@ -45,7 +45,6 @@ pub struct DatabaseUrl {
 
 impl DatabaseUrl {
     /// The embedded database.
-    #[must_use]
     pub fn sqlite() -> Self {
         Self {
             shown: "sqlite".to_owned(),
@@ -55,25 +54,21 @@ impl DatabaseUrl {
     }
 
     /// Whether it is the embedded database, a file for each arm.
-    #[must_use]
     pub fn is_sqlite(&self) -> bool {
         self.shown == "sqlite"
     }
 
     /// The complete URL with its password, for the driver only.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         self.secret.as_deref().unwrap_or(&self.shown)
     }
 
     /// Whether it contains a password.
-    #[must_use]
     pub const fn has_password(&self) -> bool {
         self.secret.is_some()
     }
 
     /// Whether it had parameters that the driver does not know; they are left out.
-    #[must_use]
     pub const fn has_unknown(&self) -> bool {
         self.unknown
     }

@@ -33,7 +33,6 @@ pub struct Expectation {
 impl Expectation {
     /// The figure that decides. Damage that was made up for later was done all the same, so an upper bound is compared
     /// with its peak.
-    #[must_use]
     pub const fn judged(&self) -> Metric {
         if self.is_from_above() {
             self.metric.peak()
@@ -44,7 +43,6 @@ impl Expectation {
 
     /// Whether it holds, once nothing can change that any more: a figure that only grows has passed its bound. `None` before
     /// that, and always for figures that can fall.
-    #[must_use]
     pub fn decided(&self, figures: &Figures) -> Option<bool> {
         let (metric, bound) = (self.judged(), self.bound);
         if metric.can_fall() {
@@ -61,7 +59,6 @@ impl Expectation {
     }
 
     /// The figure beside its bound, in words: `redlock: oversold 0 (expected = 0)`.
-    #[must_use]
     pub fn in_words(&self, figures: &Figures) -> String {
         let title = self.metric.title();
         let number = |value| {
@@ -82,7 +79,6 @@ impl Expectation {
     }
 
     /// Whether it is an upper bound, which a growing count can break but not reach.
-    #[must_use]
     pub const fn is_from_above(&self) -> bool {
         matches!(self.op, Op::Equal | Op::Less | Op::AtMost)
     }
@@ -108,7 +104,6 @@ pub enum Op {
 
 impl Op {
     /// Its sign, as users write it.
-    #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Less => "<",
@@ -121,7 +116,6 @@ impl Op {
     }
 
     /// Whether `value op bound` holds.
-    #[must_use]
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::Less => value < bound,

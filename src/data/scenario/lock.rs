@@ -72,7 +72,6 @@ pub enum Voter {
 
 impl Voter {
     /// The host that it is always on, if it is.
-    #[must_use]
     pub const fn host(self) -> Option<HostId> {
         match self {
             Self::Host(host) => Some(host),
@@ -166,19 +165,16 @@ impl LockKind {
     }
 
     /// Whether this is a lock at all.
-    #[must_use]
     pub const fn is_some(self) -> bool {
         !matches!(self, Self::None)
     }
 
     /// Whether it uses lock nodes.
-    #[must_use]
     pub const fn uses_nodes(self) -> bool {
         !matches!(self.row().nodes, LockNodes::Nowhere)
     }
 
     /// The lock nodes that it uses.
-    #[must_use]
     pub const fn nodes_in(self, topology: Topology, follow: Follow) -> LockNodes {
         match (topology, follow) {
             (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
@@ -189,7 +185,6 @@ impl LockKind {
     }
 
     /// Whether a majority of its nodes decides.
-    #[must_use]
     pub const fn needs_majority(self) -> bool {
         matches!(self.row().nodes, LockNodes::EveryHost)
     }

@@ -20,13 +20,11 @@ pub struct NodeUrl {
 
 impl NodeUrl {
     /// The complete URL with its password, for those who connect.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         self.secret.as_deref().unwrap_or(&self.shown)
     }
 
     /// Its host and port.
-    #[must_use]
     pub fn server(&self) -> &str {
         let rest = self
             .shown
@@ -37,7 +35,6 @@ impl NodeUrl {
     }
 
     /// Whether it contains a password, or what may be meant as one.
-    #[must_use]
     pub const fn has_password(&self) -> bool {
         self.secret.is_some()
     }

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use super::keys::{Form, Key, keys, tables};
 
 /// The schema, made from the table of keys: which there are, what form each has, what it is.
-#[must_use]
 pub fn schema() -> Value {
     let mut root = object("", false);
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();

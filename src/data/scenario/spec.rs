@@ -41,7 +41,6 @@ impl LabSpec {
     pub const LONGEST_TTL_ELSEWHERE: Duration = Duration::from_mins(10);
 
     /// So many hosts with a lock node each that keeps nothing, on free ports and with a password.
-    #[must_use]
     pub const fn of(hosts: usize) -> Self {
         Self {
             hosts,
@@ -55,14 +54,12 @@ impl LabSpec {
     }
 
     /// Whether the lock nodes are processes of our own, which can be broken.
-    #[must_use]
     pub const fn are_ours(&self) -> bool {
         self.nodes.is_none()
     }
 
     /// How many server processes the lab has: on each host a lock node, and if there are replicated nodes one of them and a
     /// Sentinel; on each host of the cluster two of its nodes; and the cache node. Lock nodes that are not ours are none of them.
-    #[must_use]
     pub fn processes(&self) -> usize {
         let on_each = match (self.are_ours(), &self.replicated) {
             (false, _) => 0,
@@ -74,7 +71,6 @@ impl LabSpec {
     }
 
     /// How many hosts, from the first, have nodes of the cluster, if there is one.
-    #[must_use]
     pub fn cluster_hosts(&self) -> usize {
         self.hosts.min(ClusterSpec::HOSTS)
     }
@@ -242,7 +238,6 @@ impl ServiceTime {
     pub const ZERO: Self = Self::constant(Duration::ZERO);
 
     /// A constant time.
-    #[must_use]
     pub const fn constant(time: Duration) -> Self {
         Self {
             median: time,
@@ -251,13 +246,11 @@ impl ServiceTime {
     }
 
     /// Its mean in seconds.
-    #[must_use]
     pub fn mean(self) -> f64 {
         self.median.as_secs_f64() * (self.sigma * self.sigma / 2.0).exp()
     }
 
     /// Its 99th percentile in seconds.
-    #[must_use]
     pub fn p99(self) -> f64 {
         /// The 99th percentile of the standard normal distribution.
         const Z99: f64 = 2.326;
@@ -330,25 +323,21 @@ pub struct ArmSpec {
 
 impl ArmSpec {
     /// The name of the keys of one of its locks, all of which begin with this prefix.
-    #[must_use]
     pub fn key(&self, prefix: &str, lock: &str) -> String {
         format!("{prefix}{}:{lock}", self.name)
     }
 
     /// Whether its lock is on a master that a replica may replace: on the replicated nodes, or on the cluster.
-    #[must_use]
     pub fn has_master(&self) -> bool {
         self.topology == Topology::Replicated || self.nodes() == LockNodes::Cluster
     }
 
     /// The lock nodes that the arm's lock uses.
-    #[must_use]
     pub const fn nodes(&self) -> LockNodes {
         self.lock.nodes_in(self.topology, self.follow)
     }
 
     /// The nodes of the arm's lock, in the order in which the lock numbers them.
-    #[must_use]
     pub fn voters(&self, lab: &LabSpec) -> Vec<Voter> {
         let first = |hosts| (0..hosts).map(HostId::from_index).map(Voter::Host).collect();
         match self.nodes() {
@@ -362,13 +351,11 @@ impl ArmSpec {
     }
 
     /// The hosts of this lab that the nodes of the arm's lock are always on.
-    #[must_use]
     pub fn hosts_in(&self, lab: &LabSpec) -> Vec<HostId> {
         self.voters(lab).into_iter().filter_map(Voter::host).collect()
     }
 
     /// A few words for tables: the lock, and its fence if it has one.
-    #[must_use]
     pub fn label(&self) -> String {
         let label = self.lock.row().label;
         let on = match self.nodes() {
@@ -409,7 +396,6 @@ pub enum Renew {
 
 impl Renew {
     /// The interval for a lock with this TTL; `None` if renewal is off.
-    #[must_use]
     pub fn interval(self, ttl: Duration) -> Option<Duration> {
         match self {
             Self::Off => None,
@@ -470,7 +456,6 @@ pub struct FaultSpec {
 
 impl FaultSpec {
     /// What it does, in words: `kill host 1 and host 2`.
-    #[must_use]
     pub fn deed(&self) -> String {
         match (self.action, &self.targets) {
             (Action::Fault(Fault::Failover { .. }), Targets::By(Seat::Replicas)) => {
@@ -481,7 +466,6 @@ impl FaultSpec {
     }
 
     /// Whether it is a fault of the network, which only a lab with a proxy can have.
-    #[must_use]
     pub fn needs_proxy(&self) -> bool {
         match self.action {
             Action::Fault(fault) => fault.brings().is_some_and(Condition::is_by_proxy) && !self.cuts_host(),
@@ -490,7 +474,6 @@ impl FaultSpec {
     }
 
     /// Whether it cuts a host off, which only containers can be.
-    #[must_use]
     pub fn cuts_host(&self) -> bool {
         matches!(self.action, Action::Fault(Fault::Cut { .. })) && self.targets.kind() == Some(TargetKind::Host)
     }

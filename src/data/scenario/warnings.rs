@@ -10,7 +10,6 @@ use super::workload::{StockIn, WorkloadSpec, cache_fill, inventory};
 use crate::model::{Action, Fault, TargetKind, Way};
 
 /// The lines that `check` prints besides "OK".
-#[must_use]
 pub fn warnings(scenario: &Scenario) -> Vec<String> {
     let mut lines = match &scenario.workload {
         WorkloadSpec::Inventory(spec) => inventory::warnings(spec, scenario),

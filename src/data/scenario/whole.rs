@@ -43,21 +43,18 @@ pub struct Scenario {
 impl Scenario {
     /// The number of database connections that a run opens: the pools of all app servers and arms, and for each arm one
     /// that reads its books and one that locks its schema.
-    #[must_use]
     pub fn connections(&self) -> u64 {
         let (servers, arms) = (self.swarm.servers as u64, self.arms.len() as u64);
         servers * arms * u64::from(self.database.pool) + 2 * arms
     }
 
     /// The shortest and the longest TTL of the arms that use lock nodes; `None` without such arms.
-    #[must_use]
     pub fn ttls(&self) -> Option<[Duration; 2]> {
         let ttls = || self.arms.iter().filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl);
         Some([ttls().min()?, ttls().max()?])
     }
 
     /// Whether its lab needs a proxy, because of a fault of the network.
-    #[must_use]
     pub fn needs_proxy(&self) -> bool {
         self.faults.iter().any(FaultSpec::needs_proxy)
     }

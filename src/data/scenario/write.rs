@@ -14,7 +14,6 @@ use crate::model::{Action, Parameters, Target, TargetKind, Targets, Wait};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes.
-    #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = Writer::new();
         out.pair("title", quote(&self.title));

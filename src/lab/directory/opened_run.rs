@@ -35,20 +35,17 @@ impl OpenedRun {
     }
 
     /// Its path, for people.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether it has a file of this name.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.run.symlink_metadata(name).is_ok()
     }
 
     /// The path of a socket in it. On Linux it leads through the descriptor, so that it is short enough for a socket, however
     /// long the path of `TMPDIR` is.
-    #[must_use]
     pub fn socket(&self, name: &str) -> PathBuf {
         #[cfg(target_os = "linux")]
         let dir = PathBuf::from(format!("/proc/self/fd/{}", self.run.as_raw_fd()));

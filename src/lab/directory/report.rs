@@ -34,7 +34,6 @@ pub struct Report {
 
 impl Report {
     /// Why nobody can say that nothing is left, if that is so.
-    #[must_use]
     pub fn doubt(&self) -> Option<String> {
         if let Some(Unasked::Silent(why)) = &self.unasked {
             return Some(format!("it can't be told whether containers are left: {why}"));

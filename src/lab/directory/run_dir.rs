@@ -109,13 +109,11 @@ impl RunDir {
     }
 
     /// Its name, for [`RunDir::adopt`].
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

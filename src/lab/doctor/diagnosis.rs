@@ -29,7 +29,6 @@ pub enum Fitness {
 
 impl Diagnosis {
     /// What the facts say of servers for such locks.
-    #[must_use]
     pub fn of(facts: &[Facts], lock_use: &LockUse) -> Self {
         let mut findings = Vec::new();
         for server in facts {
@@ -53,7 +52,6 @@ impl Diagnosis {
     }
 
     /// How many findings have this verdict.
-    #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.findings
             .iter()

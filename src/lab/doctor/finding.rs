@@ -37,7 +37,6 @@ pub enum Check {
 
 impl Check {
     /// Why it matters.
-    #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
             Self::Reach => "a server that can't be asked gives no vote",

@@ -21,7 +21,6 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 pub const ARGUMENT: &str = "__keeper";
 
 /// Runs the keeper until its stdin ends.
-#[must_use]
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,7 +40,6 @@ pub(super) enum Report {
 }
 
 /// Keeps a lab until it is taken down.
-#[must_use]
 pub fn main() -> ExitCode {
     // A session of its own, so that a terminal's Ctrl-C or hang-up never reaches it. This fails only if the process leads a group
     // already, which means that somebody started it by hand.

@@ -32,7 +32,6 @@ impl KeptError {
     }
 
     /// Whether what was asked for is impossible, so that nothing was started.
-    #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Impossible(_) | Self::Lab(LabError::PortRange { .. }))
     }

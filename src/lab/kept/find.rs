@@ -66,7 +66,6 @@ fn wait_for_the_end(lab: &Running) -> Result<(), KeptError> {
 
 impl Kept {
     /// Its run directory.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         self.run.path()
     }

@@ -32,13 +32,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 impl Lab {
     /// What is wrong with a link: what the lab has done to it.
-    #[must_use]
     pub fn link_conditions(&self, link: Link) -> Conditions<Instant> {
         self.links.get(link).conditions()
     }
 
     /// Whether the lab has done nothing to any link that lasts.
-    #[must_use]
     pub fn links_are_well(&self) -> bool {
         self.links.are_well()
     }

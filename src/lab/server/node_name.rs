@@ -32,7 +32,6 @@ impl Role {
     pub const IN_CLUSTER: [Self; 2] = [Self::FirstInCluster, Self::SecondInCluster];
 
     /// Whether it is one of the cluster's nodes.
-    #[must_use]
     pub const fn is_in_cluster(self) -> bool {
         matches!(self, Self::FirstInCluster | Self::SecondInCluster)
     }
@@ -76,7 +75,6 @@ impl NodeName {
     };
 
     /// The node of this role on a host.
-    #[must_use]
     pub const fn on(host: HostId, role: Role) -> Self {
         Self { role, host: Some(host) }
     }

@@ -14,7 +14,6 @@ pub struct HostState {
 
 impl HostState {
     /// A state without conditions, since `since`.
-    #[must_use]
     pub fn up(since: Instant) -> Self {
         Self {
             conditions: Conditions::default(),
@@ -23,7 +22,6 @@ impl HostState {
     }
 
     /// A state with only this condition, since `since`.
-    #[must_use]
     pub fn only(condition: Condition, how: Option<How>, since: Instant) -> Self {
         Self {
             conditions: Conditions::only(condition, how, since),
@@ -55,21 +53,18 @@ impl HostState {
     }
 
     /// How it went down, in words, if it is down.
-    #[must_use]
     pub fn ended(&self) -> Option<String> {
         let down = self.conditions.get(Condition::Down)?;
         Some(down.how.as_ref().map_or_else(|| "ended".to_owned(), How::to_string))
     }
 
     /// Whether it runs.
-    #[must_use]
     pub const fn is_up(&self) -> bool {
         self.conditions.is_up()
     }
 }
 
 /// That a host which was down is back, and whether it still knows what it had.
-#[must_use]
 pub fn is_back(host: HostId, persistence: Persistence) -> String {
     let memory = match persistence {
         Persistence::None => "EMPTY",

@@ -8,6 +8,7 @@ use crate::row::DAY;
 use crate::simulate::Extent;
 use crate::spread::Spread;
 use crate::surroundings::{ClockJumps, NodeCrashes};
+use lockstorm_data::metrics::units::rounded;
 
 /// The most sections that are played.
 pub const MOST_SECTIONS: f64 = 1e9;
@@ -208,15 +209,10 @@ pub fn clock_jumps(text: &str) -> Result<ClockJumps, String> {
 ///
 /// # Errors
 /// It is neither.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a whole number up to 1e9"
-)]
 pub fn extent(text: &str) -> Result<Extent, String> {
     match text.parse::<f64>() {
         Ok(sections) if (1.0..=MOST_SECTIONS).contains(&sections) && sections.fract() == 0.0 => {
-            Ok(Extent::Sections(sections as u64))
+            Ok(Extent::Sections(rounded(sections)))
         }
         Ok(_) => Err("write a whole number from 1 to 1e9, or a time like 7d".to_owned()),
         Err(_) => seconds(text)

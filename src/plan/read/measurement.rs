@@ -109,7 +109,6 @@ fn of_text(text: &[u8]) -> Result<FromMeasurement, String> {
 impl FromMeasurement {
     /// Why so short a time can't prove so low a risk, if it can't. Pauses that were not seen may come up to 3 / T times a second
     /// (the rule of three, 95 %; Hanley and Lippman-Hand, JAMA 1983), and each hits as many sections as are under way.
-    #[must_use]
     pub fn too_short(&self, question: &Question) -> Option<String> {
         let under_way = question.per_second * question.hold.mean() * question.contended;
         let needed = 3.0 * under_way * DAY / question.goal.overlaps_per_day;

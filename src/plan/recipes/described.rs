@@ -46,7 +46,6 @@ pub struct Described {
 
 impl Described {
     /// Describes the recipe of this number.
-    #[must_use]
     pub fn of(number: usize, recipe: &Recipe) -> Self {
         let Recipe { schedule, kind, double } = recipe;
         let nodes = schedule.nodes();
@@ -70,7 +69,6 @@ impl Described {
     }
 
     /// The number of faults.
-    #[must_use]
     pub const fn faults(&self) -> usize {
         self.node_faults.len() + self.client_faults.len()
     }

@@ -33,7 +33,6 @@ pub enum NodeFault {
 
 impl NodeFault {
     /// Whether it happens before the first client asks.
-    #[must_use]
     pub const fn is_before_the_acquire(self) -> bool {
         matches!(
             self,

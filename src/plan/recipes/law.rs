@@ -3,13 +3,11 @@
 //! search is compared with, and what explains a recipe.
 
 /// How many nodes a client can do without: f.
-#[must_use]
 pub const fn spare_nodes(nodes: usize) -> usize {
     nodes.saturating_sub(1) / 2
 }
 
 /// How many of its keys a holder with so many votes must lose until a second client can win.
-#[must_use]
 pub const fn needed_losses(nodes: usize, votes: usize) -> usize {
     votes.saturating_sub(spare_nodes(nodes))
 }

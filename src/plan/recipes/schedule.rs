@@ -15,7 +15,6 @@ pub struct Schedule {
 
 impl Schedule {
     /// Nothing goes wrong on so many nodes.
-    #[must_use]
     pub fn empty(nodes: usize) -> Self {
         Self {
             nodes: vec![BTreeSet::new(); nodes],
@@ -25,7 +24,6 @@ impl Schedule {
 
     /// A schedule with these faults for the nodes, one for each from the first node on, and for the clients. Faults beyond the
     /// number of nodes are left out.
-    #[must_use]
     pub fn of(nodes: usize, faults: &[NodeFault], clients: &[ClientFault]) -> Self {
         let mut schedule = Self::empty(nodes);
         for (node, fault) in schedule.nodes.iter_mut().zip(faults) {
@@ -36,32 +34,27 @@ impl Schedule {
     }
 
     /// The number of nodes.
-    #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
     /// The number of faults.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.iter().map(BTreeSet::len).sum::<usize>() + self.clients.len()
     }
 
     /// Whether nothing goes wrong.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The positions of the nodes that have this fault.
-    #[must_use]
     pub fn having(&self, fault: NodeFault) -> Vec<usize> {
         let has = |node: &usize| self.nodes[*node].contains(&fault);
         (0..self.nodes.len()).filter(has).collect()
     }
 
     /// Whether a client has this fault.
-    #[must_use]
     pub fn has(&self, fault: ClientFault) -> bool {
         self.clients.contains(&fault)
     }
@@ -82,7 +75,6 @@ impl Schedule {
     }
 
     /// All schedules with one fault more.
-    #[must_use]
     pub fn longer(&self) -> BTreeSet<Self> {
         let of_nodes = (0..self.nodes.len()).flat_map(|node| {
             let new = move |fault: &&NodeFault| !self.nodes[node].contains(fault);
@@ -104,7 +96,6 @@ impl Schedule {
     }
 
     /// All schedules with one fault less.
-    #[must_use]
     pub fn shorter(&self) -> BTreeSet<Self> {
         let of_nodes = self.of_nodes().map(|(node, fault)| {
             let mut shorter = self.clone();

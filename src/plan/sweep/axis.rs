@@ -13,7 +13,6 @@ pub struct Axis {
 
 /// Where a value stands on an axis of numbers: a duration in seconds, a rate a second, a number; `None` if it is none of these or
 /// not above zero, like `off` and `ttl/3`.
-#[must_use]
 pub fn position(value: &str) -> Option<f64> {
     let number = || value.strip_suffix("/s").unwrap_or(value).trim().parse::<f64>().ok();
     let seconds = || humantime::parse_duration(value).ok().map(|time| time.as_secs_f64());

@@ -17,7 +17,6 @@ impl fmt::Display for Cell {
 
 impl Cell {
     /// The changes that this makes to the scenario, after those that are made anyway.
-    #[must_use]
     pub fn overrides(&self, scenario: &Scenario, others: &Overrides) -> Overrides {
         let mut changed = others.clone();
         for (key, value) in &self.0 {

@@ -113,7 +113,6 @@ impl Journal {
     }
 
     /// Whether it has the result of this cell with this seed.
-    #[must_use]
     pub fn has(&self, cell: &Cell, seed: u64) -> bool {
         self.outcomes
             .iter()

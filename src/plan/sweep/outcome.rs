@@ -36,7 +36,6 @@ pub struct ArmOutcome {
 
 impl Outcome {
     /// What a record says of this cell.
-    #[must_use]
     pub fn of(cell: Cell, record: Record) -> Self {
         let held = |result| result == CheckResult::Held;
         let failed = record.expectations.iter().filter(|checked| !held(checked.result));

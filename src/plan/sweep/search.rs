@@ -20,7 +20,6 @@ pub struct Search {
 
 impl Search {
     /// A search that begins at `start`, among all numbers or among `whole` ones from 1 on.
-    #[must_use]
     pub const fn from(start: f64, whole: bool) -> Self {
         Self {
             whole,
@@ -31,7 +30,6 @@ impl Search {
     }
 
     /// The value to try next; `None` if the search has ended.
-    #[must_use]
     pub fn next(&self) -> Option<f64> {
         let next = if self.whole {
             self.next.round()
@@ -62,7 +60,6 @@ impl Search {
     }
 
     /// The largest value that held and the smallest that failed.
-    #[must_use]
     pub const fn found(&self) -> (Option<f64>, Option<f64>) {
         (self.held, self.failed)
     }
@@ -96,7 +93,6 @@ pub fn while_expectations(text: &str, scenario: &Scenario) -> Result<Vec<String>
 }
 
 /// Whether none of these conditions, in the form of [`while_expectations`], is among the expectations that `failed`.
-#[must_use]
 pub fn all_held(conditions: &[String], failed: &[String]) -> bool {
     let as_expectation = |condition: &String| condition.trim_start_matches("expect.").replacen('=', " ", 1);
     !conditions

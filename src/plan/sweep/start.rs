@@ -21,7 +21,6 @@ pub enum Scale {
 
 impl Scale {
     /// A value in the form of a scenario.
-    #[must_use]
     pub fn write(self, value: f64) -> String {
         match self {
             Self::Rate => format!("{value}/s"),

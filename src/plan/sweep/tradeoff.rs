@@ -57,7 +57,6 @@ fn by_key<S: Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> 
 }
 
 /// A row for each cell and arm, in the order of `cells`; cells that were not played are left out.
-#[must_use]
 pub fn tradeoffs(cells: &[Cell], outcomes: &[Outcome]) -> Vec<Tradeoff> {
     let of_cell = |cell: &Cell| -> Vec<&Outcome> { outcomes.iter().filter(|outcome| outcome.cell == *cell).collect() };
     cells

@@ -34,7 +34,6 @@ pub struct Difference {
 impl Difference {
     /// Compares `real` of so many with `simulated` of so many. `tests` is the number of comparisons in the table, over which the
     /// allowed error is spread (Bonferroni).
-    #[must_use]
     pub fn of(real: (u64, u64), simulated: (u64, u64), tests: usize) -> Self {
         let part = |(k, n): (u64, u64)| k as f64 / (n as f64).max(1.0);
         let (one, other) = (part(real), part(simulated));
@@ -94,7 +93,6 @@ pub struct Distance {
 
 impl Distance {
     /// Compares two distributions.
-    #[must_use]
     pub fn of(real: &Histogram<u64>, simulated: &Histogram<u64>) -> Self {
         let d = distance(real, simulated);
         let verdict = if noise(real.len(), simulated.len(), 0.01) > DISTANCE {
@@ -127,7 +125,6 @@ pub struct Likeness {
 
 impl Likeness {
     /// Compares two samples; `tests` is the number of comparisons in the table.
-    #[must_use]
     pub fn of(real: &Histogram<u64>, simulated: &Histogram<u64>, tests: usize) -> Self {
         let d = distance(real, simulated);
         let (one, other) = (real.mean(), simulated.mean());

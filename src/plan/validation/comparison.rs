@@ -45,7 +45,6 @@ pub struct Comparison {
 
 impl Comparison {
     /// The worst of its verdicts.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         let parts = [
             Some(self.overrun.verdict),

@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 
 use super::stage::PlayedLock;
 use crate::replay::Replay;
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::metrics::{Count, Time, histogram};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
 use lockstorm_run::Record;
@@ -119,13 +120,8 @@ fn pauses(record: &Record) -> Histogram<u64> {
         } else if action == Action::Undo(Condition::Paused)
             && let Some(began) = since.remove(&server)
         {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "seconds of a run"
-            )]
             // The histogram resizes itself, so no value is out of range.
-            let _ = lengths.record(((effect - began).max(0.0) * 1e6) as u64);
+            let _ = lengths.record(rounded((effect - began) * 1e6));
         }
     }
     lengths

@@ -57,7 +57,6 @@ impl PlayedLock {
     pub const ALL: [Self; 2] = [Self::Single, Self::Redlock];
 
     /// How many nodes it has.
-    #[must_use]
     pub const fn nodes(self) -> usize {
         match self {
             Self::Single => 1,
@@ -66,7 +65,6 @@ impl PlayedLock {
     }
 
     /// Its name, which is that of its arm.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -89,13 +87,11 @@ pub struct Stage {
 }
 
 /// Two cells, in half a minute.
-#[must_use]
 pub fn quick() -> Vec<Stage> {
     vec![calm(50)]
 }
 
 /// All cells, in about seven minutes. The first stages give the holds and round trips that those with pauses are compared with.
-#[must_use]
 pub fn whole() -> Vec<Stage> {
     let breaking = |ttl, renewal, breaks, (length, runs)| Stage {
         setting: Setting {
@@ -131,7 +127,6 @@ fn calm(ttl: u64) -> Stage {
 
 impl Stage {
     /// App servers, and workers on each.
-    #[must_use]
     pub const fn swarm(&self) -> [u32; 2] {
         match self.breaks {
             Breaks::Nothing => CALM,
@@ -141,7 +136,6 @@ impl Stage {
     }
 
     /// The locks that the workers share; `None` if nobody waits for anybody.
-    #[must_use]
     pub const fn shared(&self) -> Option<u32> {
         match self.breaks {
             Breaks::Nothing | Breaks::Pauses => None,
@@ -150,13 +144,11 @@ impl Stage {
     }
 
     /// How long a node may take to answer.
-    #[must_use]
     pub fn node_timeout(&self) -> Duration {
         self.setting.ttl / 2
     }
 
     /// The scenario that plays it.
-    #[must_use]
     pub fn scenario(&self, seed: u64) -> String {
         let [servers, workers] = self.swarm();
         let (products, wait) = match self.shared() {

@@ -19,7 +19,6 @@ pub struct Validation {
 
 impl Validation {
     /// The worst verdict of all cells.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         let open = (!self.left_out.is_empty() || self.cells.is_empty()).then_some(Verdict::Undecided);
         let worst = self.cells.iter().map(Comparison::verdict).chain(open).max();
@@ -27,14 +26,12 @@ impl Validation {
     }
 
     /// How many cells have a probability of at least 1e-3.
-    #[must_use]
     pub fn telling(&self) -> usize {
         let tells = |cell: &&Comparison| cell.overrun.simulated >= LEAST;
         self.cells.iter().filter(tells).count()
     }
 
     /// In how many cells the planted error was found.
-    #[must_use]
     pub fn found(&self) -> usize {
         // A cell may differ for another reason, which finds no planted error.
         let differs = |cell: &&Comparison| cell.overrun.verdict == Verdict::Differs;
@@ -42,7 +39,6 @@ impl Validation {
     }
 
     /// Whether the simulation agrees with real nodes in all cells, by a table that can find an error.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.verdict() == Verdict::Agrees && self.found() > 0
     }

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use lockstorm_plan::{Basis, Plan};
 
 /// The rows as CSV; times are in seconds.
-#[must_use]
 pub fn plan_csv(plan: &Plan) -> String {
     let mut text = "ttl_s,renewal_s,p_overrun,p_overrun_low,p_overrun_high,basis,overlaps_per_day,takeover_mean_s,takeover_worst_s,\
                     pause_survived_s,restart_delay_s,unavailable_s,renewals_per_s,blocked_per_day_s,simulated_sections,simulated_overran,simulated_refused,simulated_two_holders,simulated_takeovers,simulated_takeover_mean_s,simulated_takeover_worst_s,fit,recommended\n"

@@ -15,7 +15,6 @@ const BEST: &str = "◆";
 const GOAL: &str = "-";
 
 /// Both pictures, one above the other, as lines of this width; `height` is that of both together.
-#[must_use]
 pub fn plot_plan(plan: &Plan, width: u16, height: u16) -> Vec<String> {
     let renewals = renewals(plan);
     let letter = |place: usize, renewal: &Renewal| match renewal {

@@ -10,7 +10,6 @@ use crate::report::wrap::hanging;
 use lockstorm_plan::{Plan, snippets};
 
 /// The plan, in colour if wanted, and with a plot of so many columns and lines.
-#[must_use]
 pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, u16)>) -> String {
     let title = paint.apply(Tone::Strong, "plan · which TTL, which renewal interval");
     let mut text = format!("{title}\n");

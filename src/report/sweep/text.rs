@@ -9,7 +9,6 @@ use lockstorm_data::metrics::units::{count, micros, rate};
 use lockstorm_plan::sweep::Tradeoff;
 
 /// The table, in colour if wanted, and with a plot of so many columns and lines.
-#[must_use]
 pub fn render_sweep(rows: &[Tradeoff], paint: Paint, plot: Option<(u16, u16)>) -> String {
     let has_takeovers = rows.iter().any(|row| row.takeover.is_some());
     let keys: Vec<&str> = rows

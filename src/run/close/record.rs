@@ -104,7 +104,6 @@ pub struct Machine {
 
 impl Machine {
     /// The machine that this process runs on.
-    #[must_use]
     pub fn this() -> Self {
         let of_system = |name: nix::sys::utsname::UtsName| {
             let [system, release] = [name.sysname(), name.release()].map(|part| part.to_string_lossy());

@@ -1,6 +1,7 @@
 //! What a run of a scenario needs: an estimate from its text.
 
 use super::cost;
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::Wait;
 use lockstorm_data::scenario::{ArmSpec, Ledger, Persistence, Scenario, StockIn, Topology};
 
@@ -41,7 +42,6 @@ impl Amount {
 }
 
 /// What a run of this scenario needs: an upper bound, but not far above what it will use.
-#[must_use]
 pub fn of(scenario: &Scenario) -> Needs {
     let run = Run::of(scenario);
     Needs {
@@ -244,12 +244,6 @@ impl<'a> Run<'a> {
 
     /// Cycles of one arm in the whole run, warm-up included: from its rate, or from what its workers can do with their pauses,
     /// up to the speed that a machine was seen to reach.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an estimate, never negative"
-    )]
     fn cycles(&self, pace: Pace) -> u64 {
         let (scenario, swarm) = (self.scenario, &self.scenario.swarm);
         if pace == Pace::Sure && swarm.rate.is_none() {
@@ -260,9 +254,9 @@ impl<'a> Run<'a> {
         let pause = swarm.think.as_secs_f64() + scenario.database.read.mean() + hold;
         let pace = swarm.rate.unwrap_or(workers / pause.max(1e-6)).min(cost::MOST_CYCLES);
         let seconds = (scenario.duration + scenario.warmup).as_secs_f64();
-        let cycles = (pace * seconds).ceil() as u64;
+        let cycles = rounded((pace * seconds).ceil());
         // The fixed number of requests does not include those of the warm-up.
-        let warm_up = (pace * scenario.warmup.as_secs_f64()) as u64;
+        let warm_up = rounded((pace * scenario.warmup.as_secs_f64()).floor());
         swarm
             .requests
             .map_or(cycles, |requests| cycles.min(requests.saturating_add(warm_up)))

@@ -23,7 +23,6 @@ pub struct Machine {
 
 impl Machine {
     /// Reads what this machine has. Run directories are in the directory for temporary files.
-    #[must_use]
     pub fn look() -> Self {
         let groups = Groups::of_this_process();
         let least = |some: [Option<u64>; 2]| some.into_iter().flatten().min();
@@ -52,7 +51,6 @@ pub fn raise(needs: &Needs) {
 }
 
 /// Free bytes on the file system of this directory, for a user other than root.
-#[must_use]
 pub fn free_disk(directory: &Path) -> Option<u64> {
     let system = statvfs(directory).ok()?;
     #[allow(clippy::unnecessary_cast, reason = "other widths on other systems")]

@@ -16,7 +16,6 @@ pub struct Room {
 const TIGHT: [u64; 2] = [7, 10];
 
 /// Compares what a scenario needs with what is available.
-#[must_use]
 pub fn compare(needs: &Needs, machine: &Machine) -> Room {
     let of_node = machine.files.map_or(cost::MOST_CLIENTS, |files| {
         cost::MOST_CLIENTS.min(files.saturating_sub(cost::FILES_RESERVED_BY_A_NODE))

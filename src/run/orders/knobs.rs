@@ -3,6 +3,7 @@
 use crate::orders::command::Knob;
 use crate::show::snapshot::Knobs;
 use lockstorm_data::metrics::units;
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::scenario::Scenario;
 
 /// The knobs as the scenario sets them.
@@ -33,7 +34,6 @@ impl Knobs {
     }
 
     /// What it means to turn this knob from these values: `TTL 20 ms for all arms (was 50 ms to 2 s)`.
-    #[must_use]
     pub fn meaning(&self, knob: Knob, scenario: &Scenario) -> String {
         match (knob, self.ttl, scenario.ttls()) {
             (Knob::Ttl(_), None, Some([least, most])) => format!(
@@ -66,9 +66,8 @@ pub(crate) fn short(knob: Knob) -> String {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive rate")]
 fn whole(rate: f64) -> u64 {
-    rate.round() as u64
+    rounded(rate)
 }
 
 #[cfg(test)]

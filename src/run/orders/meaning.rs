@@ -4,6 +4,7 @@ use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::watch::lab::LiveLab;
 use lockstorm_data::metrics::ConsequenceKind;
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::{Action, Fault, HostId, Target};
 use lockstorm_data::scenario::{LockNodes, Persistence};
 use lockstorm_lab::is_back;
@@ -78,12 +79,6 @@ pub(crate) fn locks_on(lab: &LiveLab, arms: &[Arm], swarm: &LiveSwarm, host: Hos
     arms.iter().map(locks).filter(|(_, locks)| *locks > 0).collect()
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a share of a small number"
-)]
 fn part(of: u64, share: f64) -> u64 {
-    (of as f64 * share).round() as u64
+    rounded(of as f64 * share)
 }

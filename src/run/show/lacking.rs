@@ -5,7 +5,6 @@ use lockstorm_data::scenario::{ArmSpec, LockNodes, Voter};
 
 /// For example `host 1 down (connection refused), host 2 silent (no reply in time)`, and for a
 /// lock on a single node `no vote from host 1: down (connection refused)`. `None` if there is nothing to say.
-#[must_use]
 pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
     let only = match arm.nodes() {
         LockNodes::OneHost | LockNodes::FirstMaster => Some(Voter::Host(arm.host)),
@@ -41,7 +40,6 @@ pub fn lacking(arm: &ArmSpec, nodes: &[NoVote]) -> Option<String> {
 }
 
 /// The nodes that an acquire lacked, where space is short: `host 1 refused, host 2 timeout`.
-#[must_use]
 pub fn lacking_in_short(nodes: &[NoVote]) -> String {
     let words: Vec<_> = nodes
         .iter()

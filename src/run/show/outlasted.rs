@@ -51,7 +51,6 @@ impl Outlasted {
     }
 
     /// The part of the sections that would outlast a lock with this TTL.
-    #[must_use]
     pub fn part(&self, ttl: Duration) -> Option<Part> {
         let (_, outlasting) = self.by_ttl.iter().find(|(known, _)| *known == ttl)?;
         Part::of(*outlasting, self.sections)

@@ -63,7 +63,6 @@ const ENDS: [&str; 2] = ["08", "57P"];
 impl StoreError {
     /// Whether a statement had no answer because its connection, or the whole database, has gone. Nobody knows then whether
     /// it was carried out.
-    #[must_use]
     pub fn is_loss(&self) -> bool {
         let Self::Statement(error) = self else { return false };
         match error {

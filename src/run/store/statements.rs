@@ -38,7 +38,6 @@ const STALLED: char = '!';
 
 impl Mark<'_> {
     /// The buyer, as an order names it.
-    #[must_use]
     pub fn name(&self) -> String {
         let mut name = self.buyer.to_owned();
         if self.stalled {
@@ -67,7 +66,6 @@ pub struct Order {
 
 impl Order {
     /// As in [`Mark`].
-    #[must_use]
     pub fn is_stalled(&self) -> bool {
         self.buyer.ends_with(STALLED)
     }

@@ -13,7 +13,6 @@ pub struct HeldLocks {
 
 impl HeldLocks {
     /// The locks that are held now.
-    #[must_use]
     pub fn now(&self) -> Vec<HeldLock> {
         self.locks.all()
     }
@@ -31,7 +30,6 @@ impl HeldLocks {
     }
 
     /// The keys of the locks that were held, and valid, when the app server died.
-    #[must_use]
     pub fn orphans(&self) -> Vec<String> {
         self.orphans.get().cloned().unwrap_or_default()
     }

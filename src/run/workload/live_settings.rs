@@ -27,13 +27,11 @@ impl LiveSettings {
     }
 
     /// The TTL of an arm that has `spec` in the scenario.
-    #[must_use]
     pub fn ttl(&self, spec: Duration) -> Duration {
         turned(&self.ttl_us).unwrap_or(spec)
     }
 
     /// The hold time, or the provider's time, that is `spec` in the scenario.
-    #[must_use]
     pub fn hold(&self, spec: ServiceTime) -> ServiceTime {
         ServiceTime {
             median: turned(&self.hold_us).unwrap_or(spec.median),

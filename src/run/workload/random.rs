@@ -5,6 +5,7 @@ use std::time::Duration;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal, Zipf};
 
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::scenario::{Popularity, ServiceTime};
 
 /// The longest time that is drawn from a log-normal distribution, in medians, so that one draw can't outlast the run.
@@ -40,12 +41,7 @@ impl Choice {
     pub fn draw(&self, rng: &mut impl Rng) -> u64 {
         match self {
             Self::Uniform(n) => rng.random_range(0..*n),
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a whole number from 1 to n"
-            )]
-            Self::Zipf(zipf) => (zipf.sample(rng) as u64).saturating_sub(1),
+            Self::Zipf(zipf) => rounded(zipf.sample(rng)).saturating_sub(1),
         }
     }
 }

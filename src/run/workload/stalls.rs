@@ -56,7 +56,6 @@ impl Stalls {
     }
 
     /// How long it has stood still in all the stalls that are over. It can be read from any thread.
-    #[must_use]
     pub fn over(&self) -> Duration {
         Duration::from_micros(self.sum_us.load(Ordering::Relaxed))
     }

@@ -21,13 +21,11 @@ pub struct Entry<'a, T> {
 
 impl<T: Clone> UnderWay<T> {
     /// The one that began first.
-    #[must_use]
     pub fn oldest(&self) -> Option<T> {
         self.entries().all.values().next().cloned()
     }
 
     /// All of them.
-    #[must_use]
     pub fn all(&self) -> Vec<T> {
         self.entries().all.values().cloned().collect()
     }

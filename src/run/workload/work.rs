@@ -20,7 +20,6 @@ pub enum Workload {
 
 impl Workload {
     /// The workload of the scenario, for these workers.
-    #[must_use]
     pub fn new(spec: &WorkloadSpec, database: &DatabaseSpec, tools: Tools) -> Self {
         match spec {
             WorkloadSpec::CacheFill(spec) => Self::CacheFill(CacheFill::new(spec, database.read, tools)),

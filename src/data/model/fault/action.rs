@@ -21,7 +21,6 @@ pub enum Action {
 
 impl Action {
     /// Whether it is done to the processes of hosts, so that it is impossible where those are not ours.
-    #[must_use]
     pub const fn needs_process(self) -> bool {
         !matches!(self, Self::Fault(Fault::Lag { .. }) | Self::Undo(Condition::Lagging))
     }
@@ -34,7 +33,6 @@ impl Action {
     }
 
     /// Its word in scenarios and events.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Fault(fault) => fault.into(),
@@ -43,7 +41,6 @@ impl Action {
     }
 
     /// Its verb in three forms: `shut down`, `shutting down`, `shut down`.
-    #[must_use]
     pub fn verbs(self) -> [&'static str; 3] {
         match self {
             Self::Fault(fault) => fault.row().verbs,
@@ -52,7 +49,6 @@ impl Action {
     }
 
     /// The action on somebody, in words: `lag host 1 by 50 ms`.
-    #[must_use]
     pub fn on(self, whom: impl fmt::Display) -> String {
         match self {
             Self::Fault(Fault::Failover { by }) => by.to(whom),
@@ -67,7 +63,6 @@ impl Action {
     }
 
     /// That it was done to a target, in words: `host 1 lagged by 50 ms`.
-    #[must_use]
     pub fn done_to(self, target: Target) -> String {
         match self {
             Self::Fault(Fault::Failover { .. }) => format!("{target} has the master"),
@@ -90,7 +85,6 @@ impl Action {
     }
 
     /// One capital letter for marks on a time axis.
-    #[must_use]
     pub fn mark(self) -> char {
         match self {
             Self::Fault(fault) => fault.row().mark,
@@ -99,7 +93,6 @@ impl Action {
     }
 
     /// The action that undoes this one on a target of this kind, as `for = …` does; `None` if there is none.
-    #[must_use]
     pub fn undo(self, kind: TargetKind) -> Option<Self> {
         match self {
             Self::Fault(fault) => {
@@ -111,7 +104,6 @@ impl Action {
     }
 
     /// Whether it is possible on a target of this kind at all.
-    #[must_use]
     pub fn is_for(self, kind: TargetKind) -> bool {
         match self {
             Self::Fault(fault) => fault.meaning_for(kind).is_some(),

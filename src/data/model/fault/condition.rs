@@ -71,13 +71,11 @@ impl Condition {
     }
 
     /// Its word after "is": `down`.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         self.row().word
     }
 
     /// Its symbol of one character.
-    #[must_use]
     pub const fn symbol(self) -> &'static str {
         self.row().symbol
     }
@@ -85,25 +83,21 @@ impl Condition {
     /// Whether it is brought about on the way to its target, by the lab's proxy, which keeps track of it, so that a lab without
     /// one can't have it. (A host is cut by the engine of its containers.) The others the kernel reports for a host's
     /// processes, no matter who caused them.
-    #[must_use]
     pub const fn is_by_proxy(self) -> bool {
         matches!(self, Self::Cut | Self::Lagging)
     }
 
     /// Whether a target in this condition still answers.
-    #[must_use]
     pub const fn answers(self) -> bool {
         matches!(self, Self::Lagging)
     }
 
     /// Whether a target has lost what it had in memory once this is undone.
-    #[must_use]
     pub const fn forgets(self) -> bool {
         matches!(self, Self::Down)
     }
 
     /// Whether it can be undone on a target of this kind.
-    #[must_use]
     pub fn is_undone_on(self, kind: TargetKind) -> bool {
         self.row().undone_on.contains(&kind)
     }

@@ -26,19 +26,16 @@ impl<T> Default for Conditions<T> {
 
 impl<T> Conditions<T> {
     /// Only this condition.
-    #[must_use]
     pub fn only(condition: Condition, how: Option<How>, since: T) -> Self {
         Self(vec![Ongoing { condition, how, since }])
     }
 
     /// Whether there are none.
-    #[must_use]
     pub const fn is_up(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether a target with these conditions answers.
-    #[must_use]
     pub fn answers(&self) -> bool {
         self.0.iter().all(|ongoing| ongoing.condition.answers())
     }
@@ -49,25 +46,21 @@ impl<T> Conditions<T> {
     }
 
     /// The most important condition.
-    #[must_use]
     pub fn first(&self) -> Option<&Ongoing<T>> {
         self.0.first()
     }
 
     /// The condition to undo first: the effect of undoing others could not be seen on a target that is cut off.
-    #[must_use]
     pub fn first_to_undo(&self) -> Option<&Ongoing<T>> {
         self.get(Condition::Cut).or_else(|| self.first())
     }
 
     /// The details of this condition, if the target has it.
-    #[must_use]
     pub fn get(&self, condition: Condition) -> Option<&Ongoing<T>> {
         self.0.iter().find(|ongoing| ongoing.condition == condition)
     }
 
     /// Whether the target has this condition.
-    #[must_use]
     pub fn has(&self, condition: Condition) -> bool {
         self.get(condition).is_some()
     }
@@ -87,7 +80,6 @@ impl<T> Conditions<T> {
     }
 
     /// Whether one of them ended this condition.
-    #[must_use]
     pub fn have_ended(&self, condition: Condition) -> bool {
         self.0
             .iter()

@@ -46,13 +46,11 @@ pub enum Direction {
 
 impl Direction {
     /// Whether it includes another one.
-    #[must_use]
     pub fn includes(self, other: Self) -> bool {
         self == Self::Both || self == other
     }
 
     /// How often something that goes there and back passes it.
-    #[must_use]
     pub const fn times(self) -> u32 {
         match self {
             Self::Both => 2,

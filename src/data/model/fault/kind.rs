@@ -114,19 +114,16 @@ impl Fault {
     }
 
     /// The condition that it brings, which [`super::Action::Undo`] removes; `None` if it leaves nothing to undo.
-    #[must_use]
     pub fn brings(self) -> Option<Condition> {
         self.row().brings
     }
 
     /// Whether only one target makes sense.
-    #[must_use]
     pub const fn is_for_one(self) -> bool {
         matches!(self, Self::Failover { .. })
     }
 
     /// How its target comes into that condition, if there are several ways.
-    #[must_use]
     pub const fn how(self) -> Option<How> {
         match self {
             Self::Kill => Some(How::Killed),
@@ -156,7 +153,6 @@ impl Fault {
     }
 
     /// The keys of its parameters.
-    #[must_use]
     pub fn keys(self) -> Vec<&'static str> {
         let mut keys = Keys(Vec::new());
         let _ = self.map_parameters(&mut keys);
@@ -164,7 +160,6 @@ impl Fault {
     }
 
     /// Its further consequence for a target of this kind, in words; `None` if it can't hit such a target.
-    #[must_use]
     pub fn meaning_for(self, kind: TargetKind) -> Option<&'static str> {
         let hits = self.row().hits.iter();
         hits.copied()

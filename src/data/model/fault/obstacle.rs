@@ -23,7 +23,6 @@ pub enum Obstacle {
 
 impl Action {
     /// Why this action makes no sense for a target of this kind in these conditions; `None` if it does.
-    #[must_use]
     pub fn obstacle<T>(self, kind: TargetKind, now: &Conditions<T>) -> Option<Obstacle> {
         let told = |obstacle: fn(Condition, Option<How>) -> Obstacle, ongoing: &Ongoing<T>| {
             Some(obstacle(ongoing.condition, ongoing.how.clone()))
@@ -64,13 +63,11 @@ impl Action {
 
 impl Obstacle {
     /// Whether the target is already in the state that the action would bring about, so that this is not a failure.
-    #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self, Self::Already(..) | Self::Not(_))
     }
 
     /// The obstacle in the past tense: "was already down (killed)".
-    #[must_use]
     pub fn was(&self) -> String {
         self.words("was")
     }

@@ -180,7 +180,6 @@ pub struct Verified<T> {
 impl<T> Verified<T> {
     /// The proof in one line: "its process is gone and port 7001 refuses", and for several nodes, which found the same, "3
     /// processes are gone and 3 ports refuse".
-    #[must_use]
     pub fn prose(&self) -> String {
         let several = self.proof.iter().any(|proof| proof.of != self.proof[0].of);
         let mut words: Vec<String> = Vec::new();

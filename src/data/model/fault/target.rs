@@ -35,7 +35,6 @@ impl Link {
     pub const GROUPS: [Self; 2] = [Self::Replication, Self::Sentinels];
 
     /// Its word in scenarios; `None` if it is between two hosts.
-    #[must_use]
     pub const fn word(self) -> Option<&'static str> {
         match self {
             Self::Between(..) => None,
@@ -47,7 +46,6 @@ impl Link {
 
 impl Target {
     /// Its kind.
-    #[must_use]
     pub const fn kind(self) -> TargetKind {
         match self {
             Self::Host(_) => TargetKind::Host,
@@ -57,7 +55,6 @@ impl Target {
     }
 
     /// Its key among targets of its kind in scenarios: `1`.
-    #[must_use]
     pub fn key(self) -> String {
         match self {
             Self::Host(id) => id.0.to_string(),
@@ -68,7 +65,6 @@ impl Target {
     }
 
     /// One way of it in words, to stand behind what is done to it: ` from host 1 to host 2`. Nothing for both ways.
-    #[must_use]
     pub fn course(self, direction: Direction) -> String {
         let is_there = direction == Direction::There;
         match self {
@@ -111,13 +107,11 @@ pub enum TargetKind {
 
 impl TargetKind {
     /// The word before the colon in scenarios: `host:1`.
-    #[must_use]
     pub fn word(self) -> &'static str {
         self.into()
     }
 
     /// One of them, in words: `a host`.
-    #[must_use]
     pub const fn one(self) -> &'static str {
         match self {
             Self::Host => "a host",
@@ -139,7 +133,6 @@ pub enum Targets {
 
 impl Targets {
     /// The kind of all of them; `None` if there are none.
-    #[must_use]
     pub fn kind(&self) -> Option<TargetKind> {
         match self {
             Self::Named(targets) => Some(targets.first()?.kind()),
@@ -148,7 +141,6 @@ impl Targets {
     }
 
     /// All of them in words, with what `behind` says of each: once, if that is the same for all.
-    #[must_use]
     pub fn with(&self, behind: impl Fn(Target) -> String) -> String {
         let targets = match self {
             Self::Named(targets) => targets,
@@ -170,7 +162,6 @@ impl Targets {
     }
 
     /// How many there are; `None` if that is known only when the fault starts.
-    #[must_use]
     pub const fn count(&self) -> Option<usize> {
         match self {
             Self::Named(targets) => Some(targets.len()),
@@ -198,7 +189,6 @@ pub enum Seat {
 
 impl Seat {
     /// Its word in scenarios.
-    #[must_use]
     pub fn word(self) -> &'static str {
         self.into()
     }

@@ -126,7 +126,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// All units at the start.
-    #[must_use]
     pub const fn units(&self) -> u64 {
         self.products.saturating_mul(self.stock)
     }

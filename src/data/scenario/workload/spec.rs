@@ -32,7 +32,6 @@ pub enum WorkloadSpec {
 
 impl WorkloadSpec {
     /// The interface of this workload.
-    #[must_use]
     pub fn about(&self) -> &dyn WorkloadKind {
         match self {
             Self::CacheFill(spec) => spec,
@@ -41,7 +40,6 @@ impl WorkloadSpec {
     }
 
     /// The word after `kind`.
-    #[must_use]
     pub fn name(&self) -> WorkloadName {
         self.into()
     }

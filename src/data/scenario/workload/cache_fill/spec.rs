@@ -49,7 +49,6 @@ pub struct CacheSpec {
 
 impl CacheSpec {
     /// The name of the lock of a key, which is also that of its value.
-    #[must_use]
     pub fn lock_name(&self, key: u64) -> String {
         format!("{}:{key}", self.name)
     }

@@ -114,7 +114,6 @@ impl WorkloadKind for InventorySpec {
 
 impl InventorySpec {
     /// The name of the lock of a product.
-    #[must_use]
     pub fn lock_name(product: u64) -> String {
         format!("product:{product}")
     }
