@@ -340,7 +340,7 @@ pub struct PlanArgs {
     /// Sections of all app servers together, like 200/s or 3/min [default: the record's, or 1/s].
     #[arg(long, value_name = "RATE", value_parser = lockstorm_plan::happening, allow_hyphen_values = true)]
     pub rate: Option<f64>,
-    /// The part of the sections for which somebody else waits, 0 to 1 [default: 1]. A section that outlasts its lock does harm only then.
+    /// The part of the sections for which somebody else waits, above 0 and up to 1 [default: 1]. A section that outlasts its lock does harm only then.
     #[arg(long, value_name = "PART", value_parser = part, allow_hyphen_values = true)]
     pub contended: Option<f64>,
     /// How often an app server crashes while it holds a lock [default: 1/day].
@@ -958,7 +958,7 @@ fn sections(text: &str) -> Result<u64, String> {
 
 fn part(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
-        _ => Err("write a number from 0 to 1".to_owned()),
+        Ok(part) if part > 0.0 && part <= 1.0 => Ok(part),
+        _ => Err("write a number above 0 and up to 1: a lock that nobody waits for needs no TTL".to_owned()),
     }
 }

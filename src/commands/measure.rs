@@ -43,5 +43,10 @@ pub fn measure(addresses: &[NodeAddress], path: &Path, args: &DoctorArgs, look: 
         look,
     );
     written.map_err(Failure::error)?;
+    if measurement.is_silent() && stop.is_none() {
+        return Err(Failure::error(
+            "a server never answered, so a plan can't use this measurement; see `lockstorm doctor` without --measure",
+        ));
+    }
     ended(stop, printed)
 }

@@ -92,6 +92,7 @@ fn near_command(word: &str) -> Option<String> {
     let all = Cli::command();
     let names = all.get_subcommands().map(clap::Command::get_name);
     let near = names.map(|name| (strsim::osa_distance(word, name), name));
-    let near = near.filter(|(distance, _)| (1..=furthest).contains(distance)).min()?;
+    // A command is near to others, too.
+    let near = near.min().filter(|(distance, _)| (1..=furthest).contains(distance))?;
     Some(near.1.to_owned())
 }

@@ -6,7 +6,27 @@
 //! says whether servers that somebody else runs are fit for locks, and [`leftovers`] removes what a crash has left.
 //!
 //! It knows nothing of workers, locks under test, or runs: whoever has a lab uses the addresses of its nodes. The lab's owner
-//! names the program that becomes the keeper; `lockstorm-keeper` is one.
+//! names the program that becomes the keeper: itself, if its `main` calls [`keeper::main`] where its first argument is
+//! [`keeper::ARGUMENT`], or `lockstorm-keeper`, which `cargo build -p lockstorm-lab --bin lockstorm-keeper` makes. Specifications and
+//! actions are those of `lockstorm-data`.
+//!
+//! ```no_run
+//! use lockstorm_data::model::{Action, Condition, Fault};
+//! use lockstorm_data::scenario::LabSpec;
+//! use lockstorm_lab::{Lab, LabOptions, ServerBinary};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut options = LabOptions::new(ServerBinary::find(None)?)?;
+//! options.keeper = "target/debug/lockstorm-keeper".into();
+//! let lab = Lab::up(&LabSpec::of(3), options).await?;
+//! let (host, address) = lab.lock_nodes()[0].clone();
+//! println!("{host} listens at {address:?}");
+//! println!("{:?}", lab.apply(Action::Fault(Fault::Pause), host).await?);
+//! println!("{:?}", lab.apply(Action::Undo(Condition::Paused), host).await?);
+//! lab.down().await;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Map
 //!

@@ -10,7 +10,7 @@ use crate::server::settings::TlsFiles;
 pub struct LabOptions {
     /// The server program of all nodes.
     pub binary: ServerBinary,
-    /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`](crate::keeper::ARGUMENT): lockstorm.
+    /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`](crate::keeper::ARGUMENT).
     pub keeper: PathBuf,
     /// How long a node may take to answer after its start or restart.
     pub start_timeout: Duration,
@@ -27,7 +27,7 @@ pub struct LabOptions {
 }
 
 impl LabOptions {
-    /// This program as the keeper, 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
+    /// This program as the keeper, which its `main` must then become ([`keeper::main`](crate::keeper::main)), 10 s for a node to start, no TLS, no proxy, and nodes that may come back at another port.
     ///
     /// # Errors
     /// The path of this program can't be found.

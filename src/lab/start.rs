@@ -1,5 +1,6 @@
 //! The start of a lab: from its scenario to nodes that all answer and work together.
 
+use std::env;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -53,6 +54,14 @@ impl Lab {
         options: LabOptions,
         tell: impl Fn(&str) + Send + Sync,
     ) -> Result<Self, LabError> {
+        // A program that is its own keeper and does not know it would start itself for ever.
+        if env::args_os().nth(1).is_some_and(|first| first == keeper::ARGUMENT) {
+            return Err(LabError::Other(format!(
+                "this process was started as a keeper, which has no lab: call lockstorm_lab::keeper::main where the first argument is {}, \
+                 or name another program as LabOptions::keeper",
+                keeper::ARGUMENT
+            )));
+        }
         Self::with(layout(spec), spec, options, &Awaited::new(&tell)).await
     }
 

@@ -1,6 +1,6 @@
 //! The lock engine: no lock, a mutex of one app server, a lock on one node or cluster, Redlock over several.
 //!
-//! It is a library of its own. It keeps these rules, because every shortcut here has cost somebody a lock:
+//! It is a library of its own, and must not know any other package of Lockstorm. It keeps these rules, because every shortcut here has cost somebody a lock:
 //!
 //! - All nodes are asked at once over one ordered, pipelined connection each, and an acquire returns as soon as a quorum has
 //!   voted. Late votes for a held lock still count; those for a failed attempt are taken back.

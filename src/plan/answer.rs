@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::choice::{self, Choice, Why};
 use super::client_timeouts::ClientTimeouts;
 use super::question::Question;
-use super::row::{self, Row, Shortfall};
+use super::row::{self, DAY, Row, Shortfall};
 use super::setting::Setting;
 
 /// The answer to a [`Question`].
@@ -43,6 +43,14 @@ impl Plan {
     /// Chooses again, after something was seen in virtual time: a setting whose locks had two holders there won't do.
     pub fn choose(&mut self) {
         for row in &mut self.rows {
+            let a_day = self.question.per_second * DAY * self.question.contended;
+            // What was seen counts where the formula says less.
+            let is_risky = row
+                .simulated
+                .is_some_and(|seen| seen.interval().0 * a_day > self.question.goal.overlaps_per_day);
+            if is_risky && !row.shortfalls.contains(&Shortfall::Risk) {
+                row.shortfalls.push(Shortfall::Risk);
+            }
             let had_two = row.simulated.is_some_and(|seen| seen.overlaps > 0);
             if had_two && !row.shortfalls.contains(&Shortfall::TwoHolders) {
                 row.shortfalls.push(Shortfall::TwoHolders);

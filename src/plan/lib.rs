@@ -2,7 +2,8 @@
 //! crash.
 //!
 //! [`sweep`] plays a scenario with other settings, [`recipes`] searches for what makes two hold one lock, and [`validation`] holds
-//! the simulation against real nodes. Nothing here draws or prints.
+//! the simulation against real nodes. Nothing here draws or prints: it must not know the console, reports or commands. `overrun` is where
+//! P(overrun) of a setting comes from.
 //!
 //! All times are in seconds unless a name says otherwise. [`formulas`] has the closed forms, each with its source;
 //! [`Question`] says what is known of the work, of the network and of what goes wrong; [`Plan::of`] puts both

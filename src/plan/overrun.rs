@@ -44,7 +44,10 @@ pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
             let by_late_renewal = Chance::assumed(renewed::some_fails(question, interval, late));
             let by_pause = pauses.map(|pauses| {
                 rested(&pauses.length, sections_hit(question, pauses.per_second), |bound| {
-                    left(&|left| paused_between(question, pauses, left, interval, bound))
+                    left(&|left| {
+                        let again = paused_again(pauses, [left, reliable - left], interval, bound);
+                        paused_between(question, pauses, left, interval, bound) + happens(question.hold.mean() * again)
+                    })
                 })
             });
             let by_outage = question.outages.as_ref().map(|outages| {
@@ -128,6 +131,29 @@ fn paused_between(question: &Question, pauses: &Pauses, left: f64, interval: f64
         let intervals = (hold / interval).floor();
         happens(pauses.per_second * (whole * intervals + too_long(hold - intervals * interval)))
     })
+}
+
+/// How often in a second of a section a pause is survived, and one that begins before the renewal behind it is answered is not: both
+/// together last longer than the `left` of the last renewal. An answer takes `elapsed`.
+fn paused_again(pauses: &Pauses, [left, elapsed]: [f64; 2], interval: f64, bound: Bound) -> f64 {
+    /// Ages of the last renewal at which the first pause begins.
+    const AGES: u32 = 8;
+    let rate = pauses.per_second;
+    if elapsed <= 0.0 || rate * rate * elapsed < 1e-18 {
+        return 0.0;
+    }
+    let of_age = |age: f64| {
+        let rest = left - age;
+        // A shorter one ends before a renewal is due.
+        average(&pauses.length.values_up_to(rest), |first| {
+            match first + age >= interval {
+                true => pauses.length.beyond_at(rest - first, bound),
+                false => 0.0,
+            }
+        })
+    };
+    let ages = (0..AGES).map(|n| (f64::from(n) + 0.5) / f64::from(AGES) * interval);
+    rate * rate * elapsed * ages.map(of_age).sum::<f64>() / f64::from(AGES)
 }
 
 /// A section of a renewed lock that still runs when its lock expires because no quorum could be reached for its renewals. They are

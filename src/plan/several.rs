@@ -7,8 +7,8 @@ use super::spread::Spread;
 const STEPS: usize = 256;
 /// What is less probable is lost in what the sums are rounded by.
 const NEVER: f64 = 1e-13;
-/// Powers of e beyond which a float has no room.
-const SCALE: f64 = 600.0;
+/// What sums are divided by when they have grown so large, since a float has no room for more.
+const LARGE: f64 = 1e200;
 
 /// The probability that pauses which are as long as `left` seconds at most last longer than `left` together, if `often` of them begin
 /// on average, independently of each other.
@@ -29,17 +29,22 @@ pub(super) fn are_too_long(length: &Spread, often: f64, left: f64, bound: Bound)
             .windows(3)
             .map(|three| (three[0] - 2.0 * three[1] + three[2]).max(0.0)),
     );
-    let none = often * (1.0 - lengths[0]);
-    // Of very many the first term is too small for a float, so all are larger by a factor.
-    let factor = (none - SCALE).max(0.0);
-    let mut sums = vec![(factor - none).exp()];
+    // Of very many pauses the probability of none is too small for a float: all are larger by a factor, whose logarithm this is.
+    let mut factor = often * (1.0 - lengths[0]);
+    let mut sums = vec![1.0];
     for sum in 1..=STEPS {
         let terms = (1..=sum).map(|n| n as f64 * lengths[n] * sums[sum - n]);
         sums.push(often / sum as f64 * terms.sum::<f64>());
+        if sums[sum] > LARGE {
+            for sum in &mut sums {
+                *sum /= LARGE;
+            }
+            factor -= LARGE.ln();
+        }
     }
     // A step is spread around its place, so half of the last one is beyond.
     let within = |steps: &[f64]| steps[..STEPS].iter().sum::<f64>() + steps[STEPS] / 2.0;
-    let all_within = within(&sums) * (-factor).exp();
+    let all_within = (within(&sums).ln() - factor).exp();
     let each_within = (-often * (1.0 - within(&lengths))).exp();
     match each_within - all_within {
         none if none < NEVER => 0.0,

@@ -254,6 +254,25 @@ fn sections_in_which_several_pauses_add_up() {
 }
 
 #[test]
+fn a_pause_right_behind_a_pause_comes_before_the_renewal() {
+    // None of them is too long by itself; a second one is if it begins before the renewal behind the first is answered.
+    let mut question = Question::new(Spread::Constant(10.0), Spread::Constant(0.004), 3);
+    question.pauses = Pauses {
+        per_second: 0.5,
+        length: Spread::Constant(0.5),
+        in_holds: false,
+    };
+    let setting = Setting {
+        ttl: Duration::from_secs(1),
+        renewal: THIRD,
+    };
+    let p = Plan::of(question, &[setting]).rows[0].overrun.p;
+    // 5 pauses, behind each of which one begins with this probability within 4 ms.
+    let closed = 5.0 * 0.5 * 0.004;
+    assert!((p / closed - 1.0).abs() < 0.01, "{p}, {closed}");
+}
+
+#[test]
 fn sections_of_minutes_with_pauses_and_outages() {
     let mut question = Question::new(
         Spread::Uniform {

@@ -10,7 +10,7 @@ use super::paint::{Paint, Tone};
 use super::progress;
 use super::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted, micros};
-use lockstorm_data::metrics::{MeasuredNode, Measurement};
+use lockstorm_data::metrics::{MeasuredNode, Measurement, Quantiles};
 
 /// How far the measuring of so many servers has got, on standard error; hidden if that is no terminal, or it is to be quiet.
 pub fn measuring_bar(servers: usize, long: Duration, quiet: bool) -> ProgressBar {
@@ -30,6 +30,14 @@ fn tenths(micros: i64) -> f64 {
     (micros as f64 / 100.0).round() / 10.0 + 0.0
 }
 
+/// A quantile of the round trips, if there were any.
+fn took(node: &MeasuredNode, quantile: fn(&Quantiles) -> u64) -> Cell {
+    match node.answers {
+        0 => Cell::none(),
+        _ => Cell::plain(micros(quantile(&node.round_trips_us.quantiles))),
+    }
+}
+
 /// A row for each server, the stalls, and what to do with the file.
 pub fn render_measurement(measured: &Measurement, path: &Path, paint: Paint) -> String {
     let columns: [Column<MeasuredNode>; 10] = [
@@ -39,10 +47,10 @@ pub fn render_measurement(measured: &Measurement, path: &Path, paint: Paint) -> 
             0 => Cell::none(),
             some => Cell::new(Tone::Bad, count(some)),
         }),
-        ("p50", |node| Cell::plain(micros(node.round_trips_us.quantiles.p50))),
-        ("p99", |node| Cell::plain(micros(node.round_trips_us.quantiles.p99))),
-        ("p99.9", |node| Cell::plain(micros(node.round_trips_us.quantiles.p999))),
-        ("longest", |node| Cell::plain(micros(node.round_trips_us.quantiles.max))),
+        ("p50", |node| took(node, |all| all.p50)),
+        ("p99", |node| took(node, |all| all.p99)),
+        ("p99.9", |node| took(node, |all| all.p999)),
+        ("longest", |node| took(node, |all| all.max)),
         ("silent for", |node| Cell::plain(micros(node.longest_silence_us))),
         ("clock ahead", |node| {
             node.clock.map_or_else(Cell::none, |clock| {
@@ -77,14 +85,19 @@ pub fn render_measurement(measured: &Measurement, path: &Path, paint: Paint) -> 
         .nodes
         .iter()
         .filter_map(|node| Some(format!("{}: {}\n", node.node, node.last_failure.as_ref()?)));
+    let next = match measured.is_silent() {
+        true => String::new(),
+        false => format!(
+            "\nnext: lockstorm plan --from {} --hold-from holds.csv\n",
+            path.display()
+        ),
+    };
     format!(
-        "measured for {}{stopped} · {} commands a second on each server\n\n{}{}\nstalls of this process above {}: {stalled}\n\n\
-         next: lockstorm plan --from {} --hold-from holds.csv\n",
+        "measured for {}{stopped} · {} commands a second on each server\n\n{}{}\nstalls of this process above {}: {stalled}\n{next}",
         time(measured.seconds),
         measured.commands_per_second,
         Table::of(&columns, &measured.nodes).render(paint),
         failures.collect::<String>(),
         time(Measurement::STALL.as_secs_f64()),
-        path.display(),
     )
 }

@@ -471,8 +471,8 @@ fn the_page_has_everything_and_asks_nobody() {
         assert!(!page.contains(outside), "{outside}");
     }
     let (code, _, said) = told(&split(&format!("{WORK} -o no/such/plan.html")));
-    assert_eq!(code, Some(1));
-    says(&said, &["cannot write"]);
+    assert_eq!(code, Some(2));
+    says(&said, &["no/such/plan.html"]);
 }
 
 #[test]
@@ -504,17 +504,24 @@ fn bad_input_is_refused_in_one_line() {
         &["no renewal interval is shorter than its TTL"],
     );
     refused("--hold 20ms --nodes 0", &["0"]);
-    refused("--hold 20ms --contended 2", &["from 0 to 1"]);
+    refused("--hold 20ms --contended 2", &["above 0 and up to 1"]);
+    refused("--hold 20ms --contended 0", &["needs no TTL"]);
+    refused("--hold 20ms --bogus", &["'--bogus'"]);
+    refused(
+        "--hold 20ms -o both --scenario both",
+        &["both: is used twice", "name another file"],
+    );
     refused("no-such.json", &["cannot read no-such.json"]);
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     refused(manifest, &["Cargo.toml is not a record"]);
     refused("--hold 20ms --from no-such.json", &["no-such.json: cannot be read"]);
     let no_measurement = ["Cargo.toml: is not a whole measurement", "`lockstorm doctor URL"];
     refused(&format!("--hold 20ms --from {manifest}"), &no_measurement);
-    refused(
-        "--hold 20ms --ttl 5ms,10ms --renew off --scenario s.toml",
-        &["one --ttl and one --renew"],
-    );
+    // The plan is printed, but there is nothing to write.
+    let (code, plan, said) = told(&split("--hold 20ms --ttl 5ms,10ms --renew off --scenario no-such.toml"));
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    says(&said, &["one --ttl and one --renew"]);
+    says(&plan, &["✖ No setting here meets the goal"]);
     refused("--hold-from no-such.csv", &["no-such.csv: cannot be read"]);
     refused("--hold 20ms --simulate soon", &["write a number of sections", "7d"]);
     refused("--hold 20ms --clients 9", &["--simulate"]);

@@ -1,7 +1,7 @@
 //! Answers the question that the arguments ask.
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::super::print::{plot_room, print, print_result};
@@ -36,6 +36,7 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     if let (Some(path), Some(times)) = (&args.record, args.virtually.replay) {
         return replay::replay(path, times, args, look);
     }
+    outputs(args)?;
     let (question, given) = question(args)?;
     let of_renewals = |renewals: &[Renewal]| match args.ttl.is_empty() {
         true => grid(&question, renewals),
@@ -65,28 +66,61 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         Some(extent) => virtually::play(&mut plan, extent, &args.virtually)?,
         None => None,
     };
-    if let Some(path) = &args.output {
-        let command = made::command(env::args_os().skip(1));
-        write(
-            path,
-            &plan_page(&plan, &given, &command, &made::when()).map_err(Failure::error)?,
-        )?;
-    }
-    if let Some(path) = &args.scenario {
-        let written = scenario(&plan, args.virtually.seed).map_err(Failure::usage)?;
-        write(path, &written.text)?;
-        warn(written.warning);
-    }
+    // What was played is shown even if a file can't be written.
+    let written = files(&plan, &given, args);
     let text = |paint| render_plan(&plan, &given, paint, plot_room());
     let printed = match args.csv {
         true => print(plan_csv(&plan))?,
         false => print_result(args.json, &plan, text, look)?,
     };
     Ok(match (stopped, plan.choice.best()) {
-        (Some(code), _) => code,
+        (Some(code), _) => {
+            if let Err(failure) = written {
+                failure.report();
+            }
+            code
+        }
+        _ if written.is_err() => return written.map(|()| printed),
         (None, Some(_)) => printed,
         (None, None) => ExitCode::from(exit_code::NO),
     })
+}
+
+/// Writes the page and the scenario, if they were asked for.
+fn files(plan: &Plan, given: &Given, args: &PlanArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        let command = made::command(env::args_os().skip(1));
+        let page = plan_page(plan, given, &command, &made::when()).map_err(Failure::error)?;
+        write(path, &page)?;
+    }
+    if let Some(path) = &args.scenario {
+        let written = scenario(plan, args.virtually.seed).map_err(Failure::usage)?;
+        write(path, &written.text)?;
+        warn(written.warning);
+    }
+    Ok(())
+}
+
+/// Refuses outputs that can't be written, before anything is played, and those that would replace what is read.
+fn outputs(args: &PlanArgs) -> Result<(), Failure> {
+    let read = [&args.record, &args.from, &args.hold_from];
+    let mut taken: Vec<PathBuf> = read
+        .into_iter()
+        .flatten()
+        .filter_map(|path| path.canonicalize().ok())
+        .collect();
+    for path in [&args.output, &args.scenario].into_iter().flatten() {
+        RecordFile::check(path).map_err(Failure::usage)?;
+        let place = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if taken.contains(&place) {
+            return Err(Failure::usage(format!(
+                "{}: is used twice; name another file",
+                path.display()
+            )));
+        }
+        taken.push(place);
+    }
+    Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

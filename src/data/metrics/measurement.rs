@@ -27,6 +27,11 @@ impl Measurement {
     pub const FORMAT: u32 = 1;
     /// What is shorter is no stall of this process.
     pub const STALL: Duration = Duration::from_millis(10);
+
+    /// Whether a server never answered, so that nothing can be planned with this.
+    pub fn is_silent(&self) -> bool {
+        self.nodes.iter().any(|node| node.answers == 0)
+    }
 }
 
 /// What was measured of a server.

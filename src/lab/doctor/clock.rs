@@ -13,7 +13,9 @@ pub(super) fn since_epoch() -> Duration {
 pub(super) fn clock_of(reply: &Reply, asked: Duration, took: Duration) -> Option<Clock> {
     let Reply::Array(fields) = reply else { return None };
     let number = |at: usize| fields.get(at).and_then(Reply::number::<i64>);
-    let theirs = number(0)?.saturating_mul(1_000_000).saturating_add(number(1)?);
+    // From 1970 to the year 9999, or something else than a Redis answers.
+    let seconds = number(0).filter(|seconds| (0..253_402_300_800).contains(seconds))?;
+    let theirs = seconds * 1_000_000 + number(1).filter(|micros| (0..1_000_000).contains(micros))?;
     let within_us = micros(took / 2);
     Some(Clock {
         ahead_us: theirs.saturating_sub(micros(asked).saturating_add(within_us)),
@@ -39,6 +41,9 @@ mod tests {
         for other in [
             time(&["50"]),
             time(&["now", "0"]),
+            time(&["-5", "0"]),
+            time(&["9223372036854775807", "0"]),
+            time(&["50", "1000000"]),
             Reply::Error("NOPERM".to_owned()),
             Reply::Nil,
         ] {

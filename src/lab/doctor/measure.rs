@@ -154,16 +154,22 @@ impl<'a> Watched<'a> {
         let asked = Instant::now();
         let reply = session.ask(&["TIME"]).await?;
         let took = asked.elapsed();
+        let since = asked.duration_since(self.start.at);
+        let clock = clock_of(&reply, self.start.ours + since, took);
         match &reply {
             // It answers, but not this user.
             Reply::Error(why) if why.starts_with("NOPERM") => {}
             Reply::Error(why) => return Err(SessionError::Answer(why.clone())),
+            _ if clock.is_none() => {
+                return Err(SessionError::Answer(
+                    "it does not tell the time as a Redis does".to_owned(),
+                ));
+            }
             _ => {}
         }
         // It resizes itself, so no value is out of range.
         let _ = self.round_trips.record_correct(in_micros(took), in_micros(INTERVAL));
-        let since = asked.duration_since(self.start.at);
-        if let Some(clock) = clock_of(&reply, self.start.ours + since, took) {
+        if let Some(clock) = clock {
             let at = since.as_secs_f64();
             match self.clocks.last_mut() {
                 Some(best) if best.0.floor() >= at.floor() => {

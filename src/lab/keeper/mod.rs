@@ -1,4 +1,4 @@
-//! The keeper: lockstorm, run again as a small process in a session of its own, which starts every server of a lab.
+//! The keeper: lockstorm run again, or `lockstorm-keeper`, as a small process in a session of its own, which starts every server of a lab.
 //!
 //! It reads requests from stdin and reports events on stdout, one JSON message per line. When lockstorm ends in any way,
 //! even by SIGKILL, that stdin closes; the keeper then kills what it started, removes the run's keys from servers that are not

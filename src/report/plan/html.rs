@@ -74,7 +74,7 @@ pub fn plan_page(plan: &Plan, given: &Given, command: &str, when: &str) -> Resul
                     p { (TAKEOVERS) }
                 }
                 h2 { "What was not considered" }
-                ul { @for sentence in not_considered(&plan.question) { li { (sentence) } } }
+                ul { @for sentence in not_considered(plan) { li { (sentence) } } }
                 @if let Some(best) = best {
                     h2 { "Where the figures come from" }
                     (words(sources(plan, &plan.rows[best]).into_iter().map(|(name, value, from)| (name, value, Some(from)))))

@@ -10,8 +10,8 @@ use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::model::setting;
 use lockstorm_plan::{
-    Basis, Chance, Choice, FromRecord, LEAST_PAUSE, Plan, Question, Renewal, Risk, Row, Shortfall, Simulated, Spread,
-    Why, Wish,
+    Basis, Chance, Choice, ClientTimeouts, FromRecord, LEAST_PAUSE, Plan, Question, Renewal, Risk, Row, Shortfall,
+    Simulated, Spread, Why, Wish,
 };
 
 /// What is extrapolated.
@@ -189,8 +189,12 @@ fn goal(question: &Question, given: &Given) -> String {
 }
 
 /// What can go wrong, but was left out.
-pub(super) fn not_considered(question: &Question) -> Vec<&'static str> {
-    let mut all = Vec::new();
+pub(super) fn not_considered(plan: &Plan) -> Vec<&'static str> {
+    let (question, mut all) = (&plan.question, Vec::new());
+    let slow = |timeouts: &ClientTimeouts| question.round_trip.quantile_beyond(1e-3) > timeouts.node;
+    if plan.timeouts.as_ref().is_some_and(slow) {
+        all.push("answers that take longer than the node timeout, and hold up what is asked behind them: --simulate plays that");
+    }
     if question.outages.is_none() {
         all.push("outages of the lock nodes, in which renewals fail: give yours with --outage 2/month,30s");
     }

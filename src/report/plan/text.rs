@@ -39,7 +39,7 @@ pub fn render_plan(plan: &Plan, given: &Given, paint: Paint, plot: Option<(u16, 
     let answer = format!("\n{}", hanging(&head, &sentence));
     text += &answer;
     let _ = writeln!(text, "\nnot considered");
-    for line in not_considered(&plan.question) {
+    for line in not_considered(plan) {
         let _ = writeln!(text, "  {line}");
     }
     let Some(best) = plan.choice.best() else {
