@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// FACTS of TTLs: log-normal holds, median 20 ms, sigma 0.6.
+    /// As measured on real nodes, for log-normal holds, median 20 ms, sigma 0.6.
     #[test]
     fn the_measured_cases_come_out_as_measured() {
         let question = Question::new(log_normal(0.020, 0.6), Spread::Constant(0.0001), 3);

@@ -361,7 +361,7 @@ mod tests {
         );
     }
 
-    /// FACTS: restart without memory is a loss; away for the TTL and its margin, no second holder; away for half of it, some.
+    /// As on real nodes: restart without memory is a loss; away for the TTL and its margin, no second holder; away for half of it, some.
     #[test]
     fn a_node_that_forgets_is_harmless_only_if_it_stays_away_for_the_restart_delay() {
         let (mut question, setting) = (question(1, 0.0), off(2000));

@@ -284,7 +284,7 @@ fn a_prediction_says_what_a_run_should_show() {
     let question = "--hold lognormal:20ms,0.6 --ttl 80ms --renew off --pause none --sections 10000";
     let seen = json(question, 3)["rows"][0]["predicted"].clone();
     let expected = seen["expected"].as_f64().unwrap();
-    // FACTS: 0.012 by the closed form.
+    // 0.012 by the closed form.
     assert!((110.0..135.0).contains(&expected), "{seen}");
     let ends = [0, 1].map(|end| seen["interval"][end].as_f64().unwrap());
     assert!(

@@ -383,7 +383,7 @@ fn lost(record: &Record) -> (u64, u64) {
     (figures.lost_at_failover, figures.lost_updates)
 }
 
-/// FACTS of replication: which replica confirmed a lock, and which one is promoted, are two questions.
+/// Which replica confirmed a lock, and which one is promoted, are two questions.
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
 fn what_one_of_two_replicas_has_confirmed_is_lost_if_the_other_one_becomes_the_master() {
