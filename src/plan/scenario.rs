@@ -249,7 +249,7 @@ node_timeout = \"{node_timeout}\"
     fn comments(&self, asked: &Question, most: u64) -> String {
         let mut text = String::new();
         if most == 0 {
-            text += "# None of so few is expected to: this shows that the setting works, and not how rare it is that one does.\n";
+            text += "# None of these sections is expected to outlast its lock: a run shows that the setting works, and not how rare that is.\n";
         }
         if self.question.hold != asked.hold {
             text += "# Sections are log-normal here, with the median and the p99 of the plan's.\n";
