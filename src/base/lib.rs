@@ -7,15 +7,18 @@
 //!
 //! - `input`: files that are read: opened without waiting, regular, and no more of them than a limit. `output`: streams
 //!   that never make a writer wait, and files that are replaced whole or not at all. `timer`: sleeps that are accurate
-//!   to a tenth of a millisecond, with one `timerfd` for each runtime (`alarm`). `signals`: the requests to end
+//!   to a tenth of a millisecond, with one `timerfd` for each runtime (`alarm`). `signals`: the requests to end. `clock`: instants as numbers
+//!   that other programs understand
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 
 #[cfg(target_os = "linux")]
 mod alarm;
+mod clock;
 pub mod input;
 pub mod output;
 mod signals;
 pub mod timer;
 
+pub use clock::monotonic_ns;
 pub use signals::{Stop, Stops, stop_at_once};

@@ -1,5 +1,5 @@
 //! The plain data that all packages of Lockstorm pass to each other: what can break and what happened ([`model`]), what was
-//! measured ([`metrics`]), and the file that describes a run ([`scenario`]).
+//! measured ([`metrics`]), who held which lock ([`history`]), and the file that describes a run ([`scenario`]).
 //!
 //! It knows nothing of runtimes, servers or databases: neither tokio nor redis nor sqlx is used here. Everything is read,
 //! checked, computed and written as text or JSON.
@@ -19,6 +19,7 @@
 //!   words; `column`: what can stand in a column; `counts` and `sums`: plain counts and
 //!   times, each one array from the recorder to the record (`fields`); the timeline (second 0, the end), recorders, figures,
 //!   series; `measurement`: what was measured of the user's own servers, the file that a plan reads
+//! - `history`: what holders of locks did: a `holder`, and the evidence of a `double_hold`
 //! - `model`: ids, events, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
 //!   bring, with their targets, the obstacles to an action, its undo, and the proof of its effect. `std`, `serde` and
 //!   `strum` only
@@ -29,6 +30,7 @@
 //!   starts.
 #![warn(missing_docs)]
 
+pub mod history;
 pub mod metrics;
 pub mod model;
 pub mod scenario;

@@ -88,6 +88,31 @@ impl HeldLock {
         clock::instant(self.0.start()).into_std()
     }
 
+    /// Until when its holder had reason to rely on it, as far as is known by now: the end of its validity, which a renewal may put off, or
+    /// when it was lost. A release changes nothing.
+    #[must_use]
+    pub fn relied_until(&self) -> Instant {
+        clock::instant(self.0.lease().relied_until()).into_std()
+    }
+
+    /// The number of nodes that were asked.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.0.nodes()
+    }
+
+    /// The number of votes that it needs: more than half of the nodes.
+    #[must_use]
+    pub fn quorum(&self) -> usize {
+        quorum(self.nodes())
+    }
+
+    /// The servers that voted for it so far; see [`Guard::voters`].
+    #[must_use]
+    pub fn voters(&self) -> Vec<SocketAddr> {
+        self.0.voters()
+    }
+
     /// Whether its holder may still rely on it: it is not released, and its validity has not ended.
     #[must_use]
     pub fn is_valid(&self) -> bool {

@@ -95,6 +95,7 @@
 #![warn(missing_docs)]
 
 pub mod needs;
+pub mod oracle;
 pub mod store;
 pub mod workload;
 
@@ -105,7 +106,6 @@ mod error;
 mod handle;
 mod headless;
 mod options;
-mod oracle;
 mod orders;
 mod redis_client;
 mod schedule;

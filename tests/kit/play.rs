@@ -232,6 +232,7 @@ pub fn arm_record(name: &str, lock: &str, figures: Figures) -> ArmRecord {
         doubt: None,
         figures,
         histograms: BTreeMap::new(),
+        evidence: Vec::new(),
         series: Series::default(),
         after_end: Point::default(),
         first_error: None,

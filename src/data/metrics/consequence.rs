@@ -20,14 +20,9 @@ pub struct Consequence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ConsequenceKind {
-    /// A host that alone had the keys of held locks came back empty.
+    /// A host came back without the keys of held locks, and nobody else has enough of them.
     Forgot {
         /// How many locks.
-        locks: u64,
-    },
-    /// The same in a cluster, where the number is the host's share of the slots.
-    ForgotAbout {
-        /// About how many locks.
         locks: u64,
     },
     /// A master came back empty before another one had taken over, and its replicas became as empty as it is.
@@ -68,7 +63,6 @@ impl fmt::Display for ConsequenceKind {
         let held = |locks| counted(locks, "held lock", "held locks");
         match *self {
             Self::Forgot { locks } => write!(f, "forgot {}", held(locks)),
-            Self::ForgotAbout { locks } => write!(f, "forgot about {}", held(locks)),
             Self::EmptinessReplicated { locks } => write!(f, "forgot {}: the emptiness was replicated", held(locks)),
             Self::KeptVotes { locks, votes, of } => write!(f, "kept {votes} of {of} votes of {}", held(locks)),
             Self::LostAtFailover { locks, of } => write!(f, "lost {} of {} at the failover", count(locks), held(of)),
@@ -96,7 +90,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<Consequence>(&json).unwrap(), consequence);
         let words = [
             (ConsequenceKind::Forgot { locks: 1 }, "forgot 1 held lock"),
-            (ConsequenceKind::ForgotAbout { locks: 20 }, "forgot about 20 held locks"),
             (
                 ConsequenceKind::EmptinessReplicated { locks: 41 },
                 "forgot 41 held locks: the emptiness was replicated",

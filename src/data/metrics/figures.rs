@@ -151,6 +151,24 @@ pub struct Figures {
     pub duplicate_pages: u64,
     /// Pages that are missing in such lists.
     pub missing_pages: u64,
+    /// How often somebody came to hold a lock while another holder had reason to rely on it.
+    #[serde(default)]
+    pub double_holds: u64,
+    /// How often a section began while another one of the same lock had not ended, whatever its holder had reason to believe.
+    #[serde(default)]
+    pub double_uses: u64,
+    /// Double holds that no loss of votes explains.
+    #[serde(default)]
+    pub law_violations: u64,
+    /// Double holds of which nobody knows whether a loss of votes explains them.
+    #[serde(default)]
+    pub unjudged: u64,
+    /// Held locks that lost votes, and still kept others out.
+    #[serde(default)]
+    pub covered: u64,
+    /// When the first double hold began, in microseconds since second 0.
+    #[serde(default)]
+    pub first_double_hold_us: Option<i64>,
     /// Locks held now.
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.

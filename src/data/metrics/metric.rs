@@ -41,6 +41,8 @@ pub enum Value {
     PerSecond(fn(&Figures) -> f64),
     /// A quantile of a distribution of durations.
     Duration(fn(&Figures) -> Quantiles, Quantile),
+    /// When something happened first, in microseconds since second 0; it may not have happened.
+    Moment(fn(&Figures) -> Option<i64>),
 }
 
 /// How a figure is written and compared.
@@ -126,7 +128,7 @@ pub struct Evidence {
 use Alarm::{Damage, Doubt, Plain, Poor};
 use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
 use Quantile::{Max, P50, P90, P99, P999};
-use Value::{Counted, Duration, Largest, Level, Mean, Number, PerSecond};
+use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
 const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
 const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
@@ -146,6 +148,17 @@ const BEYOND_STOCKS: Evidence = Evidence {
     shows: |f| f.sold_out_all,
     until: "sold out",
     before: Some(Metric::LostUpdates),
+};
+const OVERLAP: &str = "of the `double_holds` that are over: how long both holders had reason to rely on the lock";
+const IN_HOLDS: Evidence = Evidence {
+    shows: |f| f.outcomes.acquired > 0,
+    until: "the first lock",
+    before: None,
+};
+const IN_JUDGED_HOLDS: Evidence = Evidence {
+    shows: |f| f.outcomes.acquired > 0 && f.unjudged == 0,
+    until: "it is known of every double hold what its lock had lost",
+    before: None,
 };
 const IN_LISTS: Evidence = Evidence {
     shows: |f| f.counts[Count::Hits] > 0,
@@ -231,6 +244,20 @@ metrics! {
         "those of the `sections` that outlasted the validity of their lock";
     Stalled = "stalled", Counted(Count::Stalled), LockNodes, Doubt,
         "sections, with work or without, that outlasted their lock and would not have if this machine had let their app server run: the damage that they do is not the lock's";
+    DoubleHolds = "double holds", Number(|f| f.double_holds), Locks, Damage(IN_HOLDS),
+        "how often somebody came to hold a lock while another holder still had reason to rely on it: until the end of its section, the end of the validity that the lock handed out, or the loss that it told of, whichever came first. The lock itself is broken, whether or not that did damage";
+    DoubleUses = "double uses", Number(|f| f.double_uses), Load, Doubt,
+        "how often a section began while another one of the same lock had not ended, whatever its holder had reason to believe: a pause, or work beyond the TTL. Arms without a lock show here what a lock would have to prevent";
+    FirstDoubleHold = "first double hold", Moment(|f| f.first_double_hold_us), Locks, Plain,
+        "time from second 0 to the first of the `double_holds`";
+    OverlapP50 = "overlap p50", Duration(|f| f.times[Time::Overlap], P50), Locks, Plain, OVERLAP;
+    OverlapMax = "overlap max", Duration(|f| f.times[Time::Overlap], Max), Locks, Plain, OVERLAP;
+    LawViolations = "law violations", Number(|f| f.law_violations), LockNodes, Damage(IN_JUDGED_HOLDS),
+        "those of the `double_holds` that nothing explains: a quorum of nodes should have kept the key of the first holder. Nodes that came back, or became masters, are asked which keys they have lost";
+    Unjudged = "unjudged", Number(|f| f.unjudged), LockNodes, Doubt,
+        "those of the `double_holds` of which nobody knows what their lock had lost: a node did not answer, or the holder had left when it was asked";
+    Covered = "covered", Number(|f| f.covered), LockNodes, Plain,
+        "held locks that lost votes in a fault and still had enough to keep others out: how often the law could have been broken";
     Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
         "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
     Offered = "offered", Number(|f| f.offered), Load, Plain,
@@ -312,7 +339,7 @@ impl Metric {
                 Unit::Count
             }
             Value::PerSecond(_) => Unit::PerSecond,
-            Value::Duration(..) => Unit::Micros,
+            Value::Duration(..) | Value::Moment(_) => Unit::Micros,
         }
     }
 
@@ -349,8 +376,8 @@ impl Metric {
         let explained = match self {
             Self::Overran | Self::LocksLost | Self::Stalled => stalled,
             Self::LostUpdates | Self::LostUpdatesPeak | Self::Oversold => figures.lost_by_stalls,
-            // A list does not say who has damaged it.
-            Self::DuplicatePages | Self::MissingPages if stalled > 0 => u64::MAX,
+            // A list does not say who has damaged it, and many may have come in during one long section.
+            Self::DuplicatePages | Self::MissingPages | Self::DoubleUses if stalled > 0 => u64::MAX,
             _ => 0,
         };
         (explained as f64).min(self.of(figures))
@@ -389,7 +416,7 @@ impl Metric {
     pub const fn can_fall(self) -> bool {
         match self.row().value {
             Value::Counted(_) | Value::Number(_) | Value::Largest(..) | Value::Duration(_, Quantile::Max) => false,
-            Value::Level(_) | Value::Mean(..) | Value::PerSecond(_) | Value::Duration(..) => true,
+            Value::Level(_) | Value::Mean(..) | Value::PerSecond(_) | Value::Duration(..) | Value::Moment(_) => true,
         }
     }
 
@@ -400,6 +427,7 @@ impl Metric {
             Value::Number(read) | Value::Level(read) | Value::Largest(read, _) => read(figures) as f64,
             Value::Mean(read, _) | Value::PerSecond(read) => read(figures),
             Value::Duration(read, quantile) => read(figures).get(quantile) as f64,
+            Value::Moment(read) => read(figures).unwrap_or_default() as f64,
         }
     }
 
@@ -409,6 +437,7 @@ impl Metric {
             Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::PerSecond(_) => true,
             Value::Mean(_, of) | Value::Largest(_, of) => of(figures) > 0,
             Value::Duration(read, _) => read(figures).count > 0,
+            Value::Moment(read) => read(figures).is_some(),
         }
     }
 }

@@ -34,6 +34,12 @@ pub struct Point {
     pub oversold: u64,
     /// Lost updates, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
     pub lost_updates: u64,
+    /// Double holds, by the time at which they began.
+    #[serde(default)]
+    pub double_holds: u64,
+    /// Double uses, by the time at which they began.
+    #[serde(default)]
+    pub double_uses: u64,
 }
 
 impl Point {
@@ -49,6 +55,8 @@ impl Point {
             (Metric::Orders, _) => Some(self.orders),
             (Metric::Oversold, _) => Some(self.oversold),
             (Metric::LostUpdates, _) => Some(self.lost_updates),
+            (Metric::DoubleHolds, _) => Some(self.double_holds),
+            (Metric::DoubleUses, _) => Some(self.double_uses),
             (_, Value::Counted(count)) => Some(self.counts[count]),
             _ => None,
         }

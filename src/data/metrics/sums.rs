@@ -43,6 +43,8 @@ pub enum Time {
     Takeover,
     /// What a lock's validity had to cover in such a section: from the attempt that acquired it to the end.
     Needed,
+    /// How long two holders of one lock both had reason to rely on it; counted when both have left.
+    Overlap,
 }
 
 impl Time {

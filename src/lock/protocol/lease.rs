@@ -12,7 +12,8 @@ pub struct Lease {
     until: Option<Time>,
     /// The latest end of validity that was ever known.
     latest: Option<Time>,
-    lost: bool,
+    /// Since when the lock is lost.
+    lost: Option<Time>,
 }
 
 impl Lease {
@@ -20,18 +21,26 @@ impl Lease {
     /// just now, by this or by the passing of time: an answer that comes after the end of the validity says nothing about
     /// the time in between.
     pub fn on_validity(&mut self, until: Option<Time>, now: Time) -> bool {
-        let over = self.latest.is_some() && self.is_over(now);
+        let over = self.until.filter(|until| *until <= now);
         self.until = until;
         self.latest = self.latest.max(until);
-        let lost = !self.lost && (over || self.is_over(now));
-        self.lost |= lost;
-        lost
+        let lost = over.or_else(|| self.is_over(now).then_some(now));
+        let is_new = self.lost.is_none() && lost.is_some();
+        self.lost = self.lost.or(lost);
+        is_new
     }
 
     /// Until when the lock may be relied on; `None` once it is lost.
     #[must_use]
     pub fn valid_until(&self) -> Option<Time> {
-        self.until.filter(|_| !self.lost)
+        self.until.filter(|_| self.lost.is_none())
+    }
+
+    /// Until when the holder had reason to rely on the lock: the end of its validity, or when it was lost before that. Zero for a lock
+    /// that never had any validity.
+    #[must_use]
+    pub fn relied_until(&self) -> Time {
+        self.lost.or(self.until).unwrap_or_default()
     }
 
     /// How long the lock may still be relied on at `now`; zero once it is lost.
@@ -51,7 +60,7 @@ impl Lease {
     pub fn on_timeout(&mut self, now: Time) -> Option<Time> {
         let signal = self.valid_until()?.before(SIGNAL_LEAD);
         if signal <= now {
-            self.lost = true;
+            self.lost = Some(now.min(signal + SIGNAL_LEAD));
             return None;
         }
         Some(signal)
@@ -78,6 +87,7 @@ mod tests {
         assert_eq!(lease.validity(at(60)), Duration::from_millis(90));
         assert!(lease.on_validity(None, at(60)));
         assert!(!lease.on_validity(Some(at(300)), at(61)));
+        assert_eq!(lease.relied_until(), at(60));
         assert_eq!((lease.valid_until(), lease.validity(at(61))), (None, Duration::ZERO));
         assert!(!lease.overran(at(299)) && lease.overran(at(300)));
     }
@@ -87,7 +97,7 @@ mod tests {
         let mut lease = Lease::default();
         lease.on_validity(Some(at(100)), at(0));
         assert!(lease.on_validity(Some(at(200)), at(100)));
-        assert_eq!(lease.valid_until(), None);
+        assert_eq!((lease.valid_until(), lease.relied_until()), (None, at(100)));
     }
 
     #[test]
@@ -95,7 +105,9 @@ mod tests {
         let mut lease = Lease::default();
         lease.on_validity(Some(at(100)), at(0));
         assert_eq!(lease.on_timeout(at(97)), Some(at(98)));
+        assert_eq!(lease.relied_until(), at(100));
         assert_eq!(lease.on_timeout(at(98)), None);
+        assert_eq!(lease.relied_until(), at(98));
         assert!(!lease.on_validity(Some(at(500)), at(99)));
         assert_eq!(lease.valid_until(), None);
         assert!(!lease.overran(at(99)));

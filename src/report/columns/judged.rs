@@ -77,6 +77,7 @@ pub(crate) fn written(metric: Metric, arm: &Arm<'_>) -> Option<String> {
         Value::PerSecond(read) if arm.is_narrow => short_rate(read(figures)),
         Value::PerSecond(read) => rate(read(figures)),
         Value::Duration(read, quantile) => micros(read(figures).get(quantile)),
+        Value::Moment(read) => micros(read(figures)?.max(0).cast_unsigned()),
     })
 }
 

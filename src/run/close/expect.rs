@@ -135,6 +135,7 @@ mod tests {
             doubt: None,
             figures: Figures::default(),
             histograms: BTreeMap::new(),
+            evidence: Vec::new(),
             series: Series::default(),
             after_end: Point::default(),
             first_error: None,

@@ -8,6 +8,7 @@ use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::needs;
+use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::{CheckResult, Event};
 use lockstorm_data::scenario::Scenario;
@@ -149,6 +150,9 @@ pub struct ArmRecord {
     pub histograms: BTreeMap<Time, HistogramText>,
     /// One point a second.
     pub series: Series,
+    /// The evidence of its double holds: the first 50, 50 others by chance, and the ten longest.
+    #[serde(default)]
+    pub evidence: Vec<DoubleHold>,
     /// What was counted after the load had ended, while the workers finished; its `second` has no meaning. Together with
     /// the points from second 0 on, it adds up to the figures, but for `lost_updates`, of which a point counts what was
     /// lost in its second even if it was made up for later.

@@ -6,6 +6,7 @@ use super::activity::Activity;
 use super::announce::Announced;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
+use super::hold_audit::HoldAudit;
 use super::live_swarm::LiveSwarm;
 use crate::error::RunError;
 use crate::show::notice::Notice;
@@ -25,6 +26,7 @@ pub(crate) struct Arm {
     pub voters: Vec<Voter>,
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
+    pub holds: HoldAudit,
     pub database: Arc<ArmDatabase>,
     pub announced: Announced,
     pub activity: Activity,
@@ -76,6 +78,7 @@ impl Arm {
             voters: spec.voters(&scenario.lab),
             collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
+            holds: HoldAudit::new(spec, scenario.seed),
             database: Arc::new(database),
             announced: Announced::default(),
             activity: Activity::default(),
@@ -92,9 +95,12 @@ impl Arm {
         self.voters.iter().filter_map(|voter| voter.host()).collect()
     }
 
-    /// Takes in what was counted since the last time, and what its books say. `offered` is how many requests were due in each second,
-    /// if a dealer deals them.
-    pub fn collect(&mut self, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {
+    /// Takes in what was counted since the last time, what its books say, and who held its locks. `offered` is how many requests were
+    /// due in each second, if a dealer deals them.
+    pub fn collect(&mut self, swarm: &LiveSwarm, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {
+        let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
+        let doubles = self.holds.look(held, &swarm.load.timeline);
+        self.collector.doubles(&doubles);
         if let Some(offered) = offered {
             self.collector.curves.offered(offered);
         }
@@ -142,6 +148,7 @@ impl Arm {
             ..self.noted.clone()
         };
         swarm.fill(self.index, &self.voters, &mut figures);
+        self.holds.fill(&mut figures);
         self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
         for one in &mut figures.consequences {
             let told = self.failovers.iter().find(|(at, _)| (at - one.at).abs() < 1e-3);

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::collect::progress_limit::ProgressLimit;
-use crate::oracle::{Books, News, StockAudit};
+use crate::oracle::stock::{Books, News, StockAudit};
 use crate::store::{Order, Store, StoreError};
 use crate::workload::{Cache, CacheError, batches, orders_in_cache, stock_sold_in_cache};
 use lockstorm_data::metrics::Timeline;

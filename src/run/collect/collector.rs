@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use crate::collect::availability::Availability;
 use crate::collect::curves::Curves;
+use crate::collect::hold_audit::NewDoubles;
 use crate::collect::takeovers::Takeovers;
 use crate::collect::totals::{Progress, Totals};
-use crate::oracle::{Books, News};
+use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Timeline};
 use lockstorm_data::model::{NoVote, Outcomes};
 
@@ -135,6 +136,12 @@ impl Collector {
         self.availability.granted_by(servers, self.timeline.micros(since)) > 0
     }
 
+    /// Takes in when two holders had one lock.
+    pub fn doubles(&mut self, doubles: &NewDoubles) {
+        self.totals.overlapped(&doubles.overlaps);
+        self.curves.doubles(doubles);
+    }
+
     /// Takes in the newest books, and what was added to them.
     pub fn audit(&mut self, books: Books, news: &News) {
         self.totals.audit(books, news);
@@ -169,7 +176,7 @@ mod tests {
 
     use super::*;
     use crate::collect::totals::Intakes;
-    use crate::oracle::Sales;
+    use crate::oracle::stock::Sales;
     use lockstorm_data::metrics::{Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad, Time, When};
     use lockstorm_data::model::{Cause, CauseKind, Outcome};
 

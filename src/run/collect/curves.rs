@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::oracle::News;
+use super::hold_audit::NewDoubles;
+use crate::oracle::stock::News;
 use lockstorm_data::metrics::{
     Batch, Count, Durations, Part, Point, Quantiles, RecentTenths, Series, Sums, Time, When,
 };
@@ -20,8 +21,8 @@ pub(crate) struct Curves {
     touched: BTreeSet<i64>,
     pub series: Arc<Series>,
     pub recent_tenths: Arc<RecentTenths>,
-    /// Sales that were sent after the load had ended.
-    sales_after_end: Point,
+    /// Sales and double holds that came after the load had ended.
+    judged_after_end: Point,
     /// Whether a dealer deals the requests: then a request is offered when it is due, not when it begins.
     dealt: bool,
     /// The newest second that was reported as ended.
@@ -62,12 +63,14 @@ impl Slice {
             orders: point.orders,
             oversold: point.oversold,
             lost_updates: point.lost_updates,
+            double_holds: point.double_holds,
+            double_uses: point.double_uses,
             ..self.point
         };
     }
 }
 
-/// Adds the sums to a point, except for sales, which come from the ledger.
+/// Adds the sums to a point, except for what judges find.
 fn count(point: &mut Point, sums: &Sums) {
     point.outcomes.add(&sums.outcomes);
     point.counts.add(&sums.counts);
@@ -148,7 +151,7 @@ impl Curves {
         for (when, sales) in &news.tenths {
             let point = match when {
                 When::Tenth(tenth) => series.at(tenth.div_euclid(10)),
-                When::AfterEnd => Some(&mut self.sales_after_end),
+                When::AfterEnd => Some(&mut self.judged_after_end),
             };
             if let Some(point) = point {
                 point.orders += sales.orders;
@@ -165,9 +168,29 @@ impl Curves {
         }
     }
 
+    /// Takes in when two holders had one lock.
+    pub fn doubles(&mut self, doubles: &NewDoubles) {
+        let mut add = |all: &[When], count: fn(&mut Point) -> &mut u64| {
+            for when in all {
+                let (second, tenth) = match when {
+                    When::Tenth(tenth) => (
+                        Arc::make_mut(&mut self.series).at(tenth.div_euclid(10)),
+                        Arc::make_mut(&mut self.recent_tenths).at(*tenth),
+                    ),
+                    When::AfterEnd => (Some(&mut self.judged_after_end), None),
+                };
+                for point in second.into_iter().chain(tenth) {
+                    *count(point) += 1;
+                }
+            }
+        };
+        add(&doubles.holds, |point| &mut point.double_holds);
+        add(&doubles.uses, |point| &mut point.double_uses);
+    }
+
     /// What was counted after the load had ended, while the workers finished.
     pub fn after_end(&self, sums: &Sums) -> Point {
-        let mut point = self.sales_after_end;
+        let mut point = self.judged_after_end;
         count(&mut point, sums);
         if !self.dealt {
             point.offered = point.counts[Count::Begun];

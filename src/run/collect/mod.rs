@@ -7,6 +7,7 @@ pub(crate) mod auditor;
 pub(crate) mod availability;
 pub(crate) mod collector;
 pub(crate) mod curves;
+pub(crate) mod hold_audit;
 pub(crate) mod live_swarm;
 pub(crate) mod progress_limit;
 pub(crate) mod takeovers;

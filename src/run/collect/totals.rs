@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use strum::VariantArray;
 
-use crate::oracle::{Books, News};
+use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{
     Batch, Count, Counts, DamagedList, Expiries, Figures, HistogramText, Part, Quantiles, ServerLoad, Sums, Time, When,
     histogram,
@@ -99,6 +99,13 @@ impl Totals {
     pub fn taken_over(&mut self, took: &[Duration]) {
         for took in took {
             self.measured.record(Time::Takeover, *took);
+        }
+    }
+
+    /// Adds double holds that are over.
+    pub fn overlapped(&mut self, overlaps: &[Duration]) {
+        for overlap in overlaps {
+            self.measured.record(Time::Overlap, *overlap);
         }
     }
 

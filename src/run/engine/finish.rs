@@ -31,6 +31,7 @@ impl Engine {
         self.close_books(inbox).await;
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
+        self.arms.iter_mut().for_each(|arm| arm.holds.close());
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
@@ -170,6 +171,9 @@ impl Engine {
             histograms: arm.collector.totals.histograms(),
             series: Series::clone(&arm.collector.curves.series),
             after_end: arm.collector.after_end(),
+            evidence: arm
+                .holds
+                .evidence(&self.timing.timeline, |server| self.lab.host_of(server)),
             first_error: arm.collector.first_error.clone(),
         }
     }

@@ -3,13 +3,18 @@
 use std::time::{Duration, Instant};
 
 use super::state::Engine;
+use crate::oracle::law::{Loss, LostKeys};
+use crate::orders::came_back::{CameBack, Returning};
 use crate::orders::command::{Command, Knob};
-use crate::orders::faults::{Effect, Order, Paused};
+use crate::orders::faults::{Effect, Order, Paused, Report};
 use crate::orders::knobs;
-use crate::orders::meaning::{forgotten, locks_on, meaning};
+use crate::orders::meaning::{forgotten, meaning};
 use crate::schedule::{Due, Schedule};
 use crate::show::snapshot::{Knobs, Phase};
 use crate::swarm::AppServer;
+use crate::watch::lacks::lost_keys;
+use crate::watch::masters::locks_of;
+use lockstorm_base::monotonic_ns;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target, Targets};
 use lockstorm_data::scenario::{FaultSpec, FaultStart, Persistence};
@@ -51,12 +56,12 @@ impl Engine {
     /// Orders a fault, by key or by schedule, and logs it.
     pub fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
         let event = self.log.fault(action, target, order, self.who(due).as_deref());
-        let held = match (action, target) {
-            // Read now, while the host is still down: once it is back, others get the locks that it forgot.
+        let returning = match (action, target) {
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => {
-                locks_on(&self.lab, &self.arms, &self.swarm, host)
+                let arms = locks_of(&self.arms, &self.swarm, |arm| arm.spec.lock.uses_nodes());
+                Some(Returning::of(&self.lab.handle, host, arms))
             }
-            _ => Vec::new(),
+            _ => None,
         };
         match target {
             Target::Host(host) => self.order(host, true),
@@ -70,7 +75,7 @@ impl Engine {
             due,
             action,
             target,
-            held,
+            returning,
         };
         self.faults
             .carry_out(order, self.lab.handle.clone(), &self.swarm.servers);
@@ -89,13 +94,18 @@ impl Engine {
         })
     }
 
-    pub fn fault_reported(&mut self, (order, effect): (Order, Effect)) {
+    pub fn fault_reported(&mut self, report: Report) {
+        let Report {
+            order,
+            effect,
+            came_back,
+        } = report;
         let Order {
             event,
             due,
             action,
             target,
-            held,
+            ..
         } = order;
         if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
             let fault = due.map(|due| due.fault);
@@ -143,7 +153,7 @@ impl Engine {
         } else {
             let lost = match (target, &effect) {
                 (Target::Server(id), Effect::Verified(verified)) => self.note_pause(id, action, verified.at, event),
-                _ => self.note_forgotten(&held, event, &effect),
+                _ => self.note_forgotten(&came_back, event),
             };
             let target = effect.new_master().map_or(target, Target::Host);
             meaning(&self.lab, &self.arms, action, target, &lost)
@@ -153,19 +163,41 @@ impl Engine {
         self.publish();
     }
 
-    /// Notes what it means for each arm that a host which kept these locks is back, empty.
-    fn note_forgotten(&mut self, held: &[(usize, u64)], event: u64, effect: &Effect) -> Vec<(usize, ConsequenceKind)> {
-        let mut lost = Vec::new();
-        if let (Effect::Verified(verified), Persistence::None) = (effect, self.lab.spec.persistence) {
-            let at = self.log.seconds(verified.at);
-            for &(index, locks) in held {
-                let arm = &mut self.arms[index];
-                let kind = forgotten(arm, locks);
+    /// Notes what nodes have lost that are back, and what that means for each arm.
+    fn note_forgotten(&mut self, nodes: &[CameBack], event: u64) -> Vec<(usize, ConsequenceKind)> {
+        let mut all = Vec::new();
+        let Some(CameBack { back, .. }) = nodes.first() else {
+            return all;
+        };
+        let forgets = self.lab.spec.persistence == Persistence::None;
+        let at = self.log.seconds(*back);
+        // What is held is known to the last moment.
+        self.collect();
+        for index in 0..self.arms.len() {
+            let (mut lost, mut covered) = (0, 0);
+            for node in nodes {
+                let lacks = node.lacks.iter().find(|(arm, _)| *arm == index);
+                let Some((_, lacks)) = lacks else { continue };
+                lost += lacks.as_ref().map_or(0, |lacks| lacks.lost.len() as u64);
+                covered += self.arms[index].holds.lost(Loss {
+                    servers: node.servers.clone(),
+                    event: Some(event),
+                    since: monotonic_ns(node.died),
+                    asked_from: i64::MIN,
+                    asked_before: monotonic_ns(node.back),
+                    keys: match forgets {
+                        true => LostKeys::All,
+                        false => lost_keys(lacks.as_ref()),
+                    },
+                });
+            }
+            let arm = &mut self.arms[index];
+            for kind in forgotten(arm, lost, covered.min(lost)) {
                 arm.consequence(at, Some(event), kind);
-                lost.push((index, kind));
+                all.push((index, kind));
             }
         }
-        lost
+        all
     }
 
     /// Notes since when an app server stands still, and what that meant once it goes on.

@@ -185,7 +185,7 @@ impl Engine {
     pub fn collect(&mut self) {
         let offered = self.swarm.load.offered_by_second();
         for index in 0..self.arms.len() {
-            let notices = self.arms[index].collect(offered.as_ref());
+            let notices = self.arms[index].collect(&self.swarm, offered.as_ref());
             self.note(notices);
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
+use super::came_back::{CameBack, Returning};
 use crate::schedule::{Due, Schedule};
 use crate::swarm::{AppServer, SwarmError};
 use lockstorm_data::model::{Action, Finding, HostId, Observer, Obstacle, OrderId, Proof, ServerId, Target, Verified};
@@ -21,8 +22,8 @@ pub(crate) struct Faults {
     pub orders: HashMap<usize, OrderId>,
     /// The app servers that are paused.
     pub paused: HashMap<ServerId, Paused>,
-    reports: mpsc::UnboundedSender<(Order, Effect)>,
-    inbox: mpsc::UnboundedReceiver<(Order, Effect)>,
+    reports: mpsc::UnboundedSender<Report>,
+    inbox: mpsc::UnboundedReceiver<Report>,
 }
 
 /// An app server that is paused.
@@ -44,8 +45,17 @@ pub(crate) struct Order {
     pub due: Option<Due>,
     pub action: Action,
     pub target: Target,
-    /// For each arm, the locks whose key was on the host before it was brought back.
-    pub held: Vec<(usize, u64)>,
+    /// What is to be found out of a host that comes back and may have forgotten locks.
+    pub returning: Option<Returning>,
+}
+
+/// What has become of an order.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub order: Order,
+    pub effect: Effect,
+    /// What the nodes lack that are back by it.
+    pub came_back: Vec<CameBack>,
 }
 
 impl Order {
@@ -119,7 +129,7 @@ impl Faults {
     }
 
     /// The next order with its result.
-    pub async fn report(&mut self) -> (Order, Effect) {
+    pub async fn report(&mut self) -> Report {
         match self.inbox.recv().await {
             Some(report) => report,
             // Not reached: this struct holds a sender itself.
@@ -137,8 +147,18 @@ impl Faults {
         };
         tokio::spawn(async move {
             // If nobody listens, the run is over.
-            let report = |effect| drop(reports.send((order.clone(), effect)));
-            let late = |within: Duration| report(Effect::Late(format!("not verified within {} s", within.as_secs())));
+            let report = |effect, came_back| {
+                let order = order.clone();
+                drop(reports.send(Report {
+                    order,
+                    effect,
+                    came_back,
+                }));
+            };
+            let late = |within: Duration| {
+                let text = format!("not verified within {} s", within.as_secs());
+                report(Effect::Late(text), Vec::new());
+            };
             let effect = match target {
                 Target::Host(host) => {
                     let mut done = lab.apply(action, host).await;
@@ -161,7 +181,11 @@ impl Faults {
                     None => Effect::Failed(format!("there is no {id}")),
                 },
             };
-            report(effect);
+            let came_back = match (&order.returning, &effect) {
+                (Some(returning), Effect::Verified(verified)) => returning.look(&lab, verified.at).await,
+                _ => Vec::new(),
+            };
+            report(effect, came_back);
         });
     }
 }

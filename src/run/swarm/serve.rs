@@ -39,7 +39,7 @@ pub(super) async fn serve(
     let end = Instant::now();
     // No other task of this thread runs again, so nothing is released any more.
     for state in &states {
-        state.held_locks.orphan();
+        state.held_locks.orphan(end);
     }
     end
 }

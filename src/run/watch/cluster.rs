@@ -80,12 +80,6 @@ impl LiveCluster {
         nodes.peek()?;
         Some(nodes.filter(|(_, node)| node.has_slots()).count())
     }
-
-    /// The share of the slots whose master is on this host, also if it has just died.
-    pub(crate) fn share_of(&self, host: HostId) -> f64 {
-        let on_host = self.masters.iter().filter(|(name, _)| name.host == Some(host));
-        on_host.map(|(_, slots)| f64::from(*slots)).sum::<f64>() / f64::from(ClusterNode::SLOTS)
-    }
 }
 
 /// Whether none of the slots can be used, and whether all can.
@@ -154,10 +148,7 @@ mod tests {
         // Host 1 dies, the cluster notices it, and the replica takes over.
         let dead = said([(name(2, 0), master(8192, true)), (name(2, 1), REPLICA)]);
         assert_eq!(cluster.take(&dead), [Change::Usable(8192)]);
-        assert_eq!(
-            (cluster.masters_on(HostId(1)), cluster.share_of(HostId(1))),
-            (None, 0.5)
-        );
+        assert_eq!(cluster.masters_on(HostId(1)), None);
         let noticed = said([(name(2, 0), master(8192, false)), (name(2, 1), REPLICA)]);
         assert_eq!(cluster.take(&noticed), [Change::Usable(0)]);
         assert!(cluster.is_down());
@@ -165,10 +156,7 @@ mod tests {
         let replaced = said([(name(2, 0), master(8192, true)), (name(2, 1), master(8192, true))]);
         let back = Change::Usable(ClusterNode::SLOTS);
         assert_eq!(cluster.take(&replaced), [Change::Master(HostId(2)), back]);
-        assert_eq!(
-            (cluster.masters_on(HostId(2)), cluster.share_of(HostId(1))),
-            (Some(2), 0.0)
-        );
+        assert_eq!(cluster.masters_on(HostId(2)), Some(2));
 
         // It comes back, and is the master again later.
         let mut follows = replaced.clone();

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use crate::watch::new_master::{ArmLocks, NewMaster};
+use crate::watch::lacks::ArmLocks;
+use crate::watch::new_master::NewMaster;
 use lockstorm_data::model::{ClusterNode, ClusterRole};
 use lockstorm_lab::{Lab, NodeName};
 
@@ -16,23 +17,26 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Looks as long as somebody receives the nodes that take over slots.
 pub(crate) async fn watch(lab: Arc<Lab>, arms: Vec<ArmLocks>, new_masters: mpsc::Sender<NewMaster>) {
-    // The port of each one's master.
-    let mut replicas: BTreeMap<NodeName, u16> = BTreeMap::new();
+    // The port of each one's master, and when it was last seen as a replica.
+    let mut replicas: BTreeMap<NodeName, (u16, Instant)> = BTreeMap::new();
     while !new_masters.is_closed() {
+        let now = Instant::now();
         for (name, node) in lab.cluster_roles().await {
             match node {
                 Some(ClusterNode {
                     role: ClusterRole::Replica { master, .. },
                     ..
                 }) => {
-                    replicas.insert(name, master);
+                    replicas.insert(name, (master, now));
                 }
                 // One that has just taken over may refuse all keys until the cluster is in order.
                 Some(node) if node.usable_slots() > 0 => {
-                    let Some(old) = replicas.remove(&name) else { continue };
+                    let Some((old, replica)) = replicas.remove(&name) else {
+                        continue;
+                    };
                     let is_old = |other: &NodeName| lab.address(*other).is_some_and(|address| address.port() == old);
                     let others = lab.names().filter(is_old).collect();
-                    let new = NewMaster::of(&lab, name, others, &arms).await;
+                    let new = NewMaster::of(&lab, name, others, replica, &arms).await;
                     if new_masters.send(new).await.is_err() {
                         return;
                     }
@@ -48,7 +52,6 @@ pub(crate) async fn watch(lab: Arc<Lab>, arms: Vec<ArmLocks>, new_masters: mpsc:
 mod tests {
     use super::*;
     use crate::redis_client::redis_client;
-    use crate::watch::new_master::Lacks;
     use crate::watch::new_master::testing::{acquire, patient};
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Fault, HostId};
@@ -98,7 +101,11 @@ mod tests {
             let () = order(master, &["CLIENT", "KILL", "TYPE", "replica"]).await.unwrap();
         }
         let after = acquire(&cluster, 60..100).await;
-        let _entries: Vec<_> = before.iter().chain(&after).map(|guard| held.enter(guard)).collect();
+        let _entries: Vec<_> = before
+            .iter()
+            .chain(&after)
+            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .collect();
         let dead = lab.servers(FIRST)[0];
         let on_it = |guards: &[Guard]| guards.iter().filter(|guard| guard.voters() == [dead]).count();
         let (kept, lost) = (on_it(&before), on_it(&after));
@@ -107,13 +114,10 @@ mod tests {
         lab.apply(Action::Fault(Fault::Kill), HostId(1)).await.unwrap();
         let new = new_masters.recv().await.unwrap();
         assert_eq!((new.node, new.others), (ITS_REPLICA, vec![FIRST]));
-        let lacks = Lacks {
-            held: kept + lost,
-            lost,
-        };
+        let lacks = new.lacks[0].1.as_ref().map(|lacks| (lacks.held, lacks.lost.len()));
         assert_eq!(
-            new.lacks,
-            [(0, Some(lacks))],
+            lacks,
+            Some((kept + lost, lost)),
             "locks of other masters are not looked for"
         );
         drop((before, after));

@@ -1,6 +1,7 @@
 //! The servers of a run, as they are now.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,6 +64,12 @@ impl LiveLab {
     /// Which hosts have the master and the replicas.
     pub fn seats(&self) -> Seats {
         self.roles.seats(|host| self.answers(*host))
+    }
+
+    /// The host that this server is on.
+    pub fn host_of(&self, server: SocketAddr) -> Option<HostId> {
+        let mut names = self.handle.names();
+        names.find(|name| self.handle.servers(*name).contains(&server))?.host
     }
 
     /// Whether every host is up and no link is broken.

@@ -1,13 +1,14 @@
 //! Watches which replicated node is the master.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use crate::watch::new_master::{ArmLocks, NewMaster};
+use crate::watch::lacks::ArmLocks;
+use crate::watch::new_master::NewMaster;
 use lockstorm_data::model::ReplicationRole;
 use lockstorm_lab::{Lab, NodeName, Role};
 
@@ -25,23 +26,29 @@ pub(crate) struct Look {
 
 /// Looks as long as somebody receives what it sees.
 pub(crate) async fn watch(lab: Arc<Lab>, arms: Vec<ArmLocks>, looks: mpsc::Sender<Look>) {
-    let mut replicas = BTreeSet::new();
+    // When each was last seen as one.
+    let mut replicas = BTreeMap::new();
     loop {
+        let now = Instant::now();
         let roles = lab.replication_roles().await;
         let mut new_masters = Vec::new();
         for (node, role) in &roles {
             match role {
                 ReplicationRole::Replica { .. } => {
-                    replicas.insert(*node);
+                    replicas.insert(*node, now);
                 }
                 // A master that comes back and knows nothing of the new one was no replica in between. One that refuses
                 // writes, since it has too few replicas yet, is asked again.
-                ReplicationRole::Master { .. } if replicas.contains(node) && lab.accepts_writes(*node).await => {
-                    replicas.remove(node);
-                    let others = lab.names().filter(|name| name.role == Role::Replicated && name != node);
-                    new_masters.push(NewMaster::of(&lab, *node, others.collect(), &arms).await);
+                ReplicationRole::Master { .. } => {
+                    let Some(replica) = replicas.get(node).copied() else {
+                        continue;
+                    };
+                    if lab.accepts_writes(*node).await {
+                        replicas.remove(node);
+                        let others = lab.names().filter(|name| name.role == Role::Replicated && name != node);
+                        new_masters.push(NewMaster::of(&lab, *node, others.collect(), replica, &arms).await);
+                    }
                 }
-                ReplicationRole::Master { .. } => {}
             }
         }
         if looks.send(Look { roles, new_masters }).await.is_err() {
@@ -57,7 +64,6 @@ mod tests {
 
     use super::*;
     use crate::redis_client::redis_client;
-    use crate::watch::new_master::Lacks;
     use crate::watch::new_master::testing::{acquire, patient};
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Condition, Fault, HostId, Way};
@@ -105,8 +111,10 @@ mod tests {
         }
     }
 
-    fn lacks(held: usize, lost: usize) -> (usize, Option<Lacks>) {
-        (0, Some(Lacks { held, lost }))
+    /// How many locks it should have, and how many of these it lacks.
+    fn lacks(new: &NewMaster) -> Option<(usize, usize)> {
+        let [(0, lacks)] = &new.lacks[..] else { return None };
+        lacks.as_ref().map(|lacks| (lacks.held, lacks.lost.len()))
     }
 
     #[tokio::test]
@@ -131,7 +139,10 @@ mod tests {
 
         // Every lock has reached the replicas.
         let guards = acquire(&master, 0..7).await;
-        let entries: Vec<_> = guards.iter().map(|guard| held.enter(guard)).collect();
+        let entries: Vec<_> = guards
+            .iter()
+            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .collect();
         order(&lab, HostId(1), &["WAIT", "2", "10000"]).await;
         settled(HostId(1), &mut looks).await;
         let by_hand = Action::Fault(Fault::Failover { by: Way::Hand });
@@ -139,7 +150,7 @@ mod tests {
         lab.apply(by_hand, HostId(2)).await.unwrap();
         let second = promoted(&mut looks).await;
         assert_eq!(second.node.host, Some(HostId(2)));
-        assert_eq!(second.lacks, [lacks(7, 0)], "the new master has them all");
+        assert_eq!(lacks(&second), Some((7, 0)), "the new master has them all");
         lab.apply(Action::Undo(Condition::Down), HostId(1)).await.unwrap();
         settled(HostId(2), &mut looks).await;
 
@@ -149,13 +160,20 @@ mod tests {
         }
         order(&lab, HostId(2), &["CLIENT", "KILL", "TYPE", "replica"]).await;
         let mut more = acquire(&master, 7..12).await;
-        let _more_entries: Vec<_> = more.iter().map(|guard| held.enter(guard)).collect();
+        let _more_entries: Vec<_> = more
+            .iter()
+            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .collect();
         // A lock that is released is not lost.
         let _ = more.remove(0).release().await;
         lab.apply(Action::Fault(Fault::Kill), HostId(2)).await.unwrap();
         lab.apply(by_hand, HostId(3)).await.unwrap();
         let third = promoted(&mut looks).await;
-        assert_eq!(third.lacks, [lacks(11, 4)], "four of them were on the dead master only");
+        assert_eq!(
+            lacks(&third),
+            Some((11, 4)),
+            "four of them were on the dead master only"
+        );
         drop((entries, guards, more));
         watching.abort();
         lab.down().await;

@@ -8,12 +8,15 @@ use tokio::sync::mpsc;
 
 use super::cluster_watch;
 use super::lab::LiveLab;
+use super::lacks::{ArmLocks, lost_keys};
 use super::master_watch::{self, Look};
-use super::new_master::{ArmLocks, Lacks, NewMaster};
+use super::new_master::NewMaster;
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
+use crate::oracle::law::{Loss, LostKeys};
 use crate::show::events::EventLog;
 use crate::show::notice::Notice;
+use lockstorm_base::monotonic_ns;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{EventKind, HostId};
 use lockstorm_data::scenario::{LockNodes, Topology};
@@ -24,7 +27,7 @@ fn is_replicated(arm: &Arm) -> bool {
 }
 
 /// The held locks of some of the arms.
-fn locks_of(arms: &[Arm], swarm: &LiveSwarm, are_these: impl Fn(&Arm) -> bool) -> Vec<ArmLocks> {
+pub(crate) fn locks_of(arms: &[Arm], swarm: &LiveSwarm, are_these: impl Fn(&Arm) -> bool) -> Vec<ArmLocks> {
     let arms = arms.iter().filter(|arm| are_these(arm));
     arms.map(|arm| {
         let held = swarm.servers.iter().map(|server| server.held_locks(arm.index));
@@ -108,7 +111,24 @@ impl LiveLab {
             let name = &arm.spec.name;
             arm.collector.new_master(master.writable, &servers, &others);
             arm.noted.new_masters += 1;
-            let Some(Lacks { held, lost }) = *lacks else {
+            let [replica, writable] = [master.replica, master.writable].map(monotonic_ns);
+            arm.holds.is_master(&servers, writable);
+            // Who stays with the first master sees no other.
+            if arm.spec.nodes() != LockNodes::FirstMaster {
+                let loss = |since, asked_from, asked_before, keys| Loss {
+                    servers: others.clone(),
+                    event: None,
+                    since,
+                    asked_from,
+                    asked_before,
+                    keys,
+                };
+                // What an old one grants from now on it never has.
+                arm.holds
+                    .lost(loss(replica, i64::MIN, writable, lost_keys(lacks.as_ref())));
+                arm.holds.lost(loss(writable, writable, i64::MAX, LostKeys::All));
+            }
+            let Some(lacks) = lacks else {
                 let text = format!(
                     "{} became a master and did not answer which locks of \"{name}\" it has",
                     master.node
@@ -116,8 +136,8 @@ impl LiveLab {
                 doubts.push(Notice::Doubt(*index, text));
                 continue;
             };
-            if lost > 0 {
-                let [locks, of] = [lost, held].map(|locks| locks as u64);
+            if !lacks.lost.is_empty() {
+                let [locks, of] = [lacks.lost.len(), lacks.held].map(|locks| locks as u64);
                 let kind = ConsequenceKind::LostAtFailover { locks, of };
                 words.push(format!("{name} {kind}"));
                 arm.noted.lost_at_failover += locks;

@@ -7,6 +7,7 @@ pub(crate) mod disk_watch;
 pub(crate) mod health;
 pub(crate) mod host_view;
 pub(crate) mod lab;
+pub(crate) mod lacks;
 pub(crate) mod machine_watch;
 pub(crate) mod master_watch;
 pub(crate) mod masters;

@@ -89,11 +89,6 @@ impl Roles {
         self.newest.get(&node).copied()
     }
 
-    /// Whether this host was the last that was seen to have the master, maybe beside another one.
-    pub fn had_master_last(&self, host: HostId) -> bool {
-        self.last_masters.contains(&host)
-    }
-
     /// Whether this host's replicated node says that it is the master although another one has become it.
     pub fn is_old_master(&self, host: HostId) -> bool {
         self.new_master.is_some_and(|new| new != host) && self.masters().any(|master| master == host)

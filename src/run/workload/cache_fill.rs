@@ -30,14 +30,14 @@ impl CacheFill {
     }
 
     /// One request: a reader wants one value.
-    pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {
+    pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Result<(), Failed> {
         let entry = self.draw(rng);
         let look = self.look(counter, &entry).await?;
         if look.fresh {
             counter.count(Count::Hits);
             return Ok(());
         }
-        match self.tools.enter(counter, &entry.data).await {
+        match self.tools.enter(counter, &entry.data, worker).await {
             Ok(section) => {
                 let filled = self.inside(&entry, &look, &section, rng).await;
                 section.leave(&filled).await;

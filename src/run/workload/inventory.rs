@@ -67,7 +67,10 @@ impl Inventory {
     pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Result<(), Failed> {
         let product = self.choice.draw(rng);
         let by = format!("s{}w{worker}", self.tools.server.0);
-        let section = self.tools.enter(counter, &InventorySpec::lock_name(product)).await?;
+        let section = self
+            .tools
+            .enter(counter, &InventorySpec::lock_name(product), worker)
+            .await?;
         let sold = match self.tools.arm.update {
             Update::ReadWrite => self.read_and_write(product, &by, &section, rng).await,
             Update::Atomic => self.update(product, &by, &section, rng).await,

@@ -1,12 +1,12 @@
 use std::time::Instant;
 
 use super::failed::Failed;
+use super::held_locks::Held;
 use super::stalls::Moment;
 use super::tools::Tools;
-use super::under_way::Entry;
-use lockstorm_data::metrics::{Count, Counter, Time};
+use lockstorm_data::metrics::{Count, Counter, Part, Time};
 use lockstorm_data::scenario::OnLoss;
-use lockstorm_lock::{AcquireOptions, Guard, HeldLock};
+use lockstorm_lock::{AcquireOptions, Guard};
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
 const VALID: f64 = 0.99;
@@ -17,14 +17,19 @@ pub(super) struct Section<'a> {
     /// Counts for the request.
     pub(super) counter: Counter<'a>,
     /// Removed before the lock is released.
-    held: Option<Entry<'a, HeldLock>>,
+    held: Held<'a>,
     guard: Guard,
     since: Moment,
 }
 
 impl Tools {
-    /// Acquires the arm's lock for `what` and counts the outcome. An arm without a lock acquires nothing.
-    pub(super) async fn enter<'a>(&'a self, counter: Counter<'a>, what: &str) -> Result<Section<'a>, Failed> {
+    /// Acquires the arm's lock for `what` and counts the outcome, for this worker. An arm without a lock acquires nothing.
+    pub(super) async fn enter<'a>(
+        &'a self,
+        counter: Counter<'a>,
+        what: &str,
+        worker: usize,
+    ) -> Result<Section<'a>, Failed> {
         let asked = Instant::now();
         let key = self.arm.key(&self.key_prefix, what);
         let options = self.options();
@@ -44,14 +49,16 @@ impl Tools {
                 }
                 // Another node may become its master.
                 let moves = self.arm.has_master();
-                if let Some(asked) = guard.held_lock().map(|lock| lock.asked()) {
+                let lock = guard.held_lock();
+                if let Some(lock) = &lock {
                     let by = guard.voters().first().copied().filter(|_| moves);
-                    counter.granted(&key, asked, by);
+                    counter.granted(&key, lock.asked(), by);
                 }
+                let measured = counter.part() == Part::Measured;
                 Ok(Section {
                     tools: self,
                     counter,
-                    held: self.held_locks.enter(&guard),
+                    held: self.held_locks.enter(worker, measured, &key, lock),
                     guard,
                     since: self.stalls.now(),
                 })

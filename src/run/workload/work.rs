@@ -31,7 +31,7 @@ impl Workload {
     /// counts that the request began and ended, and how long it took.
     pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Done {
         let (tools, answer) = match self {
-            Self::CacheFill(work) => (&work.tools, work.request(counter, rng).await),
+            Self::CacheFill(work) => (&work.tools, work.request(counter, rng, worker).await),
             Self::Inventory(work) => (&work.tools, work.request(counter, rng, worker).await),
         };
         match answer {

@@ -1,0 +1,66 @@
+use serde::{Deserialize, Serialize};
+
+use super::holder::Holder;
+
+/// Two holders of one lock who both had reason to rely on it at the same time, with what is known of the cause. Times are microseconds
+/// since second 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoubleHold {
+    /// Its number in its arm, from 1, in the order in which they were found.
+    pub number: u64,
+    /// The key of the lock.
+    pub key: String,
+    /// The one that held it before.
+    pub first: Belief,
+    /// The one that came in.
+    pub second: Belief,
+    /// How long both had reason to rely on the lock; null if that had not ended.
+    pub overlap_us: Option<u64>,
+    /// The votes that the first one had lost by then.
+    pub lost: Vec<LostVote>,
+    /// Whether that explains it; null for a lock without nodes, which has no votes to lose.
+    pub ruling: Option<Ruling>,
+}
+
+/// One holder's belief that it held a lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Belief {
+    /// Who.
+    pub holder: Holder,
+    /// The value of the keys, by which the nodes tell this holder from others; empty for a lock without nodes.
+    pub token: String,
+    /// When the attempt began that acquired it; null for a lock without nodes.
+    pub asked_us: Option<i64>,
+    /// When the belief began: the clock was read after the acquire's reply.
+    pub from_us: i64,
+    /// When the section ended, before the release was sent; null if it had not.
+    pub until_us: Option<i64>,
+    /// The end of the validity that the lock handed out, or when it told of its loss; null if it has no end.
+    pub relied_until_us: Option<i64>,
+    /// The hosts whose nodes voted, by number.
+    pub votes: Vec<usize>,
+    /// How many nodes were asked.
+    pub nodes: usize,
+}
+
+/// A vote that a lock has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostVote {
+    /// The host of the node that lost it.
+    pub host: Option<usize>,
+    /// The number of the event that tells of it; null if there is none.
+    pub event: Option<u64>,
+}
+
+/// What the law says of a double hold: a second holder can win only if so many nodes have lost the first one's key that a quorum is left
+/// without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// Enough keys were lost.
+    Explained,
+    /// Keys that nobody could look for would explain it.
+    Unknown,
+    /// A quorum should have been left that keeps others out: the lock, or a node, is broken.
+    Violation,
+}

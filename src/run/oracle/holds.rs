@@ -1,0 +1,340 @@
+//! Who held what at the same time.
+//!
+//! Holds are told in the order in which they began and ended, so nothing is kept of those that are over: the judge's memory is what is
+//! held now. Times are nanoseconds since any origin.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+/// What the judge asks of a hold.
+pub trait Hold {
+    /// What tells it from all others.
+    type Id: Copy + Eq + Hash;
+
+    /// What tells it from all others.
+    fn id(&self) -> Self::Id;
+
+    /// The lock.
+    fn key(&self) -> &str;
+
+    /// Whether it counts; what belongs to a warm-up can only be the first of two.
+    fn counts(&self) -> bool;
+
+    /// Until when its holder had reason to rely on the lock, as far as is known by now: the end of its validity, or when it was lost
+    /// before that. `None` if that has no end.
+    ///
+    /// It may be put off later, but only before it is over.
+    fn relied_until(&self) -> Option<i64>;
+}
+
+/// A hold begins or ends.
+#[derive(Debug, Clone)]
+pub struct HoldChange<H> {
+    /// When.
+    pub at: i64,
+    /// Which one.
+    pub hold: H,
+    /// Whether it ends.
+    pub ends: bool,
+}
+
+/// The judge of one arm.
+#[derive(Debug)]
+pub struct Holds<H: Hold> {
+    /// By their keys, in the order in which they began.
+    open: HashMap<Box<str>, Vec<Open<H>>>,
+    /// Changes that came too early to be judged.
+    early: Vec<HoldChange<H>>,
+    /// How many double holds were found so far.
+    double_holds: u64,
+    /// Double holds whose holders have not both left.
+    lasting: Vec<DoubleHold<H>>,
+    /// Holds that end when they begin, and that overlap with nothing.
+    empty: HashSet<H::Id>,
+}
+
+#[derive(Debug)]
+struct Open<H> {
+    hold: H,
+    from: i64,
+}
+
+/// Two holders of one lock who both had reason to rely on it.
+#[derive(Debug, Clone)]
+pub struct DoubleHold<H> {
+    /// Its number, from 1, in the order in which they were found.
+    pub number: u64,
+    /// The one that held it before, of several the one whose belief lasts longest.
+    pub first: H,
+    /// When it began.
+    pub first_from: i64,
+    /// When its section ended; `None` if it has not.
+    pub first_until: Option<i64>,
+    /// The one that came in.
+    pub second: H,
+    /// When it began, and the overlap with it.
+    pub second_from: i64,
+    /// When its section ended; `None` if it has not.
+    pub second_until: Option<i64>,
+}
+
+/// What was found in a part of the history.
+#[derive(Debug)]
+pub struct Found<H> {
+    /// Those that began; they come again in `over`.
+    pub double_holds: Vec<DoubleHold<H>>,
+    /// When each double use began: a hold that began while another one of its key had not ended.
+    pub double_uses: Vec<i64>,
+    /// The double holds that are over: both holders have left.
+    pub over: Vec<DoubleHold<H>>,
+}
+
+impl<H: Hold> Default for Holds<H> {
+    fn default() -> Self {
+        Self {
+            open: HashMap::new(),
+            early: Vec::new(),
+            double_holds: 0,
+            lasting: Vec::new(),
+            empty: HashSet::new(),
+        }
+    }
+}
+
+impl<H: Hold> DoubleHold<H> {
+    /// How long both had reason to rely on the lock, as far as is known by now; without an end it is `None`.
+    pub fn overlap(&self) -> Option<i64> {
+        let ends = [
+            self.first_until,
+            self.first.relied_until(),
+            self.second_until,
+            self.second.relied_until(),
+        ];
+        let end = ends.into_iter().flatten().min();
+        end.map(|end| (end - self.second_from).max(0))
+    }
+}
+
+impl<H: Hold + Clone> Holds<H> {
+    /// Takes in changes, and judges those until `known`: everything that happened until then has been told, now or before.
+    pub fn judge(&mut self, changes: impl IntoIterator<Item = HoldChange<H>>, known: i64) -> Found<H> {
+        let mut due = std::mem::take(&mut self.early);
+        due.extend(changes);
+        // An end comes before a beginning at the same time: holds that only touch don't overlap.
+        due.sort_by_key(|change| (change.at, !change.ends));
+        let judged = due.partition_point(|change| change.at <= known);
+        self.early = due.split_off(judged);
+        let mut found = Found {
+            double_holds: Vec::new(),
+            double_uses: Vec::new(),
+            over: Vec::new(),
+        };
+        for change in due {
+            match change.ends {
+                true => self.end(&change, &mut found),
+                false => self.begin(change, &mut found),
+            }
+        }
+        found
+    }
+
+    /// The holds that have not ended.
+    pub fn open(&self) -> impl Iterator<Item = &H> {
+        self.open.values().flatten().map(|open| &open.hold)
+    }
+
+    fn begin(&mut self, HoldChange { at, hold, .. }: HoldChange<H>, found: &mut Found<H>) {
+        if self.empty.remove(&hold.id()) {
+            return;
+        }
+        let of_key = match self.open.get_mut(hold.key()) {
+            Some(of_key) => of_key,
+            None => self.open.entry(hold.key().into()).or_default(),
+        };
+        if hold.counts() && !of_key.is_empty() {
+            found.double_uses.push(at);
+            // Without an end is later than any.
+            let until = |open: &&Open<H>| open.hold.relied_until().unwrap_or(i64::MAX);
+            let relies = of_key.iter().filter(|open| until(open) > at).max_by_key(until);
+            // A hold whose validity was over before it began is no belief.
+            if let Some(first) = relies.filter(|_| hold.relied_until().is_none_or(|until| until > at)) {
+                self.double_holds += 1;
+                let double = DoubleHold {
+                    number: self.double_holds,
+                    first: first.hold.clone(),
+                    first_from: first.from,
+                    first_until: None,
+                    second: hold.clone(),
+                    second_from: at,
+                    second_until: None,
+                };
+                found.double_holds.push(double.clone());
+                self.lasting.push(double);
+            }
+        }
+        of_key.push(Open { hold, from: at });
+    }
+
+    fn end(&mut self, change: &HoldChange<H>, found: &mut Found<H>) {
+        let (id, key) = (change.hold.id(), change.hold.key());
+        let mut known = false;
+        if let Some(of_key) = self.open.get_mut(key) {
+            let before = of_key.len();
+            of_key.retain(|open| open.hold.id() != id);
+            known = of_key.len() < before;
+            if of_key.is_empty() {
+                self.open.remove(key);
+            }
+        }
+        if !known {
+            self.empty.insert(id);
+        }
+        for double in &mut self.lasting {
+            if double.first.id() == id {
+                double.first_until = Some(change.at);
+            }
+            if double.second.id() == id {
+                double.second_until = Some(change.at);
+            }
+        }
+        let is_over = |double: &mut DoubleHold<H>| double.first_until.is_some() && double.second_until.is_some();
+        found.over.extend(self.lasting.extract_if(.., is_over));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hold of lock `a` with its number, and until when it may be relied on.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    struct Held(u64, Option<i64>);
+
+    impl Hold for Held {
+        type Id = u64;
+
+        fn id(&self) -> u64 {
+            self.0
+        }
+
+        fn key(&self) -> &'static str {
+            "a"
+        }
+
+        fn counts(&self) -> bool {
+            self.0 > 0
+        }
+
+        fn relied_until(&self) -> Option<i64> {
+            self.1
+        }
+    }
+
+    /// Holds with their beginning, their end, and the end of their validity, told in one piece.
+    fn judged(holds: &[(i64, i64, Option<i64>)]) -> Found<Held> {
+        let changes = (1..).zip(holds).flat_map(|(number, (from, until, relied))| {
+            [(*from, false), (*until, true)].map(|(at, ends)| HoldChange {
+                at,
+                hold: Held(number, *relied),
+                ends,
+            })
+        });
+        Holds::default().judge(changes, i64::MAX)
+    }
+
+    /// How many double holds and double uses, and how long the first of them lasted.
+    fn found(holds: &[(i64, i64, Option<i64>)]) -> (usize, usize, Option<i64>) {
+        let found = judged(holds);
+        let overlap = found.over.first().and_then(DoubleHold::overlap);
+        (found.double_holds.len(), found.double_uses.len(), overlap)
+    }
+
+    #[test]
+    fn holds_one_behind_the_other_are_no_double_holds() {
+        assert_eq!(found(&[(0, 10, None), (10, 20, None), (25, 30, None)]), (0, 0, None));
+    }
+
+    #[test]
+    fn two_who_believe_at_once_are_one_double_hold() {
+        assert_eq!(found(&[(0, 10, None), (6, 20, None)]), (1, 1, Some(4)));
+        assert_eq!(found(&[(0, 10, Some(8)), (6, 20, Some(30))]), (1, 1, Some(2)));
+        assert_eq!(
+            found(&[(0, 100, None), (6, 20, None), (30, 40, None)]),
+            (2, 2, Some(14))
+        );
+        assert_eq!(found(&[(0, 9, None), (1, 9, None), (2, 9, None), (3, 9, None)]).0, 3);
+    }
+
+    #[test]
+    fn what_a_holder_does_beyond_its_validity_is_double_use() {
+        assert_eq!(found(&[(0, 10, Some(5)), (5, 20, None)]), (0, 1, None));
+        assert_eq!(found(&[(0, 10, Some(5)), (6, 20, None)]), (0, 1, None));
+        // The second one came in with nothing left.
+        assert_eq!(found(&[(0, 10, None), (6, 20, Some(6))]), (0, 1, None));
+    }
+
+    #[test]
+    fn the_belief_that_lasts_longest_is_the_first_one() {
+        let found = judged(&[(0, 50, Some(9)), (1, 50, Some(30)), (2, 50, Some(20)), (5, 50, None)]);
+        let pairs: Vec<_> = found
+            .double_holds
+            .iter()
+            .map(|double| (double.first.0, double.second.0))
+            .collect();
+        assert_eq!(pairs, [(1, 2), (2, 3), (2, 4)]);
+        assert_eq!(
+            found
+                .double_holds
+                .iter()
+                .map(|double| double.number)
+                .collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
+    }
+
+    #[test]
+    fn a_hold_that_ends_when_it_begins_overlaps_with_nothing() {
+        assert_eq!(found(&[(5, 5, None), (5, 9, None)]), (0, 0, None));
+        assert_eq!(found(&[(0, 9, None), (5, 5, None), (9, 12, None)]), (0, 0, None));
+    }
+
+    #[test]
+    fn changes_are_judged_in_the_order_of_their_time_whoever_tells_first() {
+        let mut holds = Holds::default();
+        let change = |number, at, ends| HoldChange {
+            at,
+            hold: Held(number, None),
+            ends,
+        };
+        // The second app server is read first, and has already seen what comes later.
+        let found = holds.judge([change(2, 12, false), change(1, 5, false)], 10);
+        assert_eq!((found.double_holds.len(), holds.open().count()), (0, 1));
+        let found = holds.judge([change(1, 11, true)], 20);
+        assert_eq!((found.double_holds.len(), holds.open().count()), (0, 1));
+        let found = holds.judge([change(3, 15, false), change(2, 21, true)], 30);
+        assert_eq!((found.double_holds.len(), found.over.len()), (1, 0));
+        assert_eq!(holds.judge([change(3, 31, true)], 40).over[0].overlap(), Some(6));
+        assert_eq!(
+            (holds.open().count(), holds.lasting.len(), holds.empty.len()),
+            (0, 0, 0),
+            "nothing is kept"
+        );
+    }
+
+    #[test]
+    fn who_came_in_during_the_warm_up_is_only_the_first_of_two() {
+        let warm_up = |at, ends| HoldChange {
+            at,
+            hold: Held(0, None),
+            ends,
+        };
+        let later = |number, at| HoldChange {
+            at,
+            hold: Held(number, None),
+            ends: false,
+        };
+        let found = Holds::default().judge([later(1, 1), warm_up(2, false), later(2, 3), warm_up(9, true)], 10);
+        let pairs: Vec<_> = found.double_holds.iter().map(|double| double.second.0).collect();
+        assert_eq!(pairs, [2]);
+    }
+}

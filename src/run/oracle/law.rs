@@ -1,0 +1,226 @@
+//! Whether a double hold is explained by what its own lock had lost.
+//!
+//! A second holder can win only if so many nodes have lost the first one's key that a quorum is left without it. Of N nodes, with a
+//! quorum of N/2 + 1, a lock with v votes permits that as soon as it has lost v − f of its keys, where f = N − quorum: of one node its
+//! only key, of three nodes one of two votes or two of three. Whatever else gives two holders is a violation: the algorithm, or a node, is
+//! broken.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+
+use lockstorm_data::history::Ruling;
+
+/// Keys that a node has lost.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    /// The node's addresses.
+    pub servers: Vec<SocketAddr>,
+    /// The number of the event that tells of it.
+    pub event: Option<u64>,
+    /// Since when, in nanoseconds: who comes in before that is not explained by it.
+    pub since: i64,
+    /// The locks that were asked for from this time on,
+    pub asked_from: i64,
+    /// and before this time, may be among the lost ones.
+    pub asked_before: i64,
+    /// Which of them are.
+    pub keys: LostKeys,
+}
+
+/// Which keys were lost.
+#[derive(Debug, Clone)]
+pub enum LostKeys {
+    /// All of them: the node has no memory of that time.
+    All,
+    /// Of the locks that were held at this time these, by their tokens. Of those that had ended before, nobody knows.
+    Tokens {
+        /// Those that were not there.
+        lost: HashSet<Box<str>>,
+        /// When it was looked for them.
+        looked: i64,
+    },
+    /// Nobody knows: the node did not answer.
+    Unknown,
+}
+
+/// What became of a lock's vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Vote {
+    Kept,
+    Unknown,
+    Lost,
+}
+
+impl Loss {
+    fn of(&self, voter: SocketAddr, lock: &VotedLock<'_>) -> Vote {
+        if !self.servers.contains(&voter) || lock.asked < self.asked_from || lock.asked >= self.asked_before {
+            return Vote::Kept;
+        }
+        match &self.keys {
+            LostKeys::All => Vote::Lost,
+            LostKeys::Tokens { lost, .. } if lost.contains(lock.token) => Vote::Lost,
+            LostKeys::Tokens { looked, .. } if lock.until.is_none_or(|until| until > *looked) => Vote::Kept,
+            LostKeys::Tokens { .. } | LostKeys::Unknown => Vote::Unknown,
+        }
+    }
+}
+
+/// A lock that was held, as the law sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct VotedLock<'a> {
+    /// The value of its keys.
+    pub token: &'a str,
+    /// When it was asked for.
+    pub asked: i64,
+    /// When its holder left; `None` if it has not.
+    pub until: Option<i64>,
+    /// The servers that voted for it.
+    pub voters: &'a [SocketAddr],
+    /// How many nodes were asked.
+    pub nodes: usize,
+    /// How many votes a lock needs.
+    pub quorum: usize,
+}
+
+impl VotedLock<'_> {
+    /// What the law says of a second holder who comes in at `at`.
+    pub fn ruling(&self, at: i64, losses: &[Loss]) -> Ruling {
+        let votes: Vec<Vote> = self.voters.iter().map(|voter| self.vote(*voter, at, losses)).collect();
+        let lost = votes.iter().filter(|vote| **vote == Vote::Lost).count();
+        let kept = votes.iter().filter(|vote| **vote == Vote::Kept).count();
+        // If only so many nodes have the key, a quorum without it is left.
+        let harmless = self.nodes.saturating_sub(self.quorum);
+        if votes.len() - lost <= harmless {
+            Ruling::Explained
+        } else if kept <= harmless {
+            Ruling::Unknown
+        } else {
+            Ruling::Violation
+        }
+    }
+
+    /// The servers that have lost its key until `at`, each with the event that tells of it.
+    pub fn lost(&self, at: i64, losses: &[Loss]) -> Vec<(SocketAddr, Option<u64>)> {
+        let lost = |voter: &SocketAddr| {
+            let loss = losses
+                .iter()
+                .find(|loss| loss.since <= at && loss.of(*voter, self) == Vote::Lost);
+            loss.map(|loss| (*voter, loss.event))
+        };
+        self.voters.iter().filter_map(lost).collect()
+    }
+
+    fn vote(&self, voter: SocketAddr, at: i64, losses: &[Loss]) -> Vote {
+        let until_then = losses.iter().filter(|loss| loss.since <= at);
+        let votes = until_then.map(|loss| loss.of(voter, self));
+        votes.fold(Vote::Kept, |worst, vote| match (worst, vote) {
+            (Vote::Lost, _) | (_, Vote::Lost) => Vote::Lost,
+            (Vote::Unknown, _) | (_, Vote::Unknown) => Vote::Unknown,
+            (Vote::Kept, Vote::Kept) => Vote::Kept,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(number: u8) -> SocketAddr {
+        ([127, 0, 0, 1], 7000 + u16::from(number)).into()
+    }
+
+    fn lost_everything(number: u8) -> Loss {
+        Loss {
+            servers: vec![server(number)],
+            event: Some(u64::from(number)),
+            since: 50,
+            asked_from: i64::MIN,
+            asked_before: 60,
+            keys: LostKeys::All,
+        }
+    }
+
+    /// What the law says of a lock with so many votes of so many nodes, asked for at 10, of which so many came back empty.
+    fn ruling(votes: u8, nodes: usize, losses: u8) -> Ruling {
+        let voters: Vec<SocketAddr> = (1..=votes).map(server).collect();
+        let losses: Vec<Loss> = (1..=losses).map(lost_everything).collect();
+        lock(&voters, nodes).ruling(100, &losses)
+    }
+
+    fn lock(voters: &[SocketAddr], nodes: usize) -> VotedLock<'_> {
+        VotedLock {
+            token: "t",
+            asked: 10,
+            until: None,
+            voters,
+            nodes,
+            quorum: nodes / 2 + 1,
+        }
+    }
+
+    #[test]
+    fn a_second_holder_is_explained_by_votes_minus_f_losses_and_by_no_fewer() {
+        for (votes, nodes) in [(1, 1), (2, 3), (3, 3), (3, 5), (4, 5), (5, 5)] {
+            let f = (nodes - 1) / 2;
+            for losses in 0..=votes {
+                let expected = match usize::from(losses) >= usize::from(votes) - f {
+                    true => Ruling::Explained,
+                    false => Ruling::Violation,
+                };
+                assert_eq!(
+                    ruling(votes, nodes, losses),
+                    expected,
+                    "{votes} of {nodes} votes, {losses} lost"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_loss_explains_only_who_comes_in_later_and_only_locks_that_it_may_have_hit() {
+        let voters = [server(1)];
+        let loss = lost_everything(1);
+        let of = |lock: &VotedLock<'_>, at| lock.ruling(at, std::slice::from_ref(&loss));
+        let one = lock(&voters, 1);
+        assert_eq!([49, 50].map(|at| of(&one, at)), [Ruling::Violation, Ruling::Explained]);
+        assert_eq!(
+            of(&VotedLock { asked: 60, ..one }, 100),
+            Ruling::Violation,
+            "it was asked for after that"
+        );
+        assert_eq!(
+            lock(&[server(2)], 1).ruling(100, &[loss]),
+            Ruling::Violation,
+            "another node"
+        );
+    }
+
+    #[test]
+    fn what_was_looked_for_is_known_and_the_rest_is_not() {
+        let voters = [server(1)];
+        let looked = |token: &str| Loss {
+            keys: LostKeys::Tokens {
+                lost: [token.into()].into(),
+                looked: 70,
+            },
+            ..lost_everything(1)
+        };
+        let one = lock(&voters, 1);
+        let gone = VotedLock { until: Some(65), ..one };
+        assert_eq!(one.ruling(100, &[looked("t")]), Ruling::Explained);
+        assert_eq!(one.ruling(100, &[looked("other")]), Ruling::Violation);
+        assert_eq!(
+            gone.ruling(100, &[looked("other")]),
+            Ruling::Unknown,
+            "it was gone before the look"
+        );
+        let silent = Loss {
+            keys: LostKeys::Unknown,
+            ..lost_everything(1)
+        };
+        assert_eq!(one.ruling(100, &[silent.clone()]), Ruling::Unknown);
+        assert_eq!(one.ruling(100, &[silent, looked("t")]), Ruling::Explained);
+        assert_eq!(one.lost(100, &[looked("t")]), [(server(1), Some(1))]);
+        assert_eq!(one.lost(100, &[looked("other")]), []);
+    }
+}

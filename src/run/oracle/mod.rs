@@ -1,0 +1,6 @@
+//! The only judges of invariants: what the ledger proves of an arm's stock (`stock`), and what holds that overlap prove of its lock
+//! (`holds`, and whether the `law` explains them).
+
+pub mod holds;
+pub(crate) mod law;
+pub(crate) mod stock;
