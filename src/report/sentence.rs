@@ -9,10 +9,27 @@ const LONG_MS: u64 = 1000;
 /// What one arm did, in one sentence. `is_doubted`: whether nothing good can be said about it.
 pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_doubted: bool) -> String {
     let mut parts = workload.about().clauses(figures, is_doubted);
+    parts.extend(double_holds(figures));
     parts.extend(never(figures));
     parts.extend(trouble(figures, arm.nodes()));
     parts.extend(outage(figures));
     format!("{}: {}.", arm.name, parts.join("; "))
+}
+
+/// That two holders had one lock at once, and whether it is known why.
+fn double_holds(figures: &Figures) -> Option<String> {
+    let found = figures.double_holds;
+    let times = (found > 0).then(|| counted(found, "time", "times"))?;
+    let why = match (figures.law_violations, figures.unjudged, figures.nodes.len()) {
+        (0, 0, 0) => String::new(),
+        (0, 0, _) => ", each time because nodes had lost its key".to_owned(),
+        (0, unjudged, _) => format!(", {} without a known cause", counted(unjudged, "time", "times")),
+        (violations, ..) => format!(
+            ", {} although a quorum of nodes should have kept its key",
+            counted(violations, "time", "times")
+        ),
+    };
+    Some(format!("let two hold one lock at once {times}{why}"))
 }
 
 /// How long its lock was unavailable after a fault or a change of the master, if that was long.

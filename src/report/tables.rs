@@ -1,6 +1,6 @@
 //! The tables of the summary.
 
-use super::columns::{Arm, LOAD, LOCKS, SECTIONS, heads, orders, table};
+use super::columns::{Arm, HOLDS, LOAD, LOCKS, SECTIONS, heads, orders, table};
 use super::paint::Tone;
 use super::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
@@ -17,6 +17,11 @@ pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
 pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
     let any = arms.iter().any(|arm| arm.nodes > 0);
     any.then(|| table("sections", SECTIONS, arms))
+}
+
+/// The table of holds that overlap; `None` if no arm has a lock.
+pub(super) fn holds(arms: &[Arm<'_>]) -> Option<Table> {
+    arms.iter().any(|arm| arm.locks).then(|| table("two at once", HOLDS, arms))
 }
 
 /// The table of the load.
@@ -142,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_figure_has_a_column_or_is_left_out_on_purpose() {
-        let mut columns: Vec<Column> = [LOCKS, SECTIONS, LOAD]
+        let mut columns: Vec<Column> = [LOCKS, SECTIONS, HOLDS, LOAD]
             .concat()
             .iter()
             .map(|shown| shown.column())

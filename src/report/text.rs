@@ -21,6 +21,7 @@ pub fn render(record: &Record, paint: Paint) -> String {
     let mut sections = vec![head(record, paint)];
     sections.extend(tables::locks(&arms).map(|table| table.render(paint)));
     sections.extend(tables::sections(&arms).map(|table| table.render(paint)));
+    sections.extend(tables::holds(&arms).map(|table| table.render(paint)));
     sections.extend(tables::lock_nodes(record).map(|table| table.render(paint)));
     sections.push(tables::load(&arms).render(paint));
     sections.extend(tables::servers(record, &arms).map(|table| table.render(paint)));
@@ -49,6 +50,7 @@ pub(crate) fn so_far(snapshot: &Snapshot) -> String {
     let tables = [
         tables::locks(&arms),
         tables::sections(&arms),
+        tables::holds(&arms),
         Some(tables::load(&arms)),
         tables::results(workload, &arms),
     ];

@@ -41,6 +41,7 @@ pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {
         Column::Figure(Metric::Orders) => Some(inventory::orders(arm, arm.figures.orders)),
         Column::Figure(Metric::Oversold) => inventory::oversold(arm),
         Column::Figure(Metric::Overran) => locks::overran(arm),
+        Column::Figure(Metric::DoubleHolds) => locks::double_holds(arm),
         Column::Figure(metric) => figure(metric, arm),
         Column::AttemptsPerAcquire => locks::attempts_per_acquire(arm),
         Column::VotesAtRelease => locks::votes(arm, &arm.figures.votes_at_release),

@@ -1,6 +1,7 @@
 //! The columns about the locks, and about the sections under them.
 
 use super::arm::Arm;
+use super::judged::{judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 use lockstorm_data::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
@@ -43,6 +44,18 @@ pub(crate) const SECTIONS: &[Shown] = &[
     IfAny(Figure(Metric::CutOff)),
 ];
 
+/// The columns about holds that overlap.
+pub(crate) const HOLDS: &[Shown] = &[
+    Always(Figure(Metric::DoubleUses)),
+    Always(Figure(Metric::DoubleHolds)),
+    IfAny(Figure(Metric::FirstDoubleHold)),
+    IfAny(Figure(Metric::OverlapP50)),
+    IfAny(Figure(Metric::OverlapMax)),
+    IfAny(Figure(Metric::LawViolations)),
+    IfAny(Figure(Metric::Unjudged)),
+    IfAny(Figure(Metric::Covered)),
+];
+
 pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
     let acquires = arm.figures.outcomes.total();
     (arm.nodes > 0 && acquires > 0)
@@ -55,15 +68,29 @@ pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
     if arm.nodes == 0 || sections == 0 {
         return None;
     }
-    let percent = |n: u64| n as f64 * 100.0 / sections as f64;
-    Some(if overran == 0 && sections < 30 {
-        Cell::plain("0")
-    } else if overran == 0 {
-        Cell::plain(format!("0 (< {:.2} %)", percent(3)))
-    } else {
-        let text = format!("{} ({:.2} %)", arm.count(overran), percent(overran));
-        Cell::new(Tone::Doubt, text)
-    })
+    let tone = if overran == 0 { Tone::Plain } else { Tone::Doubt };
+    Some(Cell::new(tone, share(arm, overran, sections)))
+}
+
+/// Double holds, with their share of the acquired locks.
+pub(super) fn double_holds(arm: &Arm<'_>) -> Option<Cell> {
+    let (found, acquired) = (arm.figures.double_holds, arm.figures.outcomes.acquired);
+    let text = written(Metric::DoubleHolds, arm)?;
+    let text = match arm.is_narrow || acquired == 0 {
+        true => text,
+        false => share(arm, found, acquired),
+    };
+    Some(marked(judge(Metric::DoubleHolds, arm), text, arm.is_narrow))
+}
+
+/// A count with its share of `all`; none in n means fewer than 3 in n (the rule of three).
+fn share(arm: &Arm<'_>, count: u64, all: u64) -> String {
+    let percent = |n: u64| n as f64 * 100.0 / all as f64;
+    match count {
+        0 if all < 30 => "0".to_owned(),
+        0 => format!("0 (< {:.2} %)", percent(3)),
+        _ => format!("{} ({:.2} %)", arm.count(count), percent(count)),
+    }
 }
 
 /// The mean number of votes that locks were held with, out of all nodes: `3/3`, `2.4/3`.

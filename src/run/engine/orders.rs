@@ -59,7 +59,8 @@ impl Engine {
         let returning = match (action, target) {
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => {
                 let arms = locks_of(&self.arms, &self.swarm, |arm| arm.spec.lock.uses_nodes());
-                Some(Returning::of(&self.lab.handle, host, arms))
+                let forgets = self.lab.spec.persistence == Persistence::None;
+                Some(Returning::of(&self.lab.handle, host, forgets, arms))
             }
             _ => None,
         };

@@ -163,6 +163,9 @@ impl Engine {
     pub fn tick(&mut self) {
         let changes = self.lab.look(&self.arms);
         self.note(changes);
+        for loss in std::mem::take(&mut self.lab.unordered_losses) {
+            self.arms.iter_mut().for_each(|arm| _ = arm.holds.lost(loss.clone()));
+        }
         for index in 0..self.arms.len() {
             let books = self.arms[index].look_at_books();
             self.note(books);

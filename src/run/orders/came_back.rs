@@ -11,6 +11,8 @@ use lockstorm_lab::{Lab, NodeName, Role};
 #[derive(Debug, Clone)]
 pub(crate) struct Returning {
     nodes: Vec<DownNode>,
+    /// Whether they keep nothing.
+    forgets: bool,
     arms: Vec<ArmLocks>,
 }
 
@@ -37,7 +39,7 @@ pub(crate) struct CameBack {
 
 impl Returning {
     /// What must be known of this host before it comes back. `arms` are those whose lock uses nodes.
-    pub fn of(lab: &Lab, host: HostId, arms: Vec<ArmLocks>) -> Self {
+    pub fn of(lab: &Lab, host: HostId, forgets: bool, arms: Vec<ArmLocks>) -> Self {
         let keeps_locks = |name: &NodeName| {
             let with_locks = matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
             with_locks && name.host == Some(host)
@@ -52,6 +54,7 @@ impl Returning {
             })
         };
         Self {
+            forgets,
             nodes: lab.names().filter(keeps_locks).filter_map(down).collect(),
             arms,
         }
@@ -62,7 +65,7 @@ impl Returning {
         let mut all = Vec::new();
         for DownNode { node, servers, died } in &self.nodes {
             let is_voter = |server: &SocketAddr| servers.contains(server);
-            let lacks = of_arms(lab, *node, back, &self.arms, |lock| lock.voters().iter().any(is_voter)).await;
+            let lacks = of_arms(lab, *node, back, self.forgets, &self.arms, |lock| lock.voters().iter().any(is_voter)).await;
             all.push(CameBack {
                 servers: [servers.clone(), lab.servers(*node)].concat(),
                 died: *died,

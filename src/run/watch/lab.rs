@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
@@ -11,9 +11,11 @@ use super::cluster::{Change as ClusterChange, LiveCluster, words};
 use super::processes::{Change, LabWatch, change_elsewhere, outside_change};
 use super::roles::Roles;
 use crate::collect::arm::Arm;
+use crate::oracle::law::{Loss, LostKeys};
 use crate::show::notice::Notice;
+use lockstorm_base::monotonic_ns;
 use lockstorm_data::model::{ClusterNode, Condition, EventKind, HostId, Seats};
-use lockstorm_data::scenario::{LabSpec, LockNodes};
+use lockstorm_data::scenario::{LabSpec, LockNodes, Persistence};
 use lockstorm_lab::{Lab, NodeName, NodeStats, Role, ServerBinary};
 
 /// How often nodes are asked for their statistics.
@@ -32,6 +34,8 @@ pub(crate) struct LiveLab {
     pub roles: Roles,
     /// The cluster, if there is one.
     pub cluster: LiveCluster,
+    /// What nodes may have lost that went away and came back without an order; to be taken.
+    pub unordered_losses: Vec<Loss>,
 }
 
 /// What the nodes said when they were polled.
@@ -51,6 +55,7 @@ impl LiveLab {
             stats: BTreeMap::new(),
             roles: Roles::default(),
             cluster: LiveCluster::default(),
+            unordered_losses: Vec::new(),
             handle,
             spec,
         }
@@ -121,7 +126,27 @@ impl LiveLab {
     /// keeper the run proves nothing.
     pub fn look(&mut self, arms: &[Arm]) -> Vec<Notice> {
         let changes = self.processes.look(&self.handle);
+        let losses = changes.iter().filter_map(|change| self.loss(change));
+        self.unordered_losses.extend(losses.collect::<Vec<_>>());
         changes.into_iter().map(|change| self.told(change, arms)).collect()
+    }
+
+    /// What a node may have lost that was down and is up again.
+    fn loss(&self, change: &Change) -> Option<Loss> {
+        let Change::Node(node, before, after) = change else { return None };
+        let down = before.conditions.get(Condition::Down)?;
+        (!after.conditions.has(Condition::Down)).then(|| Loss {
+            servers: self.handle.servers(*node),
+            event: None,
+            since: monotonic_ns(down.since),
+            asked_from: i64::MIN,
+            asked_before: monotonic_ns(Instant::now()),
+            // Of a server that is not ours it is not known whether it had died.
+            keys: match self.handle.is_ours(*node) && self.spec.persistence == Persistence::None {
+                true => LostKeys::All,
+                false => LostKeys::Unknown,
+            },
+        })
     }
 
     fn told(&self, change: Change, arms: &[Arm]) -> Notice {

@@ -25,10 +25,12 @@ pub(crate) struct Lacks {
 pub(crate) type ArmLocks = (usize, Vec<Arc<HeldLocks>>);
 
 /// What this node lacks of the locks of each arm that were asked for before `since` and should be on it; `None` if it does not answer.
+/// Of one that `forgets`, since it was dead and keeps nothing, that is known without an answer.
 pub(crate) async fn of_arms(
     lab: &Lab,
     node: NodeName,
     since: Instant,
+    forgets: bool,
     arms: &[ArmLocks],
     is_on_it: impl Fn(&HeldLock) -> bool + Sync,
 ) -> Vec<(usize, Option<Lacks>)> {
@@ -36,7 +38,7 @@ pub(crate) async fn of_arms(
     for (arm, servers) in arms {
         let locks = servers.iter().flat_map(|held| held.now());
         let locks = locks.filter(|lock| lock.is_valid() && lock.asked() < since && is_on_it(lock));
-        all.push((*arm, lacks(lab, node, locks.collect()).await));
+        all.push((*arm, lacks(lab, node, locks.collect(), forgets).await));
     }
     all
 }
@@ -49,11 +51,15 @@ pub(crate) fn lost_keys(lacks: Option<&Lacks>) -> LostKeys {
     })
 }
 
-async fn lacks(lab: &Lab, node: NodeName, locks: Vec<HeldLock>) -> Option<Lacks> {
+async fn lacks(lab: &Lab, node: NodeName, locks: Vec<HeldLock>, forgets: bool) -> Option<Lacks> {
     let keys: Vec<&str> = locks.iter().map(HeldLock::key).collect();
     let kept = match keys.is_empty() {
         true => Vec::new(),
-        false => lab.kept(node, &keys).await?,
+        false => match lab.kept(node, &keys).await {
+            Some(kept) => kept,
+            None if forgets => vec![Kept::Nothing; keys.len()],
+            None => return None,
+        },
     };
     let looked = Instant::now();
     // A lock that is still valid was not deleted by its holder before the look.
@@ -61,6 +67,7 @@ async fn lacks(lab: &Lab, node: NodeName, locks: Vec<HeldLock>) -> Option<Lacks>
     let (mut held, mut lost) = (0, HashSet::new());
     for (lock, kept) in still {
         let has_it = match kept {
+            Kept::Elsewhere if forgets => false,
             Kept::Elsewhere => continue,
             Kept::Nothing => false,
             Kept::Value(value) => value == lock.token(),
