@@ -21,7 +21,9 @@ pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
 
 /// The table of holds that overlap; `None` if no arm has a lock.
 pub(super) fn holds(arms: &[Arm<'_>]) -> Option<Table> {
-    arms.iter().any(|arm| arm.locks).then(|| table("two at once", HOLDS, arms))
+    arms.iter()
+        .any(|arm| arm.locks)
+        .then(|| table("two at once", HOLDS, arms))
 }
 
 /// The table of the load.

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::state::Engine;
-use crate::oracle::law::{Loss, LostKeys};
 use crate::orders::came_back::{CameBack, Returning};
 use crate::orders::command::{Command, Knob};
 use crate::orders::faults::{Effect, Order, Paused, Report};
@@ -12,9 +11,7 @@ use crate::orders::meaning::{forgotten, meaning};
 use crate::schedule::{Due, Schedule};
 use crate::show::snapshot::{Knobs, Phase};
 use crate::swarm::AppServer;
-use crate::watch::lacks::lost_keys;
 use crate::watch::masters::locks_of;
-use lockstorm_base::monotonic_ns;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target, Targets};
 use lockstorm_data::scenario::{FaultSpec, FaultStart, Persistence};
@@ -170,32 +167,18 @@ impl Engine {
         let Some(CameBack { back, .. }) = nodes.first() else {
             return all;
         };
-        let forgets = self.lab.spec.persistence == Persistence::None;
         let at = self.log.seconds(*back);
         // What is held is known to the last moment.
         self.collect();
-        for index in 0..self.arms.len() {
+        for arm in &mut self.arms {
             let (mut lost, mut covered) = (0, 0);
-            for node in nodes {
-                let lacks = node.lacks.iter().find(|(arm, _)| *arm == index);
-                let Some((_, lacks)) = lacks else { continue };
-                lost += lacks.as_ref().map_or(0, |lacks| lacks.lost.len() as u64);
-                covered += self.arms[index].holds.lost(Loss {
-                    servers: node.servers.clone(),
-                    event: Some(event),
-                    since: monotonic_ns(node.died),
-                    asked_from: i64::MIN,
-                    asked_before: monotonic_ns(node.back),
-                    keys: match forgets {
-                        true => LostKeys::All,
-                        false => lost_keys(lacks.as_ref()),
-                    },
-                });
+            for (locks, loss) in nodes.iter().filter_map(|node| node.loss(arm.index, event)) {
+                lost += locks;
+                covered += arm.holds.lost(loss);
             }
-            let arm = &mut self.arms[index];
             for kind in forgotten(arm, lost, covered.min(lost)) {
                 arm.consequence(at, Some(event), kind);
-                all.push((index, kind));
+                all.push((arm.index, kind));
             }
         }
         all

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crate::watch::lacks::{ArmLocks, Lacks, of_arms};
+use crate::oracle::law::{Loss, LostKeys};
+use crate::watch::lacks::{ArmLocks, Lacks, lost_keys, of_arms};
+use lockstorm_base::monotonic_ns;
 use lockstorm_data::model::{Condition, HostId};
 use lockstorm_lab::{Lab, NodeName, Role};
 
@@ -28,13 +30,34 @@ struct DownNode {
 #[derive(Debug)]
 pub(crate) struct CameBack {
     /// Its addresses, before and now.
-    pub servers: Vec<SocketAddr>,
+    servers: Vec<SocketAddr>,
     /// Since when it was down.
-    pub died: Instant,
+    died: Instant,
     /// When that was over.
     pub back: Instant,
+    /// Whether it keeps nothing.
+    forgets: bool,
     /// What it lacks of the locks that it voted for and that are held, for each arm by its position; `None` if it did not answer.
-    pub lacks: Vec<(usize, Option<Lacks>)>,
+    lacks: Vec<(usize, Option<Lacks>)>,
+}
+
+impl CameBack {
+    /// How many held locks of the arm at this position it has lost, and what that is for the judge; `None` if the arm uses no nodes.
+    pub fn loss(&self, arm: usize, event: u64) -> Option<(u64, Loss)> {
+        let (_, lacks) = self.lacks.iter().find(|(index, _)| *index == arm)?;
+        let loss = Loss {
+            servers: self.servers.clone(),
+            event: Some(event),
+            since: monotonic_ns(self.died),
+            asked_from: i64::MIN,
+            asked_before: monotonic_ns(self.back),
+            keys: match self.forgets {
+                true => LostKeys::All,
+                false => lost_keys(lacks.as_ref()),
+            },
+        };
+        Some((lacks.as_ref().map_or(0, |lacks| lacks.lost.len() as u64), loss))
+    }
 }
 
 impl Returning {
@@ -65,14 +88,160 @@ impl Returning {
         let mut all = Vec::new();
         for DownNode { node, servers, died } in &self.nodes {
             let is_voter = |server: &SocketAddr| servers.contains(server);
-            let lacks = of_arms(lab, *node, back, self.forgets, &self.arms, |lock| lock.voters().iter().any(is_voter)).await;
+            let lacks = of_arms(lab, *node, back, self.forgets, &self.arms, |lock| {
+                lock.voters().iter().any(is_voter)
+            })
+            .await;
             all.push(CameBack {
                 servers: [servers.clone(), lab.servers(*node)].concat(),
                 died: *died,
                 back,
+                forgets: self.forgets,
                 lacks,
             });
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::collect::hold_audit::HoldAudit;
+    use crate::workload::HeldLocks;
+    use lockstorm_data::metrics::{Figures, Timeline};
+    use lockstorm_data::model::{Action, Fault};
+    use lockstorm_data::scenario::{LabSpec, Overrides, Source, parse};
+    use lockstorm_kit::{beside, lab};
+    use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Outcome};
+
+    /// An arm with Redlock, its judge, and the lab that it runs on.
+    struct Case {
+        lab: Arc<Lab>,
+        nodes: Nodes,
+        held: Arc<HeldLocks>,
+        timeline: Timeline,
+    }
+
+    impl Case {
+        /// The lock that an acquire of another app server gets; `None` if somebody else has it.
+        async fn acquire(&self, hosts: usize, key: &str) -> Option<Guard> {
+            let lock = Lock::redlock(&self.nodes.subset(&(0..hosts).collect::<Vec<_>>()), 1);
+            let options = AcquireOptions {
+                ttl: Duration::from_mins(5),
+                ..AcquireOptions::default()
+            };
+            loop {
+                match lock.acquire(key, &options).await {
+                    Ok(guard) => return Some(guard),
+                    Err(refusal) if refusal.outcome() == Outcome::Contended => return None,
+                    // A host that has just come back is not connected yet.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        }
+
+        async fn all_connected(&self) {
+            while self.nodes.ready(Duration::from_secs(30)).await < 5 {}
+        }
+
+        async fn kill(&self, host: usize) {
+            self.lab.apply(Action::Fault(Fault::Kill), HostId(host)).await.unwrap();
+        }
+
+        async fn bring_back(&self, host: usize) -> Vec<CameBack> {
+            let arms = vec![(0, vec![Arc::clone(&self.held)])];
+            let returning = Returning::of(&self.lab, HostId(host), true, arms);
+            let back = self
+                .lab
+                .apply(Action::Undo(Condition::Down), HostId(host))
+                .await
+                .unwrap();
+            returning.look(&self.lab, back.at).await
+        }
+
+        /// Lets a lock with so many votes of so many nodes lose some of them, and somebody else try to acquire it. Returns the figures
+        /// of the judge, who is told of the losses only if `told`, and whether the other one got the lock.
+        async fn play(&self, (nodes, votes, losses): (usize, usize, usize), told: bool) -> (Figures, bool) {
+            let source = Source::open("single-vs-redlock").unwrap();
+            let scenario = parse(&source, &Overrides::default()).unwrap();
+            let redlock = scenario.arms.iter().find(|arm| arm.name == "redlock").unwrap();
+            let mut audit = HoldAudit::new(redlock, 1);
+            let key = format!("{nodes} {votes} {losses} {told}");
+            for host in votes + 1..=nodes {
+                self.kill(host).await;
+            }
+            let first = self.acquire(nodes, &key).await.unwrap();
+            let entered = self.held.enter(0, true, &key, first.held_lock());
+            assert_eq!(first.late_votes().wait().await, votes);
+            for host in votes + 1..=nodes {
+                self.bring_back(host).await;
+            }
+            for host in 1..=losses {
+                self.kill(host).await;
+                let back = self.bring_back(host).await;
+                audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline);
+                for node in back.iter().filter(|_| told) {
+                    let (lost, loss) = node.loss(0, 7).unwrap();
+                    assert_eq!(lost, 1, "it had voted for the lock");
+                    audit.lost(loss);
+                }
+            }
+            self.all_connected().await;
+            let second = self.acquire(nodes, &key).await;
+            if let Some(second) = &second {
+                drop(self.held.enter(1, true, &key, second.held_lock()));
+            }
+            drop(entered);
+            audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline);
+            audit.close();
+            let mut figures = Figures::default();
+            audit.fill(&mut figures);
+            (figures, second.is_some())
+        }
+    }
+
+    #[tokio::test]
+    async fn somebody_else_comes_in_exactly_when_votes_minus_f_are_lost_and_the_judge_knows_why() {
+        let (options, _turn) = (lab::options(), beside());
+        let lab = Arc::new(Lab::up(&LabSpec::of(5), options).await.unwrap());
+        let addresses = lab
+            .follow_lock_nodes()
+            .into_iter()
+            .map(|(_, address)| address)
+            .collect();
+        let case = Case {
+            nodes: Nodes::follow(addresses, NodeOptions::default()),
+            held: Arc::default(),
+            timeline: Timeline::from(Instant::now()),
+            lab: Arc::clone(&lab),
+        };
+        case.all_connected().await;
+        let mut cases = 0;
+        for (nodes, votes) in [(3, 2), (3, 3), (5, 3), (5, 4), (5, 5)] {
+            let needed = votes - (nodes - 1) / 2;
+            for losses in 0..=needed {
+                let (figures, came_in) = case.play((nodes, votes, losses), true).await;
+                let name = format!("{losses} of {votes} votes of {nodes} nodes lost");
+                assert_eq!(came_in, losses == needed, "{name}");
+                assert_eq!(figures.double_holds, u64::from(came_in), "{name}");
+                assert_eq!((figures.law_violations, figures.unjudged), (0, 0), "{name}");
+                let covered = if came_in { losses - 1 } else { losses };
+                assert_eq!(figures.covered, covered as u64, "{name}");
+                cases += 1;
+            }
+        }
+        assert_eq!(cases, 14);
+        // Nobody has told the judge of a loss: then the law is broken.
+        let (figures, came_in) = case.play((3, 2, 1), false).await;
+        assert!(came_in);
+        assert_eq!(
+            (figures.double_holds, figures.law_violations, figures.covered),
+            (1, 1, 0)
+        );
+        lab.down().await;
     }
 }

@@ -133,7 +133,9 @@ impl LiveLab {
 
     /// What a node may have lost that was down and is up again.
     fn loss(&self, change: &Change) -> Option<Loss> {
-        let Change::Node(node, before, after) = change else { return None };
+        let Change::Node(node, before, after) = change else {
+            return None;
+        };
         let down = before.conditions.get(Condition::Down)?;
         (!after.conditions.has(Condition::Down)).then(|| Loss {
             servers: self.handle.servers(*node),
