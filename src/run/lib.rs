@@ -38,6 +38,7 @@
 //! - `workload`: the requests of `cache_fill` and `inventory`. `hurry` tells them what is given up at the end; `stalls`
 //!   notes how long a thread stood still although nobody paused it
 //! - `oracle`: the only judge of invariants: makes of the ledger what was oversold, and which updates were lost
+//! - [`under_test`]: the lock of an arm, the engine's or another one, by the one narrow interface through which workers get it
 //! - `needs`: what a scenario needs of the machine (pure; the constants are one table, `cost`), and what the machine
 //!   has
 //! - `schedule`: when each fault is due, and how that is announced (pure); what faults there are is in `data/model/fault`
@@ -97,6 +98,7 @@
 pub mod needs;
 pub mod oracle;
 pub mod store;
+pub mod under_test;
 pub mod workload;
 
 mod close;

@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use crate::under_test::OtherArms;
 use lockstorm_lab::ServerBinary;
 
 /// What a run needs besides its scenario.
@@ -9,4 +10,6 @@ pub struct RunOptions {
     pub server: Option<ServerBinary>,
     /// The lockstorm executable that becomes the keeper; `None`: this program.
     pub keeper: Option<PathBuf>,
+    /// The arms that have other locks than the scenario says.
+    pub other_locks: OtherArms,
 }

@@ -15,6 +15,7 @@ use crate::options::RunOptions;
 use crate::orders::command::{Command, Inbox};
 use crate::show::snapshot::{Phase, Snapshot};
 use crate::show::stage::enter;
+use crate::under_test::OtherArms;
 use crate::workload::Hurry;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::model::EventKind;
@@ -49,7 +50,16 @@ pub(crate) async fn run(
         () = stopped(&mut inbox) => return Err(RunError::Stopped),
     };
     say(&snapshots, "filling the tables, starting the swarm");
-    let mut engine = match set_up(scenario, &binary, lab.clone(), snapshots, &mut inbox).await {
+    let mut engine = match set_up(
+        scenario,
+        &binary,
+        lab.clone(),
+        snapshots,
+        &options.other_locks,
+        &mut inbox,
+    )
+    .await
+    {
         Ok(engine) => engine,
         Err(error) => {
             lab.down().await;
@@ -86,10 +96,18 @@ async fn set_up(
     binary: &ServerBinary,
     lab: Arc<Lab>,
     snapshots: watch::Sender<Arc<Snapshot>>,
+    other_locks: &OtherArms,
     inbox: &mut Inbox,
 ) -> Result<Engine, RunError> {
     let hurry = Hurry::default();
-    let mut starting = std::pin::pin!(Engine::start(scenario, binary, lab, snapshots, hurry.clone()));
+    let mut starting = std::pin::pin!(Engine::start(
+        scenario,
+        binary,
+        lab,
+        snapshots,
+        hurry.clone(),
+        other_locks
+    ));
     tokio::select! {
         engine = &mut starting => return engine,
         () = stopped(inbox) => hurry.all.cancel(),

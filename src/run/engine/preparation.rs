@@ -10,6 +10,7 @@ use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
 use crate::store;
 use crate::swarm::{AppServer, ArmPlan, ServerPlan};
+use crate::under_test::OtherArms;
 use lockstorm_data::metrics::{Recorder, RoundTrips};
 use lockstorm_data::model::ServerId;
 use lockstorm_data::scenario::Scenario;
@@ -19,9 +20,14 @@ use lockstorm_lab::Lab;
 const TAKE_BACK: Duration = Duration::from_secs(2);
 
 /// Makes the arms and starts the app servers. If that fails or is cancelled, what was made so far is removed.
-pub(crate) async fn prepare(scenario: &Arc<Scenario>, lab: &Lab, swarm: &mut LiveSwarm) -> Result<Vec<Arm>, RunError> {
+pub(crate) async fn prepare(
+    scenario: &Arc<Scenario>,
+    lab: &Lab,
+    swarm: &mut LiveSwarm,
+    other_locks: &OtherArms,
+) -> Result<Vec<Arm>, RunError> {
     let mut arms = Vec::new();
-    let started = start_all(scenario, lab, swarm, &mut arms).await;
+    let started = start_all(scenario, lab, swarm, other_locks, &mut arms).await;
     if started.is_err() {
         // A schema that stays is dropped by the next run. That this run did not start is worse news.
         let _ = drop_schemas(&arms, TAKE_BACK).await;
@@ -34,6 +40,7 @@ async fn start_all(
     scenario: &Arc<Scenario>,
     lab: &Lab,
     swarm: &LiveSwarm,
+    other_locks: &OtherArms,
     arms: &mut Vec<Arm>,
 ) -> Result<Vec<AppServer>, RunError> {
     let still_wanted = || match swarm.hurry.all.is_cancelled() {
@@ -52,6 +59,7 @@ async fn start_all(
                 spec: arm.spec.clone(),
                 database: arm.database.clone(),
                 recorder,
+                other: other_locks.get(&spec.name).cloned(),
                 intake: swarm.load.intake(server, index),
             });
         }

@@ -21,6 +21,7 @@ use crate::show::outlasted::{self, Outlasted};
 use crate::show::snapshot::{ArmView, Knobs, Phase, Snapshot};
 use crate::show::stage::Stage;
 use crate::swarm::Load;
+use crate::under_test::OtherArms;
 use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::Hurry;
@@ -57,6 +58,7 @@ impl Engine {
         lab: Arc<Lab>,
         snapshots: watch::Sender<Arc<Snapshot>>,
         hurry: Hurry,
+        other_locks: &OtherArms,
     ) -> Result<Self, RunError> {
         let knobs = snapshots.borrow().knobs;
         enough_connections(&scenario).await?;
@@ -67,7 +69,7 @@ impl Engine {
             hurry,
             live_settings: Arc::default(),
         };
-        let arms = prepare(&scenario, &lab, &mut swarm).await?;
+        let arms = prepare(&scenario, &lab, &mut swarm, other_locks).await?;
         let origin = Instant::now();
         Ok(Self {
             faults: Faults::new(&scenario.faults),

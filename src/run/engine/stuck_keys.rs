@@ -48,6 +48,8 @@ impl Engine {
             database: arm.database.clone(),
             // Nothing is counted for the arms.
             recorder: Arc::new(Recorder::new(Arc::clone(&self.timing.timeline))),
+            // Whatever lock an arm has, it is the engine that tries its keys.
+            other: None,
             intake: self.swarm.load.intake(0, arm.index),
         };
         let arms = self.arms.iter().map(arm_plan).collect();

@@ -13,6 +13,8 @@ pub enum SwarmError {
     Store(ServerId, String, StoreError),
     #[error("{0}: {1} has no lock node")]
     NoLockNode(ServerId, HostId),
+    #[error("{0}: the lock of arm \"{1}\": {2}")]
+    Lock(ServerId, String, String),
     #[error("{0}: {1}")]
     Cache(ServerId, CacheError),
     #[error("cannot {} {id}: it {obstacle}", action.verbs()[0])]

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::intake::Intake;
 use crate::store::ArmDatabase;
+use crate::under_test::OtherLocks;
 use crate::workload::{HeldLocks, Hurry, LiveSettings, Stalls, UnderWay};
 use lockstorm_data::metrics::{Recorder, RoundTrips};
 use lockstorm_data::model::{HostId, ServerId};
@@ -52,6 +53,8 @@ pub struct ArmPlan {
     pub database: Arc<ArmDatabase>,
     /// Counts what this app server does for the arm.
     pub recorder: Arc<Recorder>,
+    /// What makes its lock, if that is not the scenario's.
+    pub other: Option<Arc<dyn OtherLocks>>,
     /// The source of its workers' requests.
     pub intake: Intake,
 }

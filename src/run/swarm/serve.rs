@@ -13,6 +13,7 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
+use crate::under_test::{Lock, Site};
 use crate::workload::{Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::{Gauges, Outcome};
@@ -120,6 +121,20 @@ fn note_refusals(gauges: &Gauges, arm: &ArmPlan) {
     });
 }
 
+/// The lock of an arm: the scenario's, or the other one that it has.
+async fn lock(plan: &ServerPlan, arm: &ArmPlan, locks: &Locks, seed: u64) -> Result<Lock, SwarmError> {
+    let Some(other) = &arm.other else {
+        return locks.of(&arm.spec, seed).map(Lock::Engine);
+    };
+    let site = Site {
+        server: plan.id,
+        nodes: plan.nodes.iter().map(|(_, address)| address.clone()).collect(),
+        seed,
+    };
+    let failed = |why| SwarmError::Lock(plan.id, arm.spec.name.clone(), why);
+    other.connect(site).await.map_err(failed)
+}
+
 async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>, Vec<ArmState>), SwarmError> {
     let timer = Timer::start();
     let (watched, its_timer) = (Arc::clone(&plan.stalls), timer.clone());
@@ -129,7 +144,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
     let (mut crews, mut states) = (Vec::new(), Vec::new());
     for (index, arm) in plan.arms.iter().enumerate() {
         let seed = mix(mix(plan.scenario.seed, plan.id.0 as u64), index as u64);
-        let lock = locks.of(&arm.spec, seed)?;
+        let lock = lock(plan, arm, &locks, seed).await?;
         let store = arm
             .database
             .open(plan.scenario.database.pool)

@@ -52,13 +52,14 @@ pub(crate) async fn watch(lab: Arc<Lab>, arms: Vec<ArmLocks>, new_masters: mpsc:
 mod tests {
     use super::*;
     use crate::redis_client::redis_client;
+    use crate::under_test::Guard;
     use crate::watch::new_master::testing::{acquire, patient};
     use crate::workload::HeldLocks;
     use lockstorm_data::model::{Action, Fault, HostId};
     use lockstorm_data::scenario::{ClusterSpec, LabSpec};
     use lockstorm_kit::{beside, lab};
     use lockstorm_lab::Role;
-    use lockstorm_lock::{Cluster, Guard, NodeAddress, NodeOptions};
+    use lockstorm_lock::{Cluster, NodeAddress, NodeOptions};
 
     const FIRST: NodeName = NodeName::on(HostId(1), Role::FirstInCluster);
     const ITS_REPLICA: NodeName = NodeName::on(HostId(2), Role::SecondInCluster);

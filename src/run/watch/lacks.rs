@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::oracle::law::LostKeys;
+use crate::under_test::HeldLock;
 use crate::workload::HeldLocks;
 use lockstorm_base::monotonic_ns;
 use lockstorm_lab::{Kept, Lab, NodeName};
-use lockstorm_lock::HeldLock;
 
 /// What a node lacks of an arm's locks.
 #[derive(Debug, Clone, PartialEq, Eq)]

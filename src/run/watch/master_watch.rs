@@ -165,7 +165,7 @@ mod tests {
             .map(|guard| held.enter(0, true, "", guard.held_lock()))
             .collect();
         // A lock that is released is not lost.
-        let _ = more.remove(0).release().await;
+        more.remove(0).release().await;
         lab.apply(Action::Fault(Fault::Kill), HostId(2)).await.unwrap();
         lab.apply(by_hand, HostId(3)).await.unwrap();
         let third = promoted(&mut looks).await;

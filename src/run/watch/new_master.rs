@@ -49,7 +49,8 @@ pub(crate) mod testing {
 
     use tokio::time::sleep;
 
-    use lockstorm_lock::{AcquireOptions, Guard, Lock, Nodes};
+    use crate::under_test::Guard;
+    use lockstorm_lock::{AcquireOptions, Lock, Nodes};
 
     /// For clients of servers that a slow machine runs.
     pub fn patient() -> redis::AsyncConnectionConfig {
@@ -70,7 +71,7 @@ pub(crate) mod testing {
         for name in names {
             guards.push(loop {
                 if let Ok(guard) = lock.acquire(&format!("key:{name}"), &options).await {
-                    break guard;
+                    break Guard::Engine(guard);
                 }
                 sleep(Duration::from_millis(10)).await;
             });

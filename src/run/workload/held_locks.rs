@@ -3,7 +3,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use lockstorm_lock::HeldLock;
+use crate::under_test::HeldLock;
 
 /// The locks that workers of one app server and arm hold, and what has become of them since the engine's last visit. It can be read
 /// from any thread.
@@ -64,7 +64,7 @@ impl LiveHold {
     /// Until when its holder has reason to rely on the lock, as far as is known by now; `None` if that has no end, as with a lock that is on
     /// no nodes.
     pub fn relied_until(&self) -> Option<Instant> {
-        self.lock.as_ref().map(HeldLock::relied_until)
+        self.lock.as_ref().and_then(HeldLock::relied_until)
     }
 }
 

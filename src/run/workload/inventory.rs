@@ -91,7 +91,7 @@ impl Inventory {
         section: &Section<'_>,
         rng: &mut SmallRng,
     ) -> Result<bool, Failed> {
-        let token = self.token(product, by).await?;
+        let token = self.token(product, by, section).await?;
         let Some(left) = self.units(product, token, rng).await?.checked_sub(1) else {
             return Ok(false);
         };
@@ -112,12 +112,20 @@ impl Inventory {
         Ok(true)
     }
 
-    /// The token that a fenced arm's worker shows to the stock.
-    async fn token<'a>(&self, product: u64, owner: &'a str) -> Result<Option<Token<'a>>, Failed> {
+    /// The token that a fenced arm's worker shows to the stock: the lock's, or one that it draws there.
+    async fn token<'a>(
+        &self,
+        product: u64,
+        owner: &'a str,
+        section: &Section<'_>,
+    ) -> Result<Option<Token<'a>>, Failed> {
         if self.tools.arm.fence == Fence::Off {
             return Ok(None);
         }
-        let number = self.tools.store.draw_token(product).await?;
+        let number = match section.fence() {
+            Some(number) => number,
+            None => self.tools.store.draw_token(product).await?,
+        };
         Ok(Some(Token { number, owner }))
     }
 

@@ -4,9 +4,10 @@ use super::failed::Failed;
 use super::held_locks::Held;
 use super::stalls::Moment;
 use super::tools::Tools;
+use crate::under_test::Guard;
 use lockstorm_data::metrics::{Count, Counter, Part, Time};
 use lockstorm_data::scenario::OnLoss;
-use lockstorm_lock::{AcquireOptions, Guard};
+use lockstorm_lock::AcquireOptions;
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
 const VALID: f64 = 0.99;
@@ -98,6 +99,11 @@ impl Section<'_> {
         Ok(())
     }
 
+    /// The number that fences its holder, if the lock hands one out.
+    pub(super) fn fence(&self) -> Option<u64> {
+        self.guard.fence()
+    }
+
     /// Whether the lock, as far as it knows, still keeps everybody else out.
     pub(super) fn is_ours(&self) -> bool {
         self.tools.arm.lock.is_some() && !self.guard.is_lost()
@@ -158,10 +164,14 @@ impl Section<'_> {
     /// to.
     fn count_late_votes(&self) {
         let (late, nodes) = (self.guard.late_votes(), self.guard.nodes());
-        if let Some(votes) = late.known() {
-            self.counter.voted_in_the_end(votes, nodes);
-            return;
-        }
+        let known = match &late {
+            Some(late) => late.known(),
+            None => Some(self.guard.votes()),
+        };
+        let late = match (known, late) {
+            (None, Some(late)) => late,
+            (votes, _) => return self.counter.voted_in_the_end(votes.unwrap_or_default(), nodes),
+        };
         let (recorder, part) = (self.counter.recorder(), self.counter.part());
         self.tools.after.spawn(async move {
             recorder.of(part).voted_in_the_end(late.wait().await, nodes);

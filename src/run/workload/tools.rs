@@ -10,11 +10,11 @@ use super::live_settings::LiveSettings;
 use super::stalls::Stalls;
 use super::under_way::UnderWay;
 use crate::store::Store;
+use crate::under_test::Lock;
 use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::Part;
 use lockstorm_data::model::ServerId;
 use lockstorm_data::scenario::ArmSpec;
-use lockstorm_lock::Lock;
 
 /// What the workers of one app server and arm share.
 #[derive(Debug)]

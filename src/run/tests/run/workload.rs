@@ -215,7 +215,7 @@ impl Bench {
         let tools = Tools {
             key_prefix: "".into(),
             arm: Arc::new(arm),
-            locks: [lock.clone(), lock],
+            locks: [lock.clone().into(), lock.into()],
             store: self.store.clone(),
             cache: self.cache.clone(),
             live_settings: Arc::clone(&self.live_settings),

@@ -1,0 +1,132 @@
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// What does not change of a lock that was granted.
+#[derive(Debug, Clone)]
+pub struct Granted {
+    /// The name of its keys.
+    pub key: String,
+    /// The value of its keys, or whatever else tells its holder from others.
+    pub token: String,
+    /// When the attempt began by which it was acquired.
+    pub asked: Instant,
+    /// The servers that voted for it.
+    pub voters: Vec<SocketAddr>,
+    /// How many servers were asked.
+    pub nodes: usize,
+    /// The number that fences its holder, if the lock hands one out.
+    pub fence: Option<u64>,
+}
+
+/// A held lock that is not the engine's, and what its lock has said of it since. It can be read from any thread, also after its end.
+#[derive(Debug)]
+pub struct OtherHold {
+    /// What does not change.
+    pub granted: Granted,
+    term: Mutex<Term>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Term {
+    until: Option<Instant>,
+    lost: Option<Instant>,
+    is_over: bool,
+}
+
+impl OtherHold {
+    /// A lock on which its holder may rely until then; `None`: without end.
+    pub const fn new(granted: Granted, until: Option<Instant>) -> Self {
+        let term = Term {
+            until,
+            lost: None,
+            is_over: false,
+        };
+        Self {
+            granted,
+            term: Mutex::new(term),
+        }
+    }
+
+    /// The lock was extended: its holder may rely on it until then.
+    pub fn rely_until(&self, until: Instant) {
+        self.term().until = Some(until);
+    }
+
+    /// Signals to its holder that the lock is lost, from `at` on. It stays lost.
+    pub fn lose(&self, at: Instant) {
+        self.term().lost.get_or_insert(at);
+    }
+
+    /// Until when its holder has reason to rely on it, as far as the lock has said by now; `None`: without end. A release changes
+    /// nothing.
+    pub fn relied_until(&self) -> Option<Instant> {
+        let term = *self.term();
+        match (term.until, term.lost) {
+            (Some(until), Some(lost)) => Some(until.min(lost)),
+            (until, lost) => until.or(lost),
+        }
+    }
+
+    /// Whether its holder can't rely on it any more: its validity has ended, or it is lost.
+    pub fn is_lost(&self) -> bool {
+        self.relied_until().is_some_and(|until| until <= Instant::now())
+    }
+
+    /// Whether its section has outlasted it.
+    pub(super) fn overran(&self) -> bool {
+        self.term().until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// Whether its section has ended. Nobody extends it then.
+    pub fn is_over(&self) -> bool {
+        self.term().is_over
+    }
+
+    pub(super) fn end(&self) {
+        self.term().is_over = true;
+    }
+
+    fn term(&self) -> MutexGuard<'_, Term> {
+        // Each change is one assignment.
+        self.term.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_holder_relies_on_its_lock_until_the_end_or_the_loss_that_the_lock_has_told() {
+        let granted = Granted {
+            key: "k".to_owned(),
+            token: "t".to_owned(),
+            asked: Instant::now(),
+            voters: Vec::new(),
+            nodes: 1,
+            fence: None,
+        };
+        let now = granted.asked;
+        let (soon, later) = (now + Duration::from_mins(1), now + Duration::from_mins(2));
+        let endless = OtherHold::new(granted.clone(), None);
+        assert_eq!(
+            (endless.relied_until(), endless.is_lost(), endless.overran()),
+            (None, false, false)
+        );
+        endless.lose(now);
+        endless.lose(later);
+        assert_eq!((endless.relied_until(), endless.is_lost()), (Some(now), true));
+        let held = OtherHold::new(granted.clone(), Some(soon));
+        held.rely_until(later);
+        assert_eq!((held.relied_until(), held.is_lost()), (Some(later), false));
+        held.lose(soon);
+        assert_eq!((held.relied_until(), held.is_over()), (Some(soon), false));
+        held.end();
+        assert_eq!((held.relied_until(), held.is_over()), (Some(soon), true));
+        let late = OtherHold::new(granted, Some(now));
+        assert!(late.is_lost() && late.overran());
+    }
+}
