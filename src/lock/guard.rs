@@ -101,12 +101,6 @@ impl HeldLock {
         self.0.nodes()
     }
 
-    /// The number of votes that it needs: more than half of the nodes.
-    #[must_use]
-    pub fn quorum(&self) -> usize {
-        quorum(self.nodes())
-    }
-
     /// The servers that voted for it so far; see [`Guard::voters`].
     #[must_use]
     pub fn voters(&self) -> Vec<SocketAddr> {

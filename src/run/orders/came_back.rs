@@ -111,12 +111,13 @@ mod tests {
 
     use super::*;
     use crate::collect::hold_audit::HoldAudit;
+    use crate::under_test::Guard;
     use crate::workload::HeldLocks;
     use lockstorm_data::metrics::{Figures, Timeline};
     use lockstorm_data::model::{Action, Fault};
     use lockstorm_data::scenario::{LabSpec, Overrides, Source, parse};
     use lockstorm_kit::{beside, lab};
-    use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Outcome};
+    use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes, Outcome};
 
     /// An arm with Redlock, its judge, and the lab that it runs on.
     struct Case {
@@ -136,7 +137,7 @@ mod tests {
             };
             loop {
                 match lock.acquire(key, &options).await {
-                    Ok(guard) => return Some(guard),
+                    Ok(guard) => return Some(Guard::Engine(guard)),
                     Err(refusal) if refusal.outcome() == Outcome::Contended => return None,
                     // A host that has just come back is not connected yet.
                     Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -176,7 +177,7 @@ mod tests {
             }
             let first = self.acquire(nodes, &key).await.unwrap();
             let entered = self.held.enter(0, true, &key, first.held_lock());
-            assert_eq!(first.late_votes().wait().await, votes);
+            assert_eq!(first.late_votes().unwrap().wait().await, votes);
             for host in votes + 1..=nodes {
                 self.bring_back(host).await;
             }
