@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use lockstorm_base::output::Stream;
 use lockstorm_lab::ServerBinary;
 
 /// What a run needs besides its scenario.
@@ -9,4 +10,6 @@ pub struct RunOptions {
     pub server: Option<ServerBinary>,
     /// The lockstorm executable that becomes the keeper; `None`: this program.
     pub keeper: Option<PathBuf>,
+    /// Where the journal is written.
+    pub journal: Option<Stream>,
 }

@@ -8,6 +8,7 @@ pub(crate) mod availability;
 pub(crate) mod collector;
 pub(crate) mod curves;
 pub(crate) mod live_swarm;
+pub(crate) mod phases;
 pub(crate) mod progress_limit;
 pub(crate) mod takeovers;
 pub(crate) mod totals;
