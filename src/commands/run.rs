@@ -1,8 +1,9 @@
 //! `lockstorm run`: a scenario without the console.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::{Progress, RecordFile, render};
+use lockstorm::report::{Journal, Progress, RecordFile, render};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
 use lockstorm_run::{CheckResult, Ended, Record, headless};
@@ -24,16 +25,40 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     let doubts = consent::admit(&scenario, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
     warn(warnings(&scenario).iter().chain(&tight).chain(&doubts));
+    let journal = file.as_ref().map(RecordFile::journal).transpose();
+    let mut journal = journal.map_err(Failure::usage)?.flatten();
+    let mut options = server::options(&server);
+    if let Some(journal) = &journal {
+        options.journal = Some(journal.stream().map_err(Failure::error)?);
+        let told = |old: &Path| {
+            format!(
+                "an earlier run was killed before its record was written; its journal is now {}",
+                old.display()
+            )
+        };
+        warn(journal.moved.as_deref().map(told));
+    }
     let mut progress = Progress::new(args.quiet);
-    let played = headless(scenario, server::options(&server), |snapshot| progress.show(snapshot));
+    let played = headless(scenario, options, |snapshot| progress.show(snapshot));
     progress.end();
-    match played.map_err(Failure::error)? {
+    let left = |journal: Option<Journal>, is_recorded| {
+        if let Some(path) = journal.and_then(|journal| journal.end(is_recorded)) {
+            tell(&format!("what was measured until then is in {}", path.display()));
+        }
+    };
+    let ended_so = played.map_err(|error| {
+        left(journal.take(), false);
+        Failure::error(error)
+    })?;
+    match ended_so {
         Ended::Abandoned(stop) => {
             tell("stopped without a record");
+            left(journal, false);
             Ok(signalled(stop))
         }
         Ended::Finished(record, stop) => {
             let written = keep(file.as_ref(), &record);
+            left(journal, written.is_ok());
             // What was measured is shown even if the file could not be written.
             let printed = print_result(args.json, &record, |paint| render(&record, paint), look);
             written.map_err(Failure::error)?;

@@ -145,6 +145,7 @@ mod tests {
                 action,
                 target: HOST,
                 order: order.map(OrderId),
+                ends: None,
                 effect_at,
                 proof: Vec::new(),
                 error: None,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use lockstorm_base::input;
 use lockstorm_base::output::{self, READER_TIMEOUT, Stream};
-use lockstorm_data::model::printable;
 use lockstorm_run::Record;
+
+use super::journal::{self, Journal};
+use super::reading::{FileError, Format, LARGEST, check_format, no_record};
 
 /// A place for a record that was found to be writable. The present file stays until the new record is complete.
 #[derive(Debug)]
@@ -27,32 +29,8 @@ pub struct RecordFile {
     special: bool,
 }
 
-/// The largest record that is read, in MB.
-const LARGEST: u64 = 256;
-
 /// How often a pipe without a reader is checked.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// Why a record can't be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    /// No record can be written to this path.
-    #[error("cannot write the record to {path}: {1}", path = .0.display())]
-    Unwritable(PathBuf, String),
-    /// The file can't be read.
-    #[error("cannot read {path}: {1}", path = .0.display())]
-    Unreadable(PathBuf, #[source] io::Error),
-    /// The file is something else.
-    #[error("{path} is not a record of lockstorm: {1}", path = .0.display())]
-    NoRecord(PathBuf, String),
-    /// An older or a newer lockstorm wrote it, in this format.
-    #[error(
-        "{path} is a record of format {1}, and this lockstorm reads format {ours}: run its scenario again (it is in the \
-         file, as scenario_toml)",
-        path = .0.display(), ours = Record::FORMAT
-    )]
-    Format(PathBuf, u32),
-}
 
 impl RecordFile {
     /// Checks whether a record can be written to `path`, and changes nothing there.
@@ -107,27 +85,30 @@ impl RecordFile {
         Ok(file)
     }
 
-    /// Reads a record.
+    /// Reads a record, or the journal of a run that was killed.
     ///
     /// # Errors
     /// The file can't be read, is not a record, or has another format than this program writes.
     pub fn read(path: &Path) -> Result<Record, FileError> {
-        /// All formats have this field.
-        #[derive(Deserialize)]
-        struct Format {
-            format: u32,
+        let unreadable = |error| FileError::Unreadable(path.to_owned(), error);
+        let file = input::open(path).map_err(unreadable)?;
+        if let Some(record) = journal::read(path, &file)? {
+            return Ok(record);
         }
-        let no_record = |error: serde_json::Error| {
-            // It may quote the file, and must stay one readable line.
-            FileError::NoRecord(path.to_owned(), shortened(&printable(&error.to_string())))
-        };
-        let text = input::open(path).and_then(|file| input::whole(&file, LARGEST));
-        let text = text.map_err(|error| FileError::Unreadable(path.to_owned(), error))?;
-        let Format { format } = serde_json::from_slice(&text).map_err(no_record)?;
-        if format != Record::FORMAT {
-            return Err(FileError::Format(path.to_owned(), format));
-        }
-        serde_json::from_slice(&text).map_err(no_record)
+        let rewound = (&file).rewind();
+        let text = rewound
+            .and_then(|()| input::whole(&file, LARGEST))
+            .map_err(unreadable)?;
+        check_format::<Format>(path, &text)?;
+        serde_json::from_slice(&text).map_err(|error| no_record(path, &error))
+    }
+
+    /// Makes the journal of a run beside the file; `None` if that is a device or a pipe.
+    ///
+    /// # Errors
+    /// A run that goes on writes the same one, or the system refuses.
+    pub fn journal(&self) -> Result<Option<Journal>, FileError> {
+        (!self.special).then(|| Journal::beside(&self.path)).transpose()
     }
 
     /// Whether it is a device or a pipe, whose reader may make us wait.
@@ -214,17 +195,4 @@ fn is_written_as_directory(path: &Path) -> bool {
 fn put(mut out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, record)?;
     out.write_all(b"\n")
-}
-
-/// A message without its middle if it is long: what is wrong is at its beginning, and where is at its end.
-fn shortened(message: &str) -> String {
-    const BEGINNING: usize = 200;
-    const END: usize = 60;
-    let length = message.chars().count();
-    if length <= BEGINNING + END {
-        return message.to_owned();
-    }
-    let beginning: String = message.chars().take(BEGINNING).collect();
-    let end: String = message.chars().skip(length - END).collect();
-    format!("{beginning} … {end}")
 }

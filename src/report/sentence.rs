@@ -3,8 +3,8 @@ use lockstorm_data::metrics::{Count, Figures, NodeLoad};
 use lockstorm_data::model::CauseKind;
 use lockstorm_data::scenario::{ArmSpec, LockNodes, WorkloadSpec};
 
-/// An outage that is worth a clause, in milliseconds.
-const LONG_MS: u64 = 1000;
+/// An outage that is worth a clause, in microseconds.
+const LONG_US: u64 = 1_000_000;
 
 /// What one arm did, in one sentence. `is_doubted`: whether nothing good can be said about it.
 pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_doubted: bool) -> String {
@@ -35,8 +35,8 @@ fn double_holds(figures: &Figures) -> Option<String> {
 /// How long its lock was unavailable after a fault or a change of the master, if that was long.
 fn outage(figures: &Figures) -> Option<String> {
     let longest = figures.longest_outage();
-    (longest.ms >= LONG_MS).then(|| {
-        let time = micros(longest.ms.saturating_mul(1000));
+    (longest.lasted_us >= LONG_US).then(|| {
+        let time = micros(longest.lasted_us);
         if longest.over {
             format!("its lock was unavailable for {time}")
         } else {

@@ -51,6 +51,7 @@ fn fault(id: u64, at: f64, action: Action, effect_at: Option<f64>, error: Option
             action,
             target: Target::Host(HostId(1)),
             order: None,
+            ends: None,
             effect_at,
             proof: Vec::new(),
             error: error.map(str::to_owned),

@@ -16,7 +16,7 @@
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
 //!   (`faults`, with its effect), and its `meaning` for the locks of each arm
-//! - `close`: what remains (`record`) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
+//! - `close`: what remains (`record`, and its `journal` while the run goes on) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
 //!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
 //!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
@@ -25,7 +25,7 @@
 //!   `master_watch`, `cluster_watch` and `new_master` see who takes over, and what it lacks, `masters` tells the arms;
 //!   `machine_watch` with `clock_watch`, `stall_watch` and `disk_watch` sees what voids figures
 //! - `collect`: what was done. An `arm` has its figures: `collector` empties the recorders into `totals`, `curves` (seconds
-//!   and tenths), `availability` (when locks were available, and from whom) and `takeovers` (how long locks of a killed app
+//!   and tenths), `phases` (between faults), `availability` (when locks were available, and from whom) and `takeovers` (how long locks of a killed app
 //!   server were nobody's); `auditor` reads the ledger for the `oracle`, waiting by `progress_limit`; `live_swarm` knows the app
 //!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once
 //! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,
@@ -115,6 +115,7 @@ mod show;
 mod swarm;
 mod watch;
 
+pub use close::journal::JournalLine;
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
 pub use error::RunError;
 pub use handle::{RunHandle, start};

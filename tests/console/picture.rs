@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Metric, Point, Quantiles, Series, Time};
+use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{
     Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
     Wait,
@@ -242,10 +242,18 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             } else {
                 Outcomes::default()
             },
-            acquire_p50_us: if locks { (400 + wave * 12) * slow } else { 0 },
-            acquire_p99_us: if locks { (2_100 + wave * 400) * slow } else { 0 },
-            response_p50_us: 7_400 + wave * 100,
-            response_p99_us: 21_000 + wave * 900,
+            times: [
+                (
+                    Time::Acquired,
+                    if locks {
+                        latency((400 + wave * 12) * slow, (2_100 + wave * 400) * slow)
+                    } else {
+                        Latency::default()
+                    },
+                ),
+                (Time::Response, latency(7_400 + wave * 100, 21_000 + wave * 900)),
+            ]
+            .into(),
             orders: 160,
             ..Point::default()
         };
@@ -335,6 +343,7 @@ fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) 
         action,
         target,
         order: None,
+        ends: None,
         effect_at: effect.map(|after| at + after),
         proof: Vec::new(),
         error: None,
@@ -382,10 +391,18 @@ pub fn storm() -> Snapshot {
     change(redlock, 45.., |point| {
         point.outcomes.acquired = 0;
         point.outcomes.no_quorum = 312 + u64::try_from(point.time).expect("not negative") * 20;
-        point.acquire_p50_us = 100_400;
-        point.acquire_p99_us = 210_000;
+        point.times[Time::Acquired] = Latency::default();
+        point.times[Time::NoQuorum] = latency(100_400, 210_000);
     });
     now
+}
+
+fn latency(p50: u64, p99: u64) -> Latency {
+    Latency::from(Quantiles {
+        p50,
+        p99,
+        ..Quantiles::default()
+    })
 }
 
 fn no_vote(node: usize, cause: Cause) -> NoVote {
@@ -401,7 +418,7 @@ fn damaged(arm: &mut ArmView, oversold: u64) {
     change(arm, 23..29, |point| {
         point.oversold = u64::try_from(point.time).expect("not negative") - 21;
         point.lost_updates = 3;
-        point.acquire_p99_us *= 30;
+        point.times[Time::Acquired].p99 *= 30;
     });
 }
 

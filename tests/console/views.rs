@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
-use lockstorm_data::metrics::{Count, RecentTenths};
+use lockstorm_data::metrics::{Count, Latency, RecentTenths, Time};
 use lockstorm_data::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ReplicationRole, ServerId,
     Target,
@@ -523,15 +523,17 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
     let mut recent_tenths = RecentTenths::default();
     for tenth in 0..123 {
         let point = recent_tenths.at(tenth).expect("room");
-        point.acquire_p50_us = 400;
-        point.acquire_p99_us = if tenth == 65 { 900_000 } else { 2_000 };
+        point.times[Time::Acquired] = Latency {
+            p50: 400,
+            p99: if tenth == 65 { 900_000 } else { 2_000 },
+        };
         point.lost_updates = u64::from(tenth == 65);
     }
     let mut series = lockstorm_data::metrics::Series::default();
     for point in snapshot.arms[2].series.iter() {
         let mut point = *point;
         if point.time == 6 {
-            point.acquire_p99_us = 900_000;
+            point.times[Time::Acquired].p99 = 900_000;
             point.lost_updates = 1;
         }
         *series.at(point.time).expect("room") = point;
@@ -1184,6 +1186,7 @@ fn and_then(
             action,
             target,
             order: order.map(OrderId),
+            ends: None,
             effect_at,
             proof: Vec::new(),
             error: None,

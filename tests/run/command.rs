@@ -1071,7 +1071,7 @@ fn knobs_turn_while_it_runs() {
         s.arms[0]
             .series
             .newest()
-            .is_some_and(|point| point.response_p50_us > 70_000)
+            .is_some_and(|point| point.times[Time::Response].p50 > 70_000)
     });
     let ttl = Duration::from_secs(7);
     run.order(Command::Turn(Knob::Ttl(ttl)));

@@ -10,7 +10,7 @@ use crate::console::axis::TimeAxis;
 use crate::console::plot::Dots;
 use crate::console::samples::{held, samples};
 use crate::console::text;
-use lockstorm_data::metrics::Point;
+use lockstorm_data::metrics::{Latency, Point, Time};
 use lockstorm_run::{ArmView, Snapshot};
 
 use super::timeline::FaultMark;
@@ -18,7 +18,7 @@ use super::timeline::FaultMark;
 /// Which latency is charted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The latency of acquires.
+    /// The latency of acquires that were granted.
     Acquire,
     /// The response time of requests, for arms without a lock.
     Response,
@@ -27,16 +27,17 @@ pub(super) enum Source {
 impl Source {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Acquire => "acquire latency",
+            Self::Acquire => "latency of granted acquires",
             Self::Response => "response time",
         }
     }
 
-    const fn of(self, point: &Point) -> (u64, u64) {
-        match self {
-            Self::Acquire => (point.acquire_p50_us, point.acquire_p99_us),
-            Self::Response => (point.response_p50_us, point.response_p99_us),
-        }
+    fn of(self, point: &Point) -> (u64, u64) {
+        let Latency { p50, p99 } = match self {
+            Self::Acquire => point.times[Time::Acquired],
+            Self::Response => point.times[Time::Response],
+        };
+        (p50.into(), p99.into())
     }
 }
 
@@ -139,7 +140,7 @@ pub(super) fn render(
         .collect();
     held(&mut shown);
     let Some(decades) = Decades::of(shown.iter().map(|sample| source.of(&sample.point))) else {
-        let nothing = text::fit("no acquire ended in this window", usize::from(plot.width));
+        let nothing = text::fit("no acquire was granted in this window", usize::from(plot.width));
         let y = plot.y + plot.height / 2;
         frame.render_widget(
             Line::styled(nothing, theme.dim).centered(),

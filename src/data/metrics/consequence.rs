@@ -3,11 +3,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::units::{count, counted};
+use crate::model::in_us;
 
 /// What a fault meant for the locks of one arm: why it lost some, or how it kept them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Consequence {
-    /// The second since which it is so.
+    /// Since when it is so, in seconds.
+    #[serde(rename = "at_us", with = "in_us")]
     pub at: f64,
     /// The number of the event that brought it about: that of the fault or of the failover; null if there is no such event.
     pub event: Option<u64>,
@@ -86,7 +88,7 @@ mod tests {
             kind: ConsequenceKind::Forgot { locks: 45 },
         };
         let json = serde_json::to_string(&consequence).unwrap();
-        assert_eq!(json, r#"{"at":4.1,"event":7,"what":"forgot","locks":45}"#);
+        assert_eq!(json, r#"{"at_us":4100000,"event":7,"what":"forgot","locks":45}"#);
         assert_eq!(serde_json::from_str::<Consequence>(&json).unwrap(), consequence);
         let words = [
             (ConsequenceKind::Forgot { locks: 1 }, "forgot 1 held lock"),

@@ -5,7 +5,6 @@ use strum::{IntoStaticStr, VariantArray};
 use super::fields::{FieldName, Fields};
 
 /// A plain count. Its name in a record is the variant in snake case; the metric of the same name describes it.
-/// A new one stands at the end: older records lack it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "see `Metric::row`")]
@@ -29,8 +28,6 @@ pub enum Count {
 }
 
 impl FieldName for Count {
-    const IN_OLDEST_RECORDS: usize = Self::Errors as usize + 1;
-
     fn place(self) -> usize {
         self as usize
     }

@@ -1,20 +1,16 @@
 //! A value for each variant of an enum, as one array: from the recorder to the record, where each is a field of the struct that
 //! they are flattened into.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
-use serde_json::Value;
 use strum::VariantArray;
 
 /// An enum whose variants are fields of a record, named as they are.
 pub trait FieldName: Copy + VariantArray + Into<&'static str> {
-    /// How many fields records had from the beginning; one written before a later field was there lacks it.
-    const IN_OLDEST_RECORDS: usize;
-
     /// Its place among the variants.
     fn place(self) -> usize;
 }
@@ -68,17 +64,83 @@ impl<K: FieldName, V: Serialize, const N: usize> Serialize for Fields<K, V, N> {
 }
 
 /// Other fields are left to the struct.
-impl<'de, K: FieldName, V: Copy + Default + DeserializeOwned, const N: usize> Deserialize<'de> for Fields<K, V, N> {
+impl<'de, K: FieldName, V: Default + Deserialize<'de>, const N: usize> Deserialize<'de> for Fields<K, V, N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut written = BTreeMap::<String, Value>::deserialize(deserializer)?;
-        let mut fields = Self::default();
-        for name in K::VARIANTS.iter().copied() {
-            match written.remove(name.into()) {
-                Some(value) => fields[name] = V::deserialize(value).map_err(D::Error::custom)?,
-                None if name.place() < K::IN_OLDEST_RECORDS => return Err(D::Error::missing_field(name.into())),
-                None => {}
+        let written = deserializer.deserialize_map(Written::<K, V, N>(PhantomData))?;
+        match K::VARIANTS.iter().find(|name| written[name.place()].is_none()) {
+            Some(missing) => Err(D::Error::missing_field((*missing).into())),
+            None => Ok(Self {
+                values: written.map(Option::unwrap_or_default),
+                names: PhantomData,
+            }),
+        }
+    }
+}
+
+/// Only those that are not the default, where there are many: `#[serde(flatten, with = "sparse")]`.
+pub(super) mod sparse {
+    use super::{Deserialize, Deserializer, FieldName, Fields, PhantomData, Serialize, Serializer, Written};
+
+    pub fn serialize<K: FieldName, V: Default + PartialEq + Serialize, const N: usize, S: Serializer>(
+        fields: &Fields<K, V, N>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let fields = K::VARIANTS.iter().zip(&fields.values);
+        let some = fields.filter(|(_, value)| **value != V::default());
+        serializer.collect_map(some.map(|(name, value)| ((*name).into(), value)))
+    }
+
+    pub fn deserialize<'de, K: FieldName, V: Default + Deserialize<'de>, const N: usize, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Fields<K, V, N>, D::Error> {
+        let written = deserializer.deserialize_map(Written::<K, V, N>(PhantomData))?;
+        Ok(Fields {
+            values: written.map(Option::unwrap_or_default),
+            names: PhantomData,
+        })
+    }
+}
+
+/// Reads the fields that are there.
+struct Written<K, V, const N: usize>(PhantomData<(K, V)>);
+
+impl<'de, K: FieldName, V: Deserialize<'de>, const N: usize> Visitor<'de> for Written<K, V, N> {
+    type Value = [Option<V>; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut written = [const { None }; N];
+        while let Some(Named(name)) = map.next_key::<Named<K>>()? {
+            match name {
+                Some(name) => written[name.place()] = Some(map.next_value()?),
+                None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        Ok(fields)
+        Ok(written)
+    }
+}
+
+/// The variant with the name of a field; `None` if it is another field.
+struct Named<K>(Option<K>);
+
+impl<'de, K: FieldName> Deserialize<'de> for Named<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name<K>(PhantomData<K>);
+        impl<K: FieldName> Visitor<'_> for Name<K> {
+            type Value = Named<K>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a field")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Named<K>, E> {
+                let named = |name: &&K| Into::<&str>::into(**name) == text;
+                Ok(Named(K::VARIANTS.iter().find(named).copied()))
+            }
+        }
+        deserializer.deserialize_identifier(Name(PhantomData))
     }
 }

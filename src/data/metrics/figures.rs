@@ -6,7 +6,7 @@ use super::consequence::Consequence;
 use super::counts::Counts;
 use super::histogram::Quantiles;
 use super::sums::{Time, Times};
-use crate::model::{CauseKind, Outcomes};
+use crate::model::{CauseKind, Outcomes, in_us};
 
 /// Provider calls for each superseded version of a value: 1 is perfect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -27,9 +27,9 @@ impl Figures {
         self.times[Time::Hold].count
     }
 
-    /// The longest of the outages; 0 ms without any.
+    /// The longest of the outages; 0 without any.
     pub fn longest_outage(&self) -> Outage {
-        let longest = self.outages.iter().max_by_key(|outage| outage.ms);
+        let longest = self.outages.iter().max_by_key(|outage| outage.lasted_us);
         longest.copied().unwrap_or_default()
     }
 }
@@ -54,11 +54,15 @@ pub struct NodeLoad {
 /// How long an arm's lock was unavailable after a fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outage {
-    /// The second in which the fault took effect.
+    /// When the fault took effect, in seconds.
+    #[serde(rename = "at_us", with = "in_us")]
     pub at: f64,
-    /// Milliseconds from then until an attempt that was asked after it was granted, or told by enough nodes that somebody else
+    /// The number of the event that brought it about: that of the fault, or of the master that became a replica; null if there is
+    /// no such event.
+    pub event: Option<u64>,
+    /// Microseconds from then until an attempt that was asked after it was granted, or told by enough nodes that somebody else
     /// holds the lock, without the time in which nobody asked.
-    pub ms: u64,
+    pub lasted_us: u64,
     /// Whether that has happened. Otherwise it lasts, or lasted until the end.
     pub over: bool,
 }
@@ -122,12 +126,12 @@ pub struct Figures {
     /// Requests that ended with an answer: not with an error, and not given up, dropped or fenced.
     pub answered: u64,
     /// Seconds until the arm's last request ended, if it has done all of a fixed number of requests; otherwise null.
+    #[serde(rename = "finish_us", with = "in_us")]
     pub finish: Option<f64>,
     /// Answers a second, until the arm's finish or otherwise until the load ended.
     pub throughput: f64,
     /// Whether the ledger could not be read to its end, or requests were given up that may still have sold something. Then
     /// orders, oversold and lost updates are lower bounds, and units that seem to be left may be sold.
-    #[serde(default)]
     pub incomplete: bool,
     /// Orders in the ledger.
     pub orders: u64,
@@ -139,11 +143,11 @@ pub struct Figures {
     /// The largest value that it ever had.
     pub lost_updates_peak: u64,
     /// How many updates at most were lost to sections that this machine held up until their lock had expired.
-    #[serde(default)]
     pub lost_by_stalls: u64,
     /// Whether the whole stock is sold (`inventory`): before that, overselling cannot show in full.
     pub sold_out_all: bool,
-    /// The second in which the first update was lost, by the time of the sale that proves it.
+    /// When the first update was lost, in seconds, by the time of the sale that proves it.
+    #[serde(rename = "first_lost_at_us", with = "in_us")]
     pub first_lost_at: Option<f64>,
     /// Calls to the provider (the database behind a cache) for each superseded version.
     pub db_hits_per_expiry: HitsPerExpiry,
@@ -152,22 +156,16 @@ pub struct Figures {
     /// Pages that are missing in such lists.
     pub missing_pages: u64,
     /// How often somebody came to hold a lock while another holder had reason to rely on it.
-    #[serde(default)]
     pub double_holds: u64,
     /// How often a section began while another one of the same lock had not ended, whatever its holder had reason to believe.
-    #[serde(default)]
     pub double_uses: u64,
     /// Double holds that no loss of votes explains.
-    #[serde(default)]
     pub law_violations: u64,
     /// Double holds of which nobody knows whether a loss of votes explains them.
-    #[serde(default)]
     pub unjudged: u64,
     /// Held locks that lost votes, and still kept others out.
-    #[serde(default)]
     pub covered: u64,
     /// When the first double hold began, in microseconds since second 0.
-    #[serde(default)]
     pub first_double_hold_us: Option<i64>,
     /// Locks held now.
     pub holding: u64,
@@ -175,26 +173,19 @@ pub struct Figures {
     pub partial: u64,
     /// One for each fault that took effect, and on replicated nodes for each master that became a replica, in arms with lock
     /// nodes, if somebody asked for a lock after it. Of a fault with several targets it is the longest.
-    #[serde(default)]
     pub outages: Vec<Outage>,
     /// Locks that an old master granted after a new one was writable.
-    #[serde(default)]
     pub granted_by_old_master: u64,
     /// How often a replica became the master of the arm's locks, or of a part of them.
-    #[serde(default)]
     pub new_masters: u64,
     /// Locks that were held, and that a new master did not have when it became writable.
-    #[serde(default)]
     pub lost_at_failover: u64,
     /// Locks that workers of an app server held when it was killed by a fault or a key. `takeover_us` counts those of them that
     /// were granted again.
-    #[serde(default)]
     pub orphaned: u64,
     /// Keys that nobody held and that could not be locked at the end; `None` if that was not tried.
-    #[serde(default)]
     pub stuck: Option<u64>,
     /// What faults meant for its locks, in the order in which that was seen.
-    #[serde(default)]
     pub consequences: Vec<Consequence>,
     /// One for each lock node of the arm; empty if it uses none.
     pub nodes: Vec<NodeLoad>,

@@ -91,6 +91,22 @@ impl Quantiles {
     }
 }
 
+/// Two quantiles of a distribution in microseconds, for a point of a series; both 0 if it is empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// The median.
+    pub p50: u32,
+    /// The 99th percentile.
+    pub p99: u32,
+}
+
+impl From<Quantiles> for Latency {
+    fn from(Quantiles { p50, p99, .. }: Quantiles) -> Self {
+        let [p50, p99] = [p50, p99].map(|micros| u32::try_from(micros).unwrap_or(u32::MAX));
+        Self { p50, p99 }
+    }
+}
+
 /// A whole histogram as text: HdrHistogram's V2 encoding, compressed, in base64. The HdrHistogram libraries of all
 /// languages can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

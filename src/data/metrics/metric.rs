@@ -217,7 +217,7 @@ metrics! {
         "attempts that the acquires took; the record and the summary list the commands that each node was sent";
     RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
         "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
-    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().ms, |f| f.outages.len() as u64), LockNodes, Plain,
+    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, |f| f.outages.len() as u64), LockNodes, Plain,
         "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was available again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known";
     Stuck = "stuck", Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())), LockNodes, Doubt,
         "keys that nobody held at the end and that could still not be locked within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken";

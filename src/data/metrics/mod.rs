@@ -1,6 +1,7 @@
 //! What was measured: recorders on the hot path, the figures of an arm with the table that describes them, and time series
 //! of a fixed size.
 
+pub mod by_name;
 mod column;
 mod consequence;
 mod counts;
@@ -13,6 +14,7 @@ mod histogram;
 mod measurement;
 mod metric;
 mod pages;
+mod phase;
 mod point;
 mod recorder;
 mod round_trips;
@@ -28,12 +30,13 @@ pub use durations::Durations;
 pub use expiries::Expiries;
 pub use figures::{Figures, HitsPerExpiry, NodeLoad, Outage, ServerLoad};
 pub use grants::Grants;
-pub use histogram::{HistogramText, NotAHistogram, Quantile, Quantiles, histogram, in_micros, in_nanos};
+pub use histogram::{HistogramText, Latency, NotAHistogram, Quantile, Quantiles, histogram, in_micros, in_nanos};
 pub use measurement::{Clock, MeasuredClock, MeasuredNode, MeasuredTimes, Measurement};
 pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value, figure};
+pub use phase::PhaseTimes;
 pub use point::Point;
 pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally, Watched, WatchedGrant};
 pub use round_trips::RoundTrips;
 pub use series::{RecentTenths, Series};
-pub use sums::{Sums, Time, Times, Votes};
+pub use sums::{Latencies, Sums, Time, Times, Votes};
 pub use timeline::{Part, Timeline, When};

@@ -1,44 +1,47 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
+use super::fields::sparse;
 use super::metric::{Metric, Value};
-use crate::model::Outcomes;
+use super::sums::Latencies;
+use crate::model::{Outcomes, is_zero};
 
 /// One second of one arm, or a tenth of one (which is not part of a record). Each count belongs to the second in which it happened. The counts of the measured part, plus
-/// those after the end of the load, add up to the arm's figures.
+/// those after the end of the load, add up to the arm's figures. In a record, what is zero is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The second, or the tenth of one: 0 is the first of the measured part; negative in the warm-up.
     #[serde(rename = "second")]
     pub time: i64,
     /// Plain counts.
-    #[serde(flatten)]
+    #[serde(flatten, with = "sparse")]
     pub counts: Counts,
     /// Acquires by outcome.
+    #[serde(flatten)]
     pub outcomes: Outcomes,
-    /// Median time of an acquire in microseconds; 0 if there was none.
-    pub acquire_p50_us: u64,
-    /// 99th percentile of the time of an acquire in microseconds; 0 if there was none.
-    pub acquire_p99_us: u64,
-    /// Median response time in microseconds; 0 if no request ended.
-    pub response_p50_us: u64,
-    /// 99th percentile of the response time in microseconds; 0 if no request ended.
-    pub response_p99_us: u64,
+    /// The times of acquires by outcome, since a dead node refuses within .1 ms, and response times: `acquired_us`, `response_us`.
+    #[serde(flatten, with = "sparse")]
+    pub times: Latencies,
     /// Requests that were due (open loop) or begun (closed loop).
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub offered: u64,
     /// Requests that ended with an answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub answered: u64,
     /// Orders, by the time of the sale.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub orders: u64,
     /// Units oversold, by the time of the sale.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub oversold: u64,
     /// Lost updates, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_updates: u64,
     /// Double holds, by the time at which they began.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub double_holds: u64,
     /// Double uses, by the time at which they began.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub double_uses: u64,
 }
 

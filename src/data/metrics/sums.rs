@@ -9,7 +9,7 @@ use strum::{IntoStaticStr, VariantArray};
 use super::counts::Counts;
 use super::durations::Durations;
 use super::fields::{FieldName, Fields};
-use super::histogram::{Quantiles, histogram, in_micros};
+use super::histogram::{HistogramText, Latency, Quantiles, histogram, in_micros};
 use crate::model::{CauseKind, Outcome, Outcomes};
 
 /// The times that are measured. In the figures of a record each is a field in microseconds: `response_us`.
@@ -56,12 +56,19 @@ impl Time {
         Self::Expired,
         Self::Unknown,
     ];
+
+    /// The times that each point has.
+    pub const OF_A_POINT: [Self; 6] = [
+        Self::Acquired,
+        Self::Contended,
+        Self::NoQuorum,
+        Self::Expired,
+        Self::Unknown,
+        Self::Response,
+    ];
 }
 
 impl FieldName for Time {
-    // Times that were added later stand behind it.
-    const IN_OLDEST_RECORDS: usize = Self::Overshoot as usize + 1;
-
     fn place(self) -> usize {
         self as usize
     }
@@ -69,6 +76,9 @@ impl FieldName for Time {
 
 /// The quantiles of each time that is measured, in microseconds.
 pub type Times = Fields<Time, Quantiles, { Time::VARIANTS.len() }>;
+
+/// The latency by each time that a point has.
+pub type Latencies = Fields<Time, Latency, { Time::VARIANTS.len() }>;
 
 impl From<Outcome> for Time {
     fn from(outcome: Outcome) -> Self {
@@ -121,6 +131,12 @@ impl Sums {
             self.durations(time).add_to(&mut all);
         }
         all
+    }
+
+    /// All distributions as they stand in records, empty ones too.
+    pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
+        let text = |time| HistogramText::of(self.time(time).as_deref().unwrap_or(&histogram()));
+        Time::VARIANTS.iter().map(|time| (*time, text(*time))).collect()
     }
 
     /// Adds a value to a distribution.
@@ -176,8 +192,5 @@ mod tests {
         assert_eq!(serde_json::from_str::<Times>(&text).expect("its own text"), times);
         let error = serde_json::from_str::<Times>(&text.replace("\"response_us\"", "\"other\"")).expect_err("one less");
         assert!(error.to_string().contains("missing field `response_us`"), "{error}");
-        // A record that was written before takeovers were measured has none.
-        let older = text.replace("\"takeover_us\"", "\"other\"");
-        assert_eq!(serde_json::from_str::<Times>(&older).expect("an older record"), times);
     }
 }

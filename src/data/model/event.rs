@@ -2,13 +2,15 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::{Action, Proof, Target};
 use super::id::{HostId, OrderId};
+use super::in_us;
 
 /// Something that happened during a run, for the event log, the time axis and the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Its number, from 0 in the order of `at`. An event keeps its number when its effect is added.
     pub id: u64,
-    /// Seconds since the measured part of the run began; negative before that (set-up and warm-up).
+    /// When it happened, in seconds since the measured part of the run began; negative before that (set-up and warm-up).
+    #[serde(rename = "at_us", with = "in_us")]
     pub at: f64,
     /// The kind of the event, with its data.
     pub kind: EventKind,
@@ -30,7 +32,10 @@ pub enum EventKind {
         target: Target,
         /// The order that it carries out; null if the scenario ordered it.
         order: Option<OrderId>,
+        /// The number of the event of the fault that it ends; null if it is a fault, or ends what nobody ordered.
+        ends: Option<u64>,
         /// Since when it is in effect, in seconds like `at`; null while that is not proved, or if it failed.
+        #[serde(rename = "effect_at_us", with = "in_us")]
         effect_at: Option<f64>,
         /// How the effect was proved, by whom and when, in seconds like `at`: what only time shows is proved later than it begins.
         proof: Vec<Proof<f64>>,

@@ -5,10 +5,12 @@ mod check_result;
 mod event;
 mod fault;
 mod id;
+pub mod in_us;
 mod outcome;
 mod printable;
 mod role;
 mod setting;
+mod wait;
 
 pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 
@@ -19,7 +21,9 @@ pub use fault::{
     Proof, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
 };
 pub use id::{HostId, OrderId, ServerId};
+pub(crate) use outcome::is_zero;
 pub use outcome::{NoVote, Outcomes};
 pub use printable::printable;
 pub use role::{ClusterNode, ClusterRole, ReplicationRole};
 pub use setting::setting;
+pub(crate) use wait::WaitInUs;

@@ -3,15 +3,26 @@
 use lockstorm_lock::{Cause, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// How many acquires ended in which way.
+/// How many acquires ended in which way; in JSON without those in which none did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[expect(missing_docs, reason = "the fields are the variants of `Outcome`")]
 pub struct Outcomes {
+    #[serde(skip_serializing_if = "is_zero")]
     pub acquired: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub contended: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub no_quorum: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub expired: u64,
+    #[serde(skip_serializing_if = "is_zero")]
     pub unknown: u64,
+}
+
+/// For counts that JSON is without if they are zero.
+pub(crate) const fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl Outcomes {

@@ -10,7 +10,7 @@ use super::expectation::Trigger;
 use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
 use super::node_url::NodeUrl;
 use crate::metrics::units::counted;
-use crate::model::{Action, Condition, Fault, HostId, Seat, TargetKind, Targets, Wait};
+use crate::model::{Action, Condition, Fault, HostId, Seat, TargetKind, Targets, Wait, WaitInUs, in_us};
 
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,12 +93,15 @@ pub struct GivenNodes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicatedSpec {
     /// How long a Sentinel waits for an answer before it takes a node for down.
+    #[serde(rename = "down_after_us", with = "in_us")]
     pub down_after: Duration,
     /// How long a Sentinel waits before it tries a failover again.
+    #[serde(rename = "failover_timeout_us", with = "in_us")]
     pub failover_timeout: Duration,
     /// With fewer replicas that are not too far behind, the master refuses writes; 0: it never does.
     pub min_replicas_to_write: usize,
     /// How far behind a replica may be to count for that; whole seconds.
+    #[serde(rename = "min_replicas_max_lag_us", with = "in_us")]
     pub min_replicas_max_lag: Duration,
     /// The host whose replica Sentinels choose before all others, however far behind it is (its `replica-priority` is 1, that of
     /// the others 100); `None`: they choose the most advanced one.
@@ -106,7 +109,7 @@ pub struct ReplicatedSpec {
     pub preferred_host: Option<HostId>,
     /// How often Sentinels ask their nodes for roles and tell each other what they know; `None`: as seldom as they do by
     /// themselves, every 10 s and every 2 s. No real deployment has another value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "sentinel_period_us", with = "in_us")]
     pub sentinel_period: Option<Duration>,
 }
 
@@ -127,6 +130,7 @@ impl Default for ReplicatedSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterSpec {
     /// How long a node may be silent before the others take it for down.
+    #[serde(rename = "node_timeout_us", with = "in_us")]
     pub node_timeout: Duration,
     /// Whether all nodes refuse all keys while a part of the slots has no master.
     pub require_full_coverage: bool,
@@ -187,8 +191,10 @@ pub struct SwarmSpec {
     /// Requests for each arm, after which the arm is done; `None`: until `duration` ends.
     pub requests: Option<u64>,
     /// The time at the start over which the load grows linearly to its full size.
+    #[serde(rename = "ramp_us", with = "in_us")]
     pub ramp: Duration,
     /// Mean of the exponentially distributed pause of a worker between two requests (closed loop only).
+    #[serde(rename = "think_us", with = "in_us")]
     pub think: Duration,
 }
 
@@ -228,6 +234,7 @@ pub enum Popularity {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ServiceTime {
     /// The median; zero means that no time passes.
+    #[serde(rename = "median_us", with = "in_us")]
     pub median: Duration,
     /// The standard deviation of the logarithm; 0 means a constant time.
     pub sigma: f64,
@@ -283,14 +290,18 @@ pub struct ArmSpec {
     /// The lock.
     pub lock: LockKind,
     /// Time to live of the lock's keys.
+    #[serde(rename = "ttl_us", with = "in_us")]
     pub ttl: Duration,
     /// How often a held lock is extended.
     pub renew: Renew,
     /// What happens if the lock is not free.
+    #[serde(with = "WaitInUs")]
     pub wait: Wait,
     /// The longest that one acquire may take, waiting included.
+    #[serde(rename = "timeout_us", with = "in_us")]
     pub timeout: Duration,
     /// How long to wait for one node's reply; shorter than `ttl`.
+    #[serde(rename = "node_timeout_us", with = "in_us")]
     pub node_timeout: Duration,
     /// How the nodes of its lock relate to each other.
     #[serde(default)]
@@ -302,7 +313,7 @@ pub struct ArmSpec {
     #[serde(default)]
     pub wait_replicas: usize,
     /// How long the master waits for them; whole milliseconds, shorter than `ttl`.
-    #[serde(default)]
+    #[serde(rename = "wait_timeout_us", with = "in_us")]
     pub wait_timeout: Duration,
     /// The host whose node a `single` lock uses; the first master of a replicated one.
     pub host: HostId,
@@ -391,6 +402,7 @@ pub enum Renew {
     /// Every `ttl / n`, where n is 2 or 3.
     Fraction(u32),
     /// At this interval, which is shorter than the TTL.
+    #[serde(rename = "every_us", with = "in_us")]
     Every(Duration),
 }
 
@@ -448,6 +460,7 @@ pub struct FaultSpec {
     /// Its targets. `minority` of 3 hosts is host 1; who has the master, and who a replica, is known when it starts.
     pub targets: Targets,
     /// How long after its verified effect it is undone; `None`: it stays.
+    #[serde(rename = "lasts_us", with = "in_us")]
     pub lasts: Option<Duration>,
     /// What a viewer should look at from its effect on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -484,9 +497,11 @@ impl FaultSpec {
 #[serde(rename_all = "kebab-case")]
 pub enum FaultStart {
     /// This long after the measured part began.
+    #[serde(rename = "at_us", with = "in_us")]
     At(Duration),
     /// As soon as the condition holds, once.
     When(Trigger),
     /// This long after another fault (numbered from 1) took effect.
-    After(usize, Duration),
+    #[serde(rename = "after_us")]
+    After(usize, #[serde(with = "in_us")] Duration),
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::expectation::Expectation;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
 use super::workload::WorkloadSpec;
+use crate::model::in_us;
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,8 +20,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,
     /// The measured part of the run; with `swarm.requests`, the longest it may take.
+    #[serde(rename = "duration_us", with = "in_us")]
     pub duration: Duration,
     /// Load before the measured part, which does not count.
+    #[serde(rename = "warmup_us", with = "in_us")]
     pub warmup: Duration,
     /// The seed that every random choice comes from.
     pub seed: u64,

@@ -46,7 +46,7 @@ pub fn of_record(record: &Record, name: Option<&str>) -> Result<FromRecord, Plan
             None => record
                 .arms
                 .iter()
-                .find(|arm| nodes(arm).is_some() && arm.histograms.contains_key(&Time::Hold))
+                .find(|arm| nodes(arm).is_some() && arm.figures.sections() > 0)
                 .ok_or_else(|| {
                     PlanError::new(
                         "no arm of the record did work under a lock on lock nodes, so there are no holds to plan from; record a run \

@@ -29,7 +29,7 @@ struct Head {
     scenario: String,
 }
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The largest journal that is read, in MB.
 const LARGEST: u64 = 256;

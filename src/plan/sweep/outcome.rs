@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
-use lockstorm_data::metrics::Figures;
-use lockstorm_data::model::CheckResult;
+use lockstorm_data::metrics::{Figures, by_name};
+use lockstorm_data::model::{CheckResult, in_us};
 use lockstorm_run::Record;
 
 /// What one play of a cell gave: a line of the journal.
@@ -12,7 +12,8 @@ pub struct Outcome {
     pub cell: Cell,
     /// The seed.
     pub seed: u64,
-    /// The length of the measured part in seconds.
+    /// The length of the measured part, in seconds.
+    #[serde(rename = "elapsed_us", with = "in_us")]
     pub elapsed: f64,
     /// Why the run proves nothing good; empty if it does.
     pub inconclusive: Vec<String>,
@@ -30,7 +31,7 @@ pub struct ArmOutcome {
     /// Why nothing good can be said about it.
     pub doubt: Option<String>,
     /// Its figures, as in a record.
-    #[serde(flatten)]
+    #[serde(flatten, with = "by_name")]
     pub figures: Figures,
 }
 

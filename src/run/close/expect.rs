@@ -92,6 +92,7 @@ fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Opt
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     use super::*;
     use lockstorm_data::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
@@ -131,11 +132,13 @@ mod tests {
         ArmRecord {
             name: "redlock".to_owned(),
             lock: String::new(),
-            ttl_ms: 1.0,
+            ttl: Duration::ZERO,
+            node_timeout: None,
             doubt: None,
             figures: Figures::default(),
             histograms: BTreeMap::new(),
             evidence: Vec::new(),
+            phases: Vec::new(),
             series: Series::default(),
             after_end: Point::default(),
             first_error: None,

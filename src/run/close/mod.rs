@@ -3,4 +3,5 @@
 pub(crate) mod doubt;
 pub(crate) mod expect;
 pub(crate) mod flaws;
+pub(crate) mod journal;
 pub(crate) mod record;

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::needs;
 use lockstorm_data::history::DoubleHold;
-use lockstorm_data::metrics::{Figures, HistogramText, NotAHistogram, Point, Quantiles, Series, Time, histogram};
-use lockstorm_data::model::{CheckResult, Event};
-use lockstorm_data::scenario::Scenario;
+use lockstorm_data::metrics::{
+    Figures, HistogramText, NotAHistogram, PhaseTimes, Point, Quantiles, Series, Time, by_name, histogram,
+};
+use lockstorm_data::model::{CheckResult, Event, in_us};
+use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_lab::NodeSettings;
 
 /// Everything one run produced.
@@ -37,7 +39,8 @@ pub struct Record {
     pub nodes: Vec<NodeSettings>,
     /// The timeouts of the clients.
     pub timeouts: Timeouts,
-    /// The length of the measured part in seconds.
+    /// The length of the measured part, in seconds.
+    #[serde(rename = "elapsed_us", with = "in_us")]
     pub elapsed: f64,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
@@ -47,7 +50,6 @@ pub struct Record {
     /// What could not be read or finished at the end of the run, a sentence each: requests that were given up without an
     /// answer, books that could not be closed. Figures and books hold what was known by then. Empty when the record is
     /// complete.
-    #[serde(default)]
     pub partial: Vec<String>,
     /// One for each arm, in the scenario's order.
     pub arms: Vec<ArmRecord>,
@@ -64,7 +66,7 @@ pub struct Record {
 
 impl Record {
     /// The version of the format that this program writes.
-    pub const FORMAT: u32 = 3;
+    pub const FORMAT: u32 = 4;
 }
 
 /// An instant by the clocks of the machine, so that the logs of other programs can be compared with the record.
@@ -119,15 +121,15 @@ impl Machine {
     }
 }
 
-/// The timeouts of the clients, in milliseconds.
+/// The timeouts of the clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timeouts {
     /// For connecting to a lock node.
-    pub connect_ms: f64,
-    /// For one node's reply; for each arm by name.
-    pub node_ms: Vec<(String, f64)>,
+    #[serde(rename = "connect_us", with = "in_us")]
+    pub connect: Duration,
     /// For a reply of the cache node.
-    pub cache_ms: f64,
+    #[serde(rename = "cache_us", with = "in_us")]
+    pub cache: Duration,
 }
 
 /// One arm of a record: its figures, in total and second by second.
@@ -137,21 +139,27 @@ pub struct ArmRecord {
     pub name: String,
     /// Its lock, described in words.
     pub lock: String,
-    /// Its TTL in milliseconds.
-    pub ttl_ms: f64,
+    /// The TTL of its lock at the start.
+    #[serde(rename = "ttl_us", with = "in_us")]
+    pub ttl: Duration,
+    /// How long its lock waits for one node's reply; null if it asks no lock nodes.
+    #[serde(rename = "node_timeout_us", with = "in_us")]
+    pub node_timeout: Option<Duration>,
     /// Why nothing good can be said about the arm, no matter what its figures are.
     pub doubt: Option<String>,
     /// The error of the first failed request.
     pub first_error: Option<String>,
-    /// Its figures.
-    #[serde(flatten)]
+    /// Its figures: `figures` has each under its name in docs/figures.md, and the fields beside it what they are computed from.
+    #[serde(flatten, with = "by_name")]
     pub figures: Figures,
-    /// Each of its times as a whole histogram in microseconds; a time without any value is left out.
+    /// Each of its times as a whole histogram in microseconds; empty for a time without any value.
     pub histograms: BTreeMap<Time, HistogramText>,
+    /// The same between faults: a phase begins at the effect of each fault and of its end. There are at most 32; the last one has what
+    /// would be more.
+    pub phases: Vec<PhaseTimes>,
     /// One point a second.
     pub series: Series,
     /// The evidence of its double holds: the first 50, 50 others by chance, and the ten longest.
-    #[serde(default)]
     pub evidence: Vec<DoubleHold>,
     /// What was counted after the load had ended, while the workers finished; its `second` has no meaning. Together with
     /// the points from second 0 on, it adds up to the figures, but for `lost_updates`, of which a point counts what was
@@ -160,6 +168,24 @@ pub struct ArmRecord {
 }
 
 impl ArmRecord {
+    /// An arm that has done nothing yet.
+    pub(crate) fn of(spec: &ArmSpec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            lock: spec.label(),
+            ttl: spec.ttl,
+            node_timeout: spec.lock.uses_nodes().then_some(spec.node_timeout),
+            doubt: None,
+            first_error: None,
+            figures: Figures::default(),
+            histograms: BTreeMap::new(),
+            phases: Vec::new(),
+            evidence: Vec::new(),
+            series: Series::default(),
+            after_end: Point::default(),
+        }
+    }
+
     /// One of its times in microseconds; empty if there was no value.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ pub(crate) struct Arm {
     pub missing: Vec<String>,
     /// The figures that the run notes itself: what faults meant for its locks, new masters, stuck keys.
     pub noted: Figures,
-    /// When there was a new master, and the event that says so.
-    failovers: Vec<(f64, u64)>,
+    /// When there was a new master, or one no longer, and the event that says so.
+    changes_of_masters: Vec<(f64, u64)>,
     /// Who keeps its books.
     books: &'static str,
 }
@@ -85,7 +85,7 @@ impl Arm {
             doubts: Vec::new(),
             missing: Vec::new(),
             noted: Figures::default(),
-            failovers: Vec::new(),
+            changes_of_masters: Vec::new(),
             books: if in_cache { "the cache node" } else { "its database" },
         })
     }
@@ -150,9 +150,11 @@ impl Arm {
         swarm.fill(self.index, &self.voters, &mut figures);
         self.holds.fill(&mut figures);
         self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
-        for one in &mut figures.consequences {
-            let told = self.failovers.iter().find(|(at, _)| (at - one.at).abs() < 1e-3);
-            one.event = one.event.or(told.map(|(_, event)| *event));
+        let consequences = figures.consequences.iter_mut().map(|one| (one.at, &mut one.event));
+        let outages = figures.outages.iter_mut().map(|one| (one.at, &mut one.event));
+        for (since, event) in consequences.chain(outages) {
+            let told = self.changes_of_masters.iter().find(|(at, _)| (at - since).abs() < 1e-3);
+            *event = event.or(told.map(|(_, event)| *event));
         }
         figures.consequences.sort_by(|one, other| one.at.total_cmp(&other.at));
         figures
@@ -163,8 +165,8 @@ impl Arm {
         self.noted.consequences.push(Consequence { at, event, kind });
     }
 
-    /// Notes the event that told of a new master.
-    pub fn failover(&mut self, at: f64, event: u64) {
-        self.failovers.push((at, event));
+    /// Notes the event that told of a new master, or of one that is a replica now.
+    pub fn masters_changed(&mut self, at: f64, event: u64) {
+        self.changes_of_masters.push((at, event));
     }
 }

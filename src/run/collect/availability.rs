@@ -30,6 +30,8 @@ struct Hit {
     at: i64,
     /// The number of the fault, which may have several targets; `None` if nothing else belongs to this one.
     fault: Option<usize>,
+    /// The event that brought it about.
+    event: Option<u64>,
     /// When the first attempt was asked that was refused for lack of nodes before locks were available again.
     refused: Option<i64>,
     /// How long it was until they were, once they are.
@@ -65,7 +67,8 @@ impl Hit {
         let lasts = || self.since().map(|since| now - since);
         Some(Outage {
             at: self.at as f64 / 1e6,
-            ms: u64::try_from(self.lasted.or_else(lasts)? / 1000).unwrap_or(0),
+            event: self.event,
+            lasted_us: u64::try_from(self.lasted.or_else(lasts)?).unwrap_or(0),
             over: self.lasted.is_some(),
         })
     }
@@ -87,11 +90,12 @@ impl Availability {
         self.by_old_masters += old.granted_by(&self.old_masters);
     }
 
-    /// Notes that from `at` on locks may be unavailable, because of this fault if it has a number.
-    pub fn outage_from(&mut self, at: i64, fault: Option<usize>) {
+    /// Notes that from `at` on locks may be unavailable, because of this fault if it has a number, by this event.
+    pub fn outage_from(&mut self, at: i64, fault: Option<usize>, event: Option<u64>) {
         let mut hit = Hit {
             at,
             fault,
+            event,
             refused: None,
             lasted: None,
         };
@@ -123,7 +127,7 @@ impl Availability {
             let Some(outage) = hit.outage(now) else { continue };
             let same = |(fault, _): &&mut (Option<usize>, Outage)| hit.fault.is_some() && *fault == hit.fault;
             match outages.iter_mut().find(same) {
-                Some((_, longest)) if longest.ms >= outage.ms => {}
+                Some((_, longest)) if longest.lasted_us >= outage.lasted_us => {}
                 Some((_, longest)) => *longest = outage,
                 None => outages.push((hit.fault, outage)),
             }
@@ -190,35 +194,41 @@ mod tests {
     /// How long outages were, in milliseconds, and whether they are over.
     fn lengths(arm: &Availability, now: i64) -> Vec<(u64, bool)> {
         let outages = arm.outages(now);
-        outages.iter().map(|outage| (outage.ms, outage.over)).collect()
+        outages
+            .iter()
+            .map(|outage| (outage.lasted_us / 1000, outage.over))
+            .collect()
     }
 
     #[test]
     fn an_outage_lasts_from_the_effect_to_the_next_grant() {
         let mut arm = Availability::default();
         arm.take(&grants(&[(4 * SECOND, 1)]), 5 * SECOND);
-        arm.outage_from(5 * SECOND, None);
+        arm.outage_from(5 * SECOND, None, None);
         arm.take(
             &others(&[(6 * SECOND, false), (7 * SECOND + 500_000, false)]),
             7 * SECOND,
         );
         let lasting = &arm.outages(7 * SECOND)[0];
-        assert_eq!((lasting.ms, lasting.over), (2000, false));
+        assert_eq!((lasting.lasted_us, lasting.over), (2_000_000, false));
         arm.take(&grants(&[(8 * SECOND, 1)]), 9 * SECOND);
-        arm.outage_from(7 * SECOND, None);
+        arm.outage_from(7 * SECOND, None, None);
         let [first, second] = &arm.outages(20 * SECOND)[..] else {
             panic!("there were two faults");
         };
-        assert_eq!((first.ms, first.over, second.ms), (3001, true, 1001));
+        assert_eq!(
+            (first.lasted_us, first.over, second.lasted_us),
+            (3_001_000, true, 1_001_000)
+        );
         // Long after, the grant that ended it is not kept any more, and the outage stays as it was.
         arm.take(&grants(&[(200 * SECOND, 1)]), 200 * SECOND);
-        assert_eq!(arm.outages(300 * SECOND)[0].ms, 3001);
+        assert_eq!(arm.outages(300 * SECOND)[0].lasted_us, 3_001_000);
     }
 
     #[test]
     fn an_outage_ends_when_somebody_hears_that_the_lock_is_held() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, None);
+        arm.outage_from(5 * SECOND, None, None);
         arm.take(&others(&[(6 * SECOND, false), (7 * SECOND, true)]), 8 * SECOND);
         arm.take(&others(&[(8 * SECOND, false)]), 9 * SECOND);
         arm.take(&grants(&[(9 * SECOND, 1)]), 10 * SECOND);
@@ -228,7 +238,7 @@ mod tests {
     #[test]
     fn time_in_which_nobody_asks_is_no_outage() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, None);
+        arm.outage_from(5 * SECOND, None, None);
         arm.settle(7 * SECOND);
         assert_eq!(lengths(&arm, 7 * SECOND), [], "nothing has been seen");
         // What was asked before was answered late, and then somebody hears at once that the lock is held.
@@ -238,7 +248,7 @@ mod tests {
         arm.take(&others(&[(9 * SECOND, true)]), 10 * SECOND);
         assert_eq!(lengths(&arm, 20 * SECOND), [(501, true)]);
         // Who asks first is refused, long after the effect: nobody knows what was before.
-        arm.outage_from(10 * SECOND, None);
+        arm.outage_from(10 * SECOND, None, None);
         arm.take(&others(&[(13 * SECOND, false)]), 14 * SECOND);
         arm.settle(200 * SECOND);
         arm.take(&grants(&[(201 * SECOND, 1)]), 202 * SECOND);
@@ -248,12 +258,12 @@ mod tests {
     #[test]
     fn a_fault_with_several_targets_is_one_outage() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, Some(1));
+        arm.outage_from(5 * SECOND, Some(1), None);
         arm.take(&grants(&[(5 * SECOND + 100_000, 1)]), 6 * SECOND);
-        arm.outage_from(5 * SECOND + 200_000, Some(1));
-        arm.outage_from(5 * SECOND + 200_000, Some(2));
-        arm.outage_from(5 * SECOND + 200_000, None);
-        arm.outage_from(5 * SECOND + 200_000, None);
+        arm.outage_from(5 * SECOND + 200_000, Some(1), None);
+        arm.outage_from(5 * SECOND + 200_000, Some(2), None);
+        arm.outage_from(5 * SECOND + 200_000, None, None);
+        arm.outage_from(5 * SECOND + 200_000, None, None);
         let refused: Vec<_> = (6..9).map(|second| (second * SECOND, false)).collect();
         arm.take(&others(&refused), 9 * SECOND);
         assert_eq!(lengths(&arm, 9 * SECOND), [(3800, false); 4]);
@@ -264,12 +274,12 @@ mod tests {
     #[test]
     fn the_first_grant_of_any_app_server_ends_an_outage() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, None);
+        arm.outage_from(5 * SECOND, None, None);
         arm.add(&others(&[(5 * SECOND + 10_000, false)]));
         arm.add(&grants(&[(5 * SECOND + 80_000, 1)]));
         arm.add(&grants(&[(5 * SECOND + 20_000, 1)]));
         arm.settle(6 * SECOND);
-        assert_eq!(arm.outages(7 * SECOND)[0].ms, 21);
+        assert_eq!(arm.outages(7 * SECOND)[0].lasted_us, 21_000);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::collect::availability::Availability;
 use crate::collect::curves::Curves;
 use crate::collect::hold_audit::NewDoubles;
+use crate::collect::phases::Phases;
 use crate::collect::takeovers::Takeovers;
 use crate::collect::totals::{Progress, Totals};
 use crate::oracle::stock::{Books, News};
@@ -20,6 +21,7 @@ pub(crate) struct Collector {
     spare: Tally,
     pub totals: Totals,
     pub curves: Curves,
+    pub phases: Phases,
     availability: Availability,
     takeovers: Takeovers,
     /// The votes that the newest released lock was held with, and the number of nodes.
@@ -42,6 +44,7 @@ impl Collector {
             recorders,
             spare: Tally::default(),
             curves: Curves::default(),
+            phases: Phases::default(),
             availability: Availability::default(),
             takeovers: Takeovers::default(),
             newest_votes: None,
@@ -62,6 +65,7 @@ impl Collector {
             for batch in &full.batches {
                 self.totals.add(server, batch);
                 self.curves.add(batch);
+                self.phases.add(batch);
             }
             self.take_newest(&full);
             self.availability.add(&full.grants);
@@ -73,8 +77,10 @@ impl Collector {
         let took = self.takeovers.settle(self.timeline.micros(at));
         if !took.is_empty() {
             self.totals.taken_over(&took);
+            self.phases.taken_over(&took, now);
             self.watch();
         }
+        self.phases.settle(now);
         self.curves.draw(now);
         self.curves.second_ended(now)
     }
@@ -99,9 +105,14 @@ impl Collector {
     }
 
     /// Takes in that a fault took effect on one of its targets, or a master became a replica: from `at` on locks may be
-    /// unavailable. `fault` is the number of the fault, if it has one.
-    pub fn outage_from(&mut self, at: Instant, fault: Option<usize>) {
-        self.availability.outage_from(self.timeline.micros(at), fault);
+    /// unavailable. `fault` is the number of the fault, if it has one, and `event` tells of it.
+    pub fn outage_from(&mut self, at: Instant, fault: Option<usize>, event: Option<u64>) {
+        self.availability.outage_from(self.timeline.micros(at), fault, event);
+    }
+
+    /// Takes in that a fault or its end took effect.
+    pub fn phase_from(&mut self, at: Instant, event: u64) {
+        self.phases.begin(self.timeline.when(at), event);
     }
 
     /// Takes in that an app server is about to be killed; [`Self::killed`] must follow.

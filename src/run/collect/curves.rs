@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::hold_audit::NewDoubles;
 use crate::oracle::stock::News;
 use lockstorm_data::metrics::{
-    Batch, Count, Durations, Part, Point, Quantiles, RecentTenths, Series, Sums, Time, When,
+    Batch, Count, Durations, Latencies, Latency, Part, Point, RecentTenths, Series, Sums, Time, When,
 };
 use lockstorm_data::model::Outcomes;
 
@@ -35,31 +35,26 @@ pub(crate) struct Curves {
 #[derive(Debug, Default)]
 struct Slice {
     point: Point,
-    acquire: Durations,
-    response: Durations,
+    /// Those of [`Time::OF_A_POINT`].
+    times: [Durations; Time::OF_A_POINT.len()],
 }
 
 impl Slice {
     fn add(&mut self, sums: &Sums) {
         count(&mut self.point, sums);
-        for time in Time::ACQUIRES {
-            self.acquire.add(sums.durations(time));
+        for (durations, time) in self.times.iter_mut().zip(Time::OF_A_POINT) {
+            durations.add(sums.durations(time));
         }
-        self.response.add(sums.durations(Time::Response));
     }
 
     /// Puts what was counted into its point. The load says what was due (`dealt`), and the ledger what was sold. Without a
     /// dealer, every request that begins was offered.
     fn draw(&self, point: &mut Point, dealt: bool) {
-        let [acquire, response] = [&self.acquire, &self.response].map(Durations::quantiles);
         let begun = self.point.counts[Count::Begun];
         *point = Point {
             time: point.time,
             offered: if dealt { point.offered } else { begun },
-            acquire_p50_us: acquire.p50,
-            acquire_p99_us: acquire.p99,
-            response_p50_us: response.p50,
-            response_p99_us: response.p99,
+            times: latencies(self.times.each_ref()),
             orders: point.orders,
             oversold: point.oversold,
             lost_updates: point.lost_updates,
@@ -68,6 +63,15 @@ impl Slice {
             ..self.point
         };
     }
+}
+
+/// Those of [`Time::OF_A_POINT`].
+fn latencies(times: [&Durations; Time::OF_A_POINT.len()]) -> Latencies {
+    let mut all = Latencies::default();
+    for (time, durations) in Time::OF_A_POINT.into_iter().zip(times) {
+        all[time] = Latency::from(durations.quantiles());
+    }
+    all
 }
 
 /// Adds the sums to a point, except for what judges find.
@@ -195,12 +199,7 @@ impl Curves {
         if !self.dealt {
             point.offered = point.counts[Count::Begun];
         }
-        let [acquire, response] = [
-            Quantiles::of(&sums.acquires()),
-            Quantiles::of_any(sums.time(Time::Response).as_deref()),
-        ];
-        (point.acquire_p50_us, point.acquire_p99_us) = (acquire.p50, acquire.p99);
-        (point.response_p50_us, point.response_p99_us) = (response.p50, response.p99);
+        point.times = latencies(Time::OF_A_POINT.map(|time| sums.durations(time)));
         point
     }
 }

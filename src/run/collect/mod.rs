@@ -9,6 +9,7 @@ pub(crate) mod collector;
 pub(crate) mod curves;
 pub(crate) mod hold_audit;
 pub(crate) mod live_swarm;
+pub(crate) mod phases;
 pub(crate) mod progress_limit;
 pub(crate) mod takeovers;
 pub(crate) mod totals;

@@ -1,6 +1,6 @@
 //! The figures of one arm: what its recorders counted in the measured part, and what the books say.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -8,8 +8,7 @@ use strum::VariantArray;
 
 use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{
-    Batch, Count, Counts, DamagedList, Expiries, Figures, HistogramText, Part, Quantiles, ServerLoad, Sums, Time, When,
-    histogram,
+    Batch, Count, Counts, DamagedList, Expiries, Figures, Part, Quantiles, ServerLoad, Sums, Time, When, histogram,
 };
 
 /// How far an arm has come.
@@ -173,12 +172,6 @@ impl Totals {
         figures.db_hits_per_expiry = self.expiries.hits_per_expiry();
         figures.duplicate_pages = self.damaged_lists.values().map(|list| list.duplicate).sum();
         figures.missing_pages = self.damaged_lists.values().map(|list| list.missing).sum();
-    }
-
-    /// All times as histograms; a time without any value is left out.
-    pub fn histograms(&self) -> BTreeMap<Time, HistogramText> {
-        let histogram = |time| Some((time, HistogramText::of(self.measured.time(time)?.as_ref())));
-        Time::VARIANTS.iter().copied().filter_map(histogram).collect()
     }
 }
 

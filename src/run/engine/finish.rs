@@ -1,38 +1,36 @@
 //! The end of a run: warnings, expectations, and the record.
 
 use std::collections::HashSet;
-use std::time::SystemTime;
 
 use super::state::Engine;
 use crate::close::flaws::{Doubt, Leaves};
-use crate::close::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
+use crate::close::record::{ArmRecord, Record, RoundTripRecord};
 use crate::close::{doubt, expect};
+use crate::collect::phases::Phases;
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
-use crate::workload::CACHE_REPLY_TIMEOUT;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::{EventKind, HostId};
-use lockstorm_data::scenario::Scenario;
-use lockstorm_lock::NodeOptions;
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;
 
 impl Engine {
     /// Closes the books and makes the record. It must be called once the load has ended.
-    pub(crate) async fn finish(
-        mut self,
-        started: SystemTime,
-        interrupted: bool,
-        inbox: &mut Inbox,
-    ) -> Result<Record, RunError> {
+    pub(crate) async fn finish(mut self, interrupted: bool, inbox: &mut Inbox) -> Result<Record, RunError> {
         self.close_books(inbox).await;
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
         self.arms.iter_mut().for_each(|arm| arm.holds.close());
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
+        if arms.iter().any(|arm| arm.phases.len() == Phases::MOST) {
+            self.log.warn(format!(
+                "faults began and ended so often that the last of the {} phases of each arm may consist of several",
+                Phases::MOST
+            ));
+        }
         self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
         self.warn_of_lag(&arms);
@@ -77,19 +75,9 @@ impl Engine {
         self.log
             .push(EventKind::Phase, if interrupted { "stopped" } else { "finished" });
         self.publish();
-        let scenario = Scenario::clone(&self.scenario);
-        let (partial, round_trips, timeouts) = (self.all_missing(), self.round_trips(), self.timeouts());
+        let (header, partial, round_trips) = (self.header(), self.all_missing(), self.round_trips());
         let (events, warnings) = self.log.into_all();
         Ok(Record {
-            format: Record::FORMAT,
-            lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
-            started: humantime::format_rfc3339_seconds(started).to_string(),
-            second_zero: self.timing.second_zero.clone(),
-            scenario_toml: scenario.to_toml(),
-            seed: scenario.seed,
-            machine: Machine::this(),
-            nodes: self.lab.handle.settings(),
-            timeouts,
             elapsed: self.timing.elapsed().max(0.0),
             interrupted,
             inconclusive,
@@ -99,7 +87,7 @@ impl Engine {
             expectations,
             warnings,
             events,
-            scenario,
+            ..header
         })
     }
 
@@ -160,21 +148,22 @@ impl Engine {
         }
     }
 
-    fn arm_record(&self, index: usize) -> ArmRecord {
-        let (arm, figures) = (&self.arms[index], self.figures(index));
+    fn arm_record(&mut self, index: usize) -> ArmRecord {
+        let figures = self.figures(index);
+        let phases = self.arms[index].collector.phases.end();
+        let arm = &self.arms[index];
         ArmRecord {
-            name: arm.spec.name.clone(),
-            lock: arm.spec.label(),
-            ttl_ms: arm.spec.ttl.as_secs_f64() * 1e3,
             doubt: self.doubt_of(index, &figures),
             figures,
-            histograms: arm.collector.totals.histograms(),
+            histograms: arm.collector.totals.measured.histograms(),
+            phases,
             series: Series::clone(&arm.collector.curves.series),
             after_end: arm.collector.after_end(),
             evidence: arm
                 .holds
                 .evidence(&self.timing.timeline, |server| self.lab.host_of(server)),
             first_error: arm.collector.first_error.clone(),
+            ..ArmRecord::of(&arm.spec)
         }
     }
 
@@ -196,19 +185,5 @@ impl Engine {
         };
         let hosts = self.lab.handle.lock_nodes().into_iter().map(|(host, _)| host);
         hosts.enumerate().map(of).collect()
-    }
-
-    fn timeouts(&self) -> Timeouts {
-        let node_ms = self
-            .arms
-            .iter()
-            .filter(|arm| arm.spec.lock.uses_nodes())
-            .map(|arm| (arm.spec.name.clone(), arm.spec.node_timeout.as_secs_f64() * 1e3))
-            .collect();
-        Timeouts {
-            connect_ms: NodeOptions::default().connect_timeout.as_secs_f64() * 1e3,
-            node_ms,
-            cache_ms: CACHE_REPLY_TIMEOUT.as_secs_f64() * 1e3,
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod ending;
 pub(crate) mod finish;
+pub(crate) mod journalling;
 pub(crate) mod orders;
 pub(crate) mod play;
 pub(crate) mod preparation;

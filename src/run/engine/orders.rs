@@ -110,8 +110,13 @@ impl Engine {
             for arm in &mut self.arms {
                 // An arm that has nothing left to do asks for no lock.
                 if arm.spec.lock.uses_nodes() && !self.swarm.is_done(arm.index) {
-                    arm.collector.outage_from(verified.at, fault);
+                    arm.collector.outage_from(verified.at, fault, Some(event));
                 }
+            }
+        }
+        if let (false, Effect::Verified(verified)) = (effect.was_there(), &effect) {
+            for arm in &mut self.arms {
+                arm.collector.phase_from(verified.at, event);
             }
         }
         if is_death(action, target) {

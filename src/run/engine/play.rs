@@ -17,6 +17,7 @@ use crate::show::snapshot::{Phase, Snapshot};
 use crate::show::stage::enter;
 use crate::under_test::OtherArms;
 use crate::workload::Hurry;
+use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::{FaultSpec, Scenario};
@@ -66,14 +67,15 @@ pub(crate) async fn run(
             return Err(error);
         }
     };
-    let record = match engine.play(&mut inbox).await {
+    engine.timing.started = started;
+    let record = match engine.play(options.journal, &mut inbox).await {
         Ok(stopped) => {
             engine.look_at_lab();
             let interrupted = engine.drain(stopped, &mut inbox).await;
             if !interrupted {
                 engine.try_keys(&mut inbox).await;
             }
-            engine.finish(started, interrupted, &mut inbox).await
+            engine.finish(interrupted, &mut inbox).await
         }
         Err(error) => {
             engine.give_up(ProgressLimit::QUIET).await;
@@ -130,7 +132,7 @@ fn say(snapshots: &watch::Sender<Arc<Snapshot>>, what: &str) {
 
 impl Engine {
     /// Lets the load run until its end, or until it is told to stop. Returns whether it was stopped.
-    async fn play(&mut self, inbox: &mut Inbox) -> Result<bool, RunError> {
+    async fn play(&mut self, journal: Option<Stream>, inbox: &mut Inbox) -> Result<bool, RunError> {
         let scenario = self.scenario.clone();
         if let Some(cost) = self.lab.handle.cost_of_proxy().await {
             let adds_us = cost.as_micros().try_into().unwrap_or(u64::MAX);
@@ -152,6 +154,7 @@ impl Engine {
         self.timing.timeline.end(self.timing.origin + scenario.duration);
         self.timing.second_zero = Some(SecondZero::at(self.timing.origin));
         self.log.set_origin(self.timing.origin);
+        self.begin_journal(journal);
         self.swarm.load.begin(&scenario, begin)?;
         if scenario.warmup.is_zero() {
             self.measure();

@@ -1,7 +1,7 @@
 //! What a run consists of, and what is done ten times a second.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use tokio::sync::watch;
 use tokio::time::Interval;
@@ -10,6 +10,7 @@ use super::preparation::{enough_connections, prepare};
 use super::timing::{TICK, Timing, every};
 use crate::close::doubt;
 use crate::close::flaws::{self, Doubt, Flaws};
+use crate::close::journal::Journal;
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
@@ -44,6 +45,7 @@ pub(crate) struct Engine {
     pub stage: Stage,
     pub flaws: Flaws,
     pub log: EventLog,
+    pub journal: Option<Journal>,
     pub snapshots: watch::Sender<Arc<Snapshot>>,
     /// When the regular work is done.
     pub ticks: Interval,
@@ -84,6 +86,7 @@ impl Engine {
                 timeline,
                 origin,
                 second_zero: None,
+                started: SystemTime::now(),
             },
             stage: Stage {
                 phase: Phase::WarmUp,
@@ -93,6 +96,7 @@ impl Engine {
             },
             flaws: Flaws::default(),
             log: EventLog::new(origin),
+            journal: None,
             snapshots,
             ticks: every(TICK),
         })
@@ -103,11 +107,11 @@ impl Engine {
         for notice in notices {
             match notice {
                 Notice::Event(at, kind, text) => {
-                    let is_failover = matches!(kind, EventKind::Failover { .. });
+                    let is_of_masters = matches!(kind, EventKind::Failover { .. } | EventKind::Demoted { .. });
                     let event = self.log.push_at(at, kind, text);
-                    if is_failover {
+                    if is_of_masters {
                         let at = self.log.seconds(at);
-                        self.arms.iter_mut().for_each(|arm| arm.failover(at, event));
+                        self.arms.iter_mut().for_each(|arm| arm.masters_changed(at, event));
                     }
                 }
                 Notice::Warning(text) => self.log.warn(text),
@@ -183,6 +187,7 @@ impl Engine {
             let busy = self.machine.look_at_threads(&self.swarm, &mut self.flaws.busy);
             self.note(busy);
         }
+        self.write_journal(false);
         self.publish();
     }
 

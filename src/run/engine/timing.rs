@@ -1,7 +1,7 @@
 //! The clock of a run, and how often it does its regular work.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -30,6 +30,8 @@ pub(crate) struct Timing {
     pub origin: Instant,
     /// `origin` by the clocks of the machine, once the load has begun.
     pub second_zero: Option<SecondZero>,
+    /// When the run began by the wall clock, before its lab was there.
+    pub started: SystemTime,
 }
 
 impl Timing {

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +14,8 @@ pub(crate) struct EventLog {
     /// The newest events, for snapshots; made anew only after a change.
     newest: Arc<Vec<Event>>,
     changed: bool,
+    /// The events that are new or have changed since somebody has written them down.
+    unwritten: BTreeSet<usize>,
     /// What a reader of the record should know.
     warnings: Vec<String>,
 }
@@ -25,6 +28,7 @@ impl EventLog {
             all: Vec::new(),
             newest: Arc::default(),
             changed: false,
+            unwritten: BTreeSet::new(),
             warnings: Vec::new(),
         }
     }
@@ -41,6 +45,7 @@ impl EventLog {
         }
         self.origin = origin;
         self.changed = true;
+        self.unwritten = (0..self.all.len()).collect();
     }
 
     /// Seconds from second 0 to `at`.
@@ -56,6 +61,7 @@ impl EventLog {
     /// Logs an event that happened at `at`, which must not be much earlier than the newest event.
     pub fn push_at(&mut self, at: Instant, kind: EventKind, text: impl Into<String>) -> u64 {
         let (id, at) = (self.all.len() as u64, self.seconds(at));
+        self.unwritten.insert(self.all.len());
         self.all.push(Event {
             id,
             at,
@@ -78,6 +84,7 @@ impl EventLog {
             action,
             target,
             order,
+            ends: self.ended_by(action, target),
             effect_at: None,
             proof: Vec::new(),
             error: None,
@@ -86,13 +93,36 @@ impl EventLog {
         self.push(kind, format!("{}{why}", action.on(target)))
     }
 
+    /// The newest fault that brought this target into the condition that the action undoes, if nothing has undone it since.
+    fn ended_by(&self, action: Action, target: Target) -> Option<u64> {
+        let Action::Undo(undone) = action else { return None };
+        let condition = |event: &Event| match event.kind {
+            EventKind::Fault {
+                action,
+                target: of,
+                effect_at,
+                ..
+            } if of == target => match action {
+                Action::Fault(fault) => effect_at.and(fault.brings()).map(|brought| (brought, Some(event.id))),
+                Action::Undo(condition) => effect_at.map(|_| (condition, None)),
+            },
+            _ => None,
+        };
+        let mut found = self.all.iter().rev().filter_map(condition);
+        found.find(|(condition, _)| *condition == undone)?.1
+    }
+
     /// Adds the effect to fault `id`: since when it is there and what that means, or why there was none. `why` says who
     /// ordered it.
     pub fn effect(&mut self, id: u64, effect: Effect, meaning: &str, why: Option<&str>) {
         let origin = self.origin;
-        let Some(event) = usize::try_from(id).ok().and_then(|id| self.all.get_mut(id)) else {
+        let Some((place, event)) = usize::try_from(id)
+            .ok()
+            .and_then(|id| Some((id, self.all.get_mut(id)?)))
+        else {
             return;
         };
+        self.unwritten.insert(place);
         let EventKind::Fault {
             action,
             target,
@@ -143,6 +173,12 @@ impl EventLog {
             self.newest = Arc::new(self.all[from..].to_vec());
         }
         self.newest.clone()
+    }
+
+    /// The events that are new or have changed since the last call.
+    pub fn take_unwritten(&mut self) -> Vec<Event> {
+        let unwritten = std::mem::take(&mut self.unwritten);
+        unwritten.into_iter().map(|place| self.all[place].clone()).collect()
     }
 
     /// All events and warnings, for the record.

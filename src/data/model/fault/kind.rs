@@ -6,6 +6,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 use super::condition::Condition;
 use super::how::{Direction, How, Way};
 use super::target::TargetKind;
+use crate::model::in_us;
 
 /// The longest delay of a lag.
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
@@ -24,6 +25,7 @@ pub enum Fault {
     /// Everything that is sent arrives later.
     Lag {
         /// By how much, each way: a round trip takes twice as much longer.
+        #[serde(rename = "delay_us", with = "in_us")]
         delay: Duration,
         /// On which ways.
         #[serde(default)]
@@ -245,8 +247,8 @@ mod tests {
             [lag, cut, Fault::Kill]
         );
         assert!(json.ends_with(r#","kill"]"#), "{json}");
-        let old = r#"{"lag":{"delay":{"secs":0,"nanos":50000000}}}"#;
-        assert_eq!(serde_json::from_str::<Fault>(old).unwrap(), lag);
+        let both_ways = r#"{"lag":{"delay_us":50000}}"#;
+        assert_eq!(serde_json::from_str::<Fault>(both_ways).unwrap(), lag);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::mem::{Discriminant, discriminant};
 use serde::{Deserialize, Serialize};
 
 use crate::model::id::HostId;
+use crate::model::in_us::{self, InMicros};
 
 /// How the effect of an action was verified. `T` is the time: an instant during the run, seconds in the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,11 @@ pub struct Proof<T> {
     /// What it was found for: a node of a host, by its name, or an app server.
     pub of: String,
     /// When it was found.
+    #[serde(
+        rename = "at_us",
+        with = "in_us",
+        bound(serialize = "T: InMicros", deserialize = "T: InMicros")
+    )]
     pub at: T,
 }
 
@@ -224,7 +230,7 @@ mod tests {
         let json = serde_json::to_string(&effect.proof[1]).unwrap();
         assert_eq!(
             json,
-            r#"{"finding":"port_refuses","port":7001,"by":"connect","of":"host 1","at":1.5}"#
+            r#"{"finding":"port_refuses","port":7001,"by":"connect","of":"host 1","at_us":1500000}"#
         );
         assert_eq!(serde_json::from_str::<Proof<f64>>(&json).unwrap(), effect.proof[1]);
         effect.proof[1].of = "the replica of host 1".to_owned();

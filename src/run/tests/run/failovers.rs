@@ -155,7 +155,7 @@ fn row(seed: &str, arm: &ArmRecord) -> String {
     let outages: Vec<String> = figures
         .outages
         .iter()
-        .map(|outage| format!("{}{}", outage.ms, if outage.over { "" } else { "+" }))
+        .map(|outage| format!("{}{}", outage.lasted_us / 1000, if outage.over { "" } else { "+" }))
         .collect();
     format!(
         "{seed:>4}  {:16} {:>12} {:>9} {:>12} {:>12} {:>6}  {}",

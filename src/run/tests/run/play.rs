@@ -1,7 +1,7 @@
 //! The built-in scenarios on real servers: the claim of each must show. Those that every change is tested with are shorter; `.ci/long
 //! scenarios` plays all as they are.
 
-use lockstorm_data::metrics::{ConsequenceKind, Count, Point};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Point, Time};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault};
 use lockstorm_data::scenario::{Scenario, Source};
 use lockstorm_kit::alone;
@@ -221,7 +221,7 @@ fn breaks_the_single_lock_but_not_redlock(record: &Record) {
     // At first most requests wait for nobody, and the effect of the fault shows soon after it.
     for arm in &record.arms {
         let first = arm.series.iter().filter(|point| (0..3).contains(&point.time));
-        let waits: Vec<u64> = first.map(|point| point.acquire_p50_us).collect();
+        let waits: Vec<u32> = first.map(|point| point.times[Time::Acquired].p50).collect();
         assert!(
             waits.len() == 3 && waits.iter().all(|p50| *p50 < 1_000_000),
             "{}: {waits:?}",
@@ -339,7 +339,7 @@ fn master_died_twice(record: &Record) {
         "{all:?}"
     );
     // It was away for twelve seconds.
-    assert!(arm(record, "single").figures.longest_outage().ms >= 11_900);
+    assert!(arm(record, "single").figures.longest_outage().lasted_us >= 11_900_000);
     assert_eq!(arm(record, "sentinel wait 2").figures.granted_by_old_master, 0);
 }
 
@@ -547,7 +547,11 @@ fn a_cut_of_two_links_is_one_outage_and_lasts_from_its_effect_which_is_before_it
     let [outage] = figures.outages[..] else {
         panic!("one cut: {:?}\n{}", figures.outages, told(&record));
     };
-    assert!(outage.over && outage.ms >= 1000, "{outage:?}\n{}", told(&record));
+    assert!(
+        outage.over && outage.lasted_us >= 1_000_000,
+        "{outage:?}\n{}",
+        told(&record)
+    );
     // For each order: when it was given, its effect, and the last proof of that.
     let orders = |wanted: &str| -> Vec<[f64; 3]> {
         let of = |event: &Event| match &event.kind {

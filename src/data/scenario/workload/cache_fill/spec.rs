@@ -11,6 +11,7 @@ use super::super::super::writer::{Writer, float, quote, time};
 use super::super::kind::{CacheKeys, Catalogue, Display, Initial, Row, Section, WorkloadKind};
 use super::shown;
 use crate::metrics::{Figures, Group};
+use crate::model::in_us;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
@@ -38,8 +39,10 @@ pub struct CacheSpec {
     /// How often each of them is read.
     pub popularity: Popularity,
     /// How long a filled value counts as fresh (the state key's TTL); shorter than `data_ttl`.
+    #[serde(rename = "state_ttl_us", with = "in_us")]
     pub state_ttl: Duration,
     /// How long a filled value can be served at all.
+    #[serde(rename = "data_ttl_us", with = "in_us")]
     pub data_ttl: Duration,
     /// Pages of each value, which makes it a paged list that is filled page by page; `None`: one object.
     pub pages: Option<u32>,
