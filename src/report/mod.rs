@@ -6,6 +6,7 @@ mod doctor;
 mod figures;
 mod file;
 mod journal;
+mod lanes;
 mod measurement;
 mod paint;
 mod pen;
@@ -43,6 +44,7 @@ pub use validation::render_validation;
 
 pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};
 pub(crate) use figures::percent;
+pub(crate) use lanes::{svg as lanes_svg, text as lanes_text};
 pub(crate) use paint::Tone;
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

@@ -4,7 +4,7 @@ use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter, fill};
 
 /// Columns of a line.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 
 /// The text in lines, the first behind `head`, the others as far to the right. Colour takes no columns.
 pub(super) fn hanging(head: &str, text: &str) -> String {

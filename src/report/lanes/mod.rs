@@ -1,0 +1,9 @@
+//! The evidence of a double hold: who held, what the nodes lost, and who came in.
+
+mod picture;
+mod story;
+mod svg;
+mod text;
+
+pub(crate) use svg::svg;
+pub(crate) use text::text;

@@ -1,0 +1,74 @@
+//! Lanes as a picture for pages and slides.
+
+use maud::{Markup, html};
+
+use super::picture::{Kind, Lane, Picture};
+use super::story;
+use lockstorm_data::history::DoubleHold;
+use lockstorm_data::model::Event;
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 80.0;
+const LANE: f64 = 34.0;
+const TOP: f64 = 70.0;
+const LINE: f64 = 20.0;
+
+/// The evidence of a double hold of an arm as an SVG; the run ended at `end`, in microseconds since second 0.
+pub(crate) fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: i64) -> String {
+    let picture = Picture::of(double, events, end);
+    let scale = (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64;
+    let x = |at: i64| LEFT + (at - picture.from) as f64 * scale;
+    let story: Vec<String> = story::lines(double, events)
+        .into_iter()
+        .map(|(at, what)| format!("{:.3} s  {what}", at as f64 / 1e6))
+        .chain(story::conclusion(double))
+        .flat_map(|line| {
+            textwrap::wrap(&line, 130)
+                .into_iter()
+                .map(std::borrow::Cow::into_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let below = TOP + LANE * picture.lanes.len() as f64 + 36.0;
+    let height = below + LINE * story.len() as f64 + 10.0;
+    let second = double.second.from_us;
+    let markup = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH} {height}")) font-family="sans-serif" font-size="13" {
+            rect width="100%" height="100%" fill="#fff" {}
+            text x="20" y="28" font-size="17" font-weight="bold" { (arm) ": two hold " (double.key) " at once" }
+            text x=(LEFT) y="54" fill="#666" { (format!("{:.3} s", picture.from as f64 / 1e6)) }
+            text x=(WIDTH - 20.0) y="54" fill="#666" text-anchor="end" { (format!("{:.3} s", picture.until as f64 / 1e6)) }
+            @for (place, lane) in picture.lanes.iter().enumerate() {
+                (row(lane, TOP + LANE * place as f64, x))
+            }
+            line x1=(x(second)) x2=(x(second)) y1=(TOP - 8.0) y2=(below - 30.0) stroke="#c00" stroke-dasharray="4 3" {}
+            @for (place, line) in story.iter().enumerate() {
+                text x="20" y=(below + LINE * place as f64) { (line) }
+            }
+        }
+    };
+    markup.into_string() + "\n"
+}
+
+fn row(lane: &Lane, y: f64, x: impl Fn(i64) -> f64) -> Markup {
+    html! {
+        text x="20" y=(y + 18.0) { (lane.label) }
+        @for span in &lane.spans {
+            @let (fill, what) = look(span.kind);
+            rect x=(x(span.from)) y=(y) width=((x(span.until) - x(span.from)).max(2.0)) height="24" fill=(fill) {
+                title { (what) }
+            }
+        }
+    }
+}
+
+const fn look(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Belief => ("#2b6cb0", "relies on the lock"),
+        Kind::Beyond => ("#bcd", "works on without"),
+        Kind::Both => ("#c00", "two at once"),
+        Kind::First => ("#90cdf4", "has the first one's key"),
+        Kind::Second => ("#f6ad55", "has the second one's key"),
+        Kind::Down => ("#444", "down"),
+    }
+}
