@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use lockstorm_data::history::Reader;
 use lockstorm_kit::witness;
-use lockstorm_run::{Judgement, judge};
+use lockstorm_run::oracle::past::{Judgement, judge};
 use proptest::prelude::*;
 
 /// A hold on one of two keys.
@@ -41,7 +41,15 @@ fn interval() -> impl Strategy<Value = Interval> {
 fn history(holds: &[Interval]) -> String {
     let mut lines = Vec::new();
     for (worker, hold) in holds.iter().enumerate() {
-        let Interval { key, asked, from, until, left, back, .. } = hold;
+        let Interval {
+            key,
+            asked,
+            from,
+            until,
+            left,
+            back,
+            ..
+        } = hold;
         let who = format!(r#""client":"s1w{worker}","arm":"lock","key":"k{key}""#);
         let warm_up = if hold.warm_up { r#","warm_up":true"# } else { "" };
         let acquire = format!(r#"{{"op":"acquire",{who},"call":{asked},"return":{from},"result":"ok"{warm_up}}}"#);
