@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use crate::under_test::OtherArms;
+use lockstorm_base::output::Stream;
 use lockstorm_lab::ServerBinary;
 
 /// What a run needs besides its scenario.
@@ -12,4 +13,6 @@ pub struct RunOptions {
     pub keeper: Option<PathBuf>,
     /// The arms that have other locks than the scenario says.
     pub other_locks: OtherArms,
+    /// Where a history of all operations on locks goes while the run goes on, as lines; `None`: nowhere.
+    pub history: Option<Stream>,
 }

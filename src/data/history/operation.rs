@@ -71,6 +71,9 @@ pub struct Acquire {
     /// The value of the keys; empty and left out for a lock that is on no nodes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub token: String,
+    /// The number that fences its holder; left out if the lock hands none out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<u64>,
     /// The end of the validity that was handed out; left out if it has none, or there is no lock. A lock that ends no later than
     /// `return` was never to be relied on: an arm without a lock has only such ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@ use super::state::Engine;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Machine, Record, RoundTripRecord, Timeouts};
 use crate::close::{doubt, expect};
+use crate::collect::arm_history::{ArmHistory, tell_faults};
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
@@ -80,6 +81,13 @@ impl Engine {
         let scenario = Scenario::clone(&self.scenario);
         let (partial, round_trips, timeouts) = (self.all_missing(), self.round_trips(), self.timeouts());
         let (events, warnings) = self.log.into_all();
+        if let (Some(history), Some(origin)) = (&self.swarm.history, self.swarm.load.timeline.origin()) {
+            self.arms
+                .into_iter()
+                .filter_map(|arm| arm.history)
+                .for_each(ArmHistory::close);
+            tell_faults(history, origin, &events);
+        }
         Ok(Record {
             format: Record::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),

@@ -17,6 +17,7 @@ use crate::show::snapshot::{Phase, Snapshot};
 use crate::show::stage::enter;
 use crate::under_test::OtherArms;
 use crate::workload::Hurry;
+use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::{FaultSpec, Scenario};
@@ -57,6 +58,7 @@ pub(crate) async fn run(
         snapshots,
         &options.other_locks,
         &mut inbox,
+        options.history,
     )
     .await
     {
@@ -98,6 +100,7 @@ async fn set_up(
     snapshots: watch::Sender<Arc<Snapshot>>,
     other_locks: &OtherArms,
     inbox: &mut Inbox,
+    history: Option<Stream>,
 ) -> Result<Engine, RunError> {
     let hurry = Hurry::default();
     let mut starting = std::pin::pin!(Engine::start(
@@ -106,7 +109,8 @@ async fn set_up(
         lab,
         snapshots,
         hurry.clone(),
-        other_locks
+        other_locks,
+        history
     ));
     tokio::select! {
         engine = &mut starting => return engine,

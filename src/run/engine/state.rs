@@ -11,6 +11,7 @@ use super::timing::{TICK, Timing, every};
 use crate::close::doubt;
 use crate::close::flaws::{self, Doubt, Flaws};
 use crate::collect::arm::Arm;
+use crate::collect::arm_history::{head, put};
 use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
 use crate::orders::faults::Faults;
@@ -25,6 +26,7 @@ use crate::under_test::OtherArms;
 use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::Hurry;
+use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Figures, Metric, Time, Timeline};
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
@@ -59,6 +61,7 @@ impl Engine {
         snapshots: watch::Sender<Arc<Snapshot>>,
         hurry: Hurry,
         other_locks: &OtherArms,
+        history: Option<Stream>,
     ) -> Result<Self, RunError> {
         let knobs = snapshots.borrow().knobs;
         enough_connections(&scenario).await?;
@@ -68,7 +71,11 @@ impl Engine {
             load: Load::new(&scenario, &timeline),
             hurry,
             live_settings: Arc::default(),
+            history,
         };
+        if let Some(history) = &swarm.history {
+            put(history, &head(&scenario));
+        }
         let arms = prepare(&scenario, &lab, &mut swarm, other_locks).await?;
         let origin = Instant::now();
         Ok(Self {
