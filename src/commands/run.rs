@@ -1,11 +1,13 @@
 //! `lockstorm run`: a scenario without the console.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use lockstorm::report::{Progress, RecordFile, render};
+use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
-use lockstorm_run::{CheckResult, Ended, Record, headless};
+use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
 
 use super::load::{load, room};
 use super::print::{ended, keep, print_result, signalled};
@@ -23,9 +25,14 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     check_temp_dir().map_err(Failure::usage)?;
     let doubts = consent::admit(&scenario, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
+    let history = args.history.as_deref().map(begin_history).transpose()?;
     warn(warnings(&scenario).iter().chain(&tight).chain(&doubts));
     let mut progress = Progress::new(args.quiet);
-    let played = headless(scenario, server::options(&server), |snapshot| progress.show(snapshot));
+    let options = RunOptions {
+        history: history.clone(),
+        ..server::options(&server)
+    };
+    let played = headless(scenario, options, |snapshot| progress.show(snapshot));
     progress.end();
     match played.map_err(Failure::error)? {
         Ended::Abandoned(stop) => {
@@ -37,9 +44,18 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             // What was measured is shown even if the file could not be written.
             let printed = print_result(args.json, &record, |paint| render(&record, paint), look);
             written.map_err(Failure::error)?;
+            if let Some(Err(error)) = history.map(|history| history.settle()) {
+                return Err(Failure::error(format!("the history is cut off: {error}")));
+            }
             ended(stop, printed.map(|_| judge(&record)))
         }
     }
+}
+
+/// Begins the file of a history. Nobody waits for its disk while the run goes on.
+fn begin_history(path: &Path) -> Result<Stream, Failure> {
+    let cannot = |error| Failure::usage(format!("cannot write the history to {}: {error}", path.display()));
+    Ok(Stream::unbounded(begin(path).map_err(cannot)?))
 }
 
 /// The exit code for the record: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.

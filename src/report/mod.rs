@@ -27,7 +27,7 @@ mod wrap;
 pub use bench::render_bench;
 pub use doctor::{examination_bar, render_diagnosis};
 pub use file::{FileError, RecordFile};
-pub use history::{Checker, export};
+pub use history::{Checker, export, render_judgements};
 pub use measurement::{measuring_bar, render_measurement};
 pub use paint::Paint;
 pub use plan::{Given, plan_csv, plan_page, render_plan};

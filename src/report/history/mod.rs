@@ -1,7 +1,8 @@
-//! A history in the formats of other checkers.
+//! A history in the formats of other checkers, and what our own judge says of one.
 
 mod checker;
 mod elle;
+mod judged;
 mod knossos;
 mod order;
 mod porcupine;
@@ -10,3 +11,4 @@ mod tests;
 mod whole;
 
 pub use checker::{Checker, export};
+pub use judged::render_judgements;

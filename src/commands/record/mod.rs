@@ -1,0 +1,7 @@
+//! `lockstorm record`.
+
+mod choose;
+mod history;
+mod judge;
+
+pub use choose::record;
