@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use lockstorm::console::ThemeName;
+use lockstorm::report::Checker;
 use lockstorm_bench::CASES;
 use lockstorm_data::scenario::{Persistence, Words, builtin};
 use lockstorm_lab::NodeName;
@@ -157,6 +158,7 @@ pub enum Command {
     Explain(ExplainArgs),
     Plan(Box<PlanArgs>),
     Recipes(RecipesArgs),
+    Record(RecordArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
     Lab(LabArgs),
@@ -194,6 +196,10 @@ pub struct RunArgs {
     /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Write every operation on a lock to FILE while the run goes on, one JSON object a line, for `lockstorm record` and other judges of
+    /// histories. An existing file is replaced at once.
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
     /// Print the record to standard output instead of the summary.
     #[arg(long)]
     pub json: bool,
@@ -425,6 +431,84 @@ pub struct RecipesArgs {
     /// Print the recipes as JSON, with their scenario files.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Show what a run has left: its summary, or how two came to hold one lock at once.
+///
+/// A double hold is shown as lanes: who held the lock, what its nodes lost, and who came in.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm record show failover.json
+  lockstorm record show failover.json --arm single --double-hold 3
+  lockstorm record show failover.json --arm single --double-hold 3 --out two-buyers.svg
+
+Exit codes: 0 shown, 1 error, 2 the file can't be read, or has no such double hold.")]
+pub struct ShowArgs {
+    /// A record, or the journal of a run that was killed.
+    pub record: PathBuf,
+    /// Show the evidence of this double hold, by its number in its arm.
+    #[arg(long, value_name = "N")]
+    pub double_hold: Option<u64>,
+    /// The arm; if only one has double holds, it need not be named.
+    #[arg(long, value_name = "ARM", requires = "double_hold")]
+    pub arm: Option<String>,
+    /// Write a picture (SVG) to FILE instead of text.
+    #[arg(short, long, value_name = "FILE", requires = "double_hold", conflicts_with = "json")]
+    pub out: Option<PathBuf>,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Judge what runs have left, or hand it to other judges.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm record show failover.json --arm single --double-hold 3
+  lockstorm run failover --history failover.jsonl
+  lockstorm record judge failover.jsonl
+  lockstorm record history failover.jsonl --to knossos --out knossos/")]
+pub struct RecordArgs {
+    #[command(subcommand)]
+    pub command: RecordCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RecordCommand {
+    Show(ShowArgs),
+    /// Judge the locks of a history anew: how often two holders of one lock both had reason to rely on it, by arm.
+    ///
+    /// A double use counts whether or not they had: two were inside at once.
+    #[command(after_help = "\
+Example:
+  lockstorm record judge failover.jsonl
+
+Exit codes: 0 no double hold, 1 error, 2 the file can't be read, 3 there are double holds.")]
+    Judge {
+        /// A file that `lockstorm run --history` has written.
+        history: PathBuf,
+    },
+    /// Write a history as the files of another checker: the operations on locks, or the sales.
+    ///
+    /// Their names are printed. A hold in which nobody could rely on the lock is left out.
+    #[command(after_help = "\
+Examples:
+  lockstorm record history failover.jsonl --to porcupine --out porcupine/
+  lockstorm record history failover.jsonl --to knossos --out knossos/
+  lockstorm record history failover.jsonl --to elle --out elle/
+
+Exit codes: 0 written, 1 error, 2 the file can't be read, or has nothing that this checker judges.")]
+    History {
+        /// A file that `lockstorm run --history` has written.
+        history: PathBuf,
+        /// The checker.
+        #[arg(long, value_enum)]
+        to: Checker,
+        /// The directory of the files. Existing files are replaced.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
 }
 
 /// Which cells are played.

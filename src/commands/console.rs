@@ -83,6 +83,7 @@ fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
         scenario,
         play: args.play,
         record: None,
+        history: None,
         json: false,
         quiet: false,
     })

@@ -13,6 +13,7 @@ mod measure;
 pub mod plan;
 mod print;
 pub mod recipes;
+pub mod record;
 pub mod run;
 pub mod scenarios;
 pub mod server;

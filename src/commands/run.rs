@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lockstorm::report::{Journal, Progress, RecordFile, render};
+use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
-use lockstorm_run::{CheckResult, Ended, Record, headless};
+use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
 
 use super::load::{load, room};
 use super::print::{ended, keep, print_result, signalled};
@@ -24,10 +25,14 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     check_temp_dir().map_err(Failure::usage)?;
     let doubts = consent::admit(&scenario, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
+    let history = args.history.as_deref().map(begin_history).transpose()?;
     warn(warnings(&scenario).iter().chain(&tight).chain(&doubts));
     let journal = file.as_ref().map(RecordFile::journal).transpose();
     let mut journal = journal.map_err(Failure::usage)?.flatten();
-    let mut options = server::options(&server);
+    let mut options = RunOptions {
+        history: history.clone(),
+        ..server::options(&server)
+    };
     if let Some(journal) = &journal {
         options.journal = Some(journal.stream().map_err(Failure::error)?);
         let told = |old: &Path| {
@@ -62,9 +67,18 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             // What was measured is shown even if the file could not be written.
             let printed = print_result(args.json, &record, |paint| render(&record, paint), look);
             written.map_err(Failure::error)?;
+            if let Some(Err(error)) = history.map(|history| history.settle()) {
+                return Err(Failure::error(format!("the history is cut off: {error}")));
+            }
             ended(stop, printed.map(|_| judge(&record)))
         }
     }
+}
+
+/// Begins the file of a history. Nobody waits for its disk while the run goes on.
+fn begin_history(path: &Path) -> Result<Stream, Failure> {
+    let cannot = |error| Failure::usage(format!("cannot write the history to {}: {error}", path.display()));
+    Ok(Stream::unbounded(begin(path).map_err(cannot)?))
 }
 
 /// The exit code for the record: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.

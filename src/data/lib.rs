@@ -19,7 +19,8 @@
 //!   words; `column`: what can stand in a column; `counts` and `sums`: plain counts and
 //!   times, each one array from the recorder to the record (`fields`); the timeline (second 0, the end), recorders, figures,
 //!   series; `measurement`: what was measured of the user's own servers, the file that a plan reads
-//! - `history`: what holders of locks did: a `holder`, and the evidence of a `double_hold`
+//! - `history`: what holders of locks did: a `holder`, and the evidence of a `double_hold`; a history as a file: each `operation`, its
+//!   `reader`, and the `section`s that operations make up
 //! - `model`: ids, events, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
 //!   bring, with their targets, the obstacles to an action, its undo, and the proof of its effect. `std`, `serde` and
 //!   `strum` only

@@ -27,7 +27,8 @@
 //! - `collect`: what was done. An `arm` has its figures: `collector` empties the recorders into `totals`, `curves` (seconds
 //!   and tenths), `phases` (between faults), `availability` (when locks were available, and from whom) and `takeovers` (how long locks of a killed app
 //!   server were nobody's); `auditor` reads the ledger for the `oracle`, waiting by `progress_limit`; `live_swarm` knows the app
-//!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once
+//!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once;
+//!   `arm_history` writes down what clients do, if somebody wants to know
 //! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,
 //!   `stage`)
 //! - `redis_client` makes the redis crate's clients, for the cache and for the bench's peers

@@ -15,4 +15,6 @@ pub struct RunOptions {
     pub other_locks: OtherArms,
     /// Where the journal is written.
     pub journal: Option<Stream>,
+    /// Where a history of all operations on locks goes while the run goes on, as lines; `None`: nowhere.
+    pub history: Option<Stream>,
 }

@@ -21,6 +21,7 @@ pub mod program;
 pub mod proxy;
 pub mod scenario;
 pub mod terminal;
+pub mod witness;
 
 pub use lock::server::{free_port, server_bin};
 pub use lock::turn::alone;

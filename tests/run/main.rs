@@ -4,6 +4,7 @@ mod command;
 mod databases;
 mod endings;
 mod faulty_io;
+mod history;
 mod live;
 mod secrets;
 mod sweep;

@@ -4,5 +4,5 @@
 mod replace;
 mod stream;
 
-pub use replace::{create, foreign_link, replace, try_replace};
+pub use replace::{begin, create, foreign_link, replace, try_replace};
 pub use stream::{READER_TIMEOUT, Stream, stderr, stdout};

@@ -16,12 +16,7 @@ use tempfile::{Builder, NamedTempFile};
 /// The error of the system or of `fill`. `path` is then unchanged, and no temporary file is left.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // The new file would take the place of a device or a pipe.
-    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file; name another one",
-        ));
-    }
+    regular_or_none(path)?;
     let temporary = temporary(&directory(path))?;
     keep_mode_and_owner(path, temporary.as_file())?;
     let temporary = filled(temporary, fill)?;
@@ -53,6 +48,27 @@ fn filled(file: NamedTempFile, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 /// Syncs the directory, so that the file's name survives a power failure. The file exists even if this fails.
 fn keep_name(path: &Path) {
     let _ = File::open(directory(path)).and_then(|directory| directory.sync_all());
+}
+
+/// Empties or creates `path`, for what is written to it bit by bit.
+///
+/// # Errors
+/// It is no regular file, a link that others made leads to it, or the system refuses.
+pub fn begin(path: &Path) -> io::Result<File> {
+    foreign_link(path)?;
+    regular_or_none(path)?;
+    File::create(path)
+}
+
+/// Checks that no device or pipe would be in the way.
+fn regular_or_none(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file; name another one",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that `path` is not a link made by somebody other than us or root, who could choose the file that we write to.

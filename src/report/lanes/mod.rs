@@ -5,5 +5,5 @@ mod story;
 mod svg;
 mod text;
 
-pub(crate) use svg::svg;
-pub(crate) use text::text;
+pub use svg::svg;
+pub use text::text;

@@ -14,7 +14,7 @@ const TOP: f64 = 70.0;
 const LINE: f64 = 20.0;
 
 /// The evidence of a double hold of an arm as an SVG; the run ended at `end`, in microseconds since second 0.
-pub(crate) fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: i64) -> String {
+pub fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: i64) -> String {
     let picture = Picture::of(double, events, end);
     let scale = (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64;
     let x = |at: i64| LEFT + (at - picture.from) as f64 * scale;

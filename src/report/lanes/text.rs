@@ -11,7 +11,7 @@ use lockstorm_data::model::Event;
 const LABELS: usize = 9;
 
 /// The evidence of a double hold of an arm; the run ended at `end`, in microseconds since second 0.
-pub(crate) fn text(arm: &str, double: &DoubleHold, events: &[Event], end: i64, paint: Paint) -> String {
+pub fn text(arm: &str, double: &DoubleHold, events: &[Event], end: i64, paint: Paint) -> String {
     let (picture, columns) = (Picture::of(double, events, end), WIDTH - LABELS);
     let title = format!("{arm}: double hold {}, lock {}", double.number, double.key);
     let mut text = format!("{}\n\n", paint.apply(Tone::Strong, &title));

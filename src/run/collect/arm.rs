@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::activity::Activity;
 use super::announce::Announced;
+use super::arm_history::ArmHistory;
 use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
 use super::hold_audit::HoldAudit;
@@ -12,6 +13,7 @@ use crate::error::RunError;
 use crate::show::notice::Notice;
 use crate::store::ArmDatabase;
 use crate::workload;
+use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Recorder, Timeline};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::{ArmSpec, Scenario, StockIn, Voter};
@@ -29,6 +31,8 @@ pub(crate) struct Arm {
     pub holds: HoldAudit,
     pub database: Arc<ArmDatabase>,
     pub announced: Announced,
+    /// What its clients do, if somebody wants to know.
+    pub history: Option<ArmHistory>,
     pub activity: Activity,
     /// Why the run can prove nothing good about this arm: its books were lost for a while, or something is missing.
     pub doubts: Vec<String>,
@@ -51,7 +55,9 @@ impl Arm {
         spec: &ArmSpec,
         recorders: Vec<Arc<Recorder>>,
         timeline: &Arc<Timeline>,
+        history: Option<&Stream>,
     ) -> Result<Self, RunError> {
+        let arm = Arc::new(spec.clone());
         let store_error = |error| RunError::Store(spec.name.clone(), error);
         let initial = scenario.workload.about().initial();
         let run_id = lab
@@ -68,19 +74,21 @@ impl Arm {
             Some(ledger) => {
                 workload::prepare_cache(&ledger, &cache).await?;
                 let store = database.open(1).await.map_err(store_error)?;
-                Some(Auditor::new(ledger, store, cache, Arc::clone(timeline)).start())
+                let sales = history.map(|stream| (stream.clone(), Arc::clone(&arm)));
+                Some(Auditor::new(ledger, store, cache, Arc::clone(timeline), sales).start())
             }
             None => None,
         };
         Ok(Self {
             index,
-            spec: Arc::new(spec.clone()),
+            spec: Arc::clone(&arm),
             voters: spec.voters(&scenario.lab),
             collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
             holds: HoldAudit::new(spec, scenario.seed),
             database: Arc::new(database),
             announced: Announced::default(),
+            history: history.map(|stream| ArmHistory::new(stream.clone(), Arc::clone(&arm))),
             activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),
@@ -99,7 +107,7 @@ impl Arm {
     /// due in each second, if a dealer deals them.
     pub fn collect(&mut self, swarm: &LiveSwarm, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {
         let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
-        let doubles = self.holds.look(held, &swarm.load.timeline);
+        let doubles = self.holds.look(held, &swarm.load.timeline, self.history.as_mut());
         self.collector.doubles(&doubles);
         if let Some(offered) = offered {
             self.collector.curves.offered(offered);

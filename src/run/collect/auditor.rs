@@ -5,12 +5,16 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::collect::arm_history::put;
 use crate::collect::progress_limit::ProgressLimit;
 use crate::oracle::stock::{Books, News, StockAudit};
 use crate::store::{Order, Store, StoreError};
 use crate::workload::{Cache, CacheError, batches, orders_in_cache, stock_sold_in_cache};
+use lockstorm_base::monotonic_ns;
+use lockstorm_base::output::Stream;
+use lockstorm_data::history::{Operation, Sale};
 use lockstorm_data::metrics::Timeline;
-use lockstorm_data::scenario::{Ledger, StockIn};
+use lockstorm_data::scenario::{ArmSpec, Ledger, StockIn};
 
 /// How often the ledger is read while the load runs.
 const EVERY: Duration = Duration::from_millis(250);
@@ -35,6 +39,8 @@ pub(crate) struct Auditor {
     timeline: Arc<Timeline>,
     last_order: i64,
     board: Arc<Mutex<Board>>,
+    /// Where the history of this arm goes, if there is one.
+    history: Option<(Stream, Arc<ArmSpec>)>,
 }
 
 /// Where stock and orders are kept.
@@ -96,7 +102,13 @@ impl AuditError {
 }
 
 impl Auditor {
-    pub fn new(ledger: Ledger, store: Store, cache: Cache, timeline: Arc<Timeline>) -> Self {
+    pub fn new(
+        ledger: Ledger,
+        store: Store,
+        cache: Cache,
+        timeline: Arc<Timeline>,
+        history: Option<(Stream, Arc<ArmSpec>)>,
+    ) -> Self {
         Self {
             source: match ledger.stock_in {
                 StockIn::Database => Source::Database(store),
@@ -107,6 +119,7 @@ impl Auditor {
             timeline,
             last_order: 0,
             board: Arc::default(),
+            history,
         }
     }
 
@@ -121,6 +134,7 @@ impl Auditor {
             self.still_remembers().await?;
             for order in &orders {
                 self.audit.add(order, &self.timeline);
+                self.tell(order);
                 self.last_order = self.last_order.max(order.id);
             }
             self.publish();
@@ -128,6 +142,25 @@ impl Auditor {
                 return Ok(());
             }
         }
+    }
+
+    /// Writes an order to the history.
+    fn tell(&self, order: &Order) {
+        let (Some((stream, arm)), Some(origin)) = (&self.history, self.timeline.origin()) else {
+            return;
+        };
+        let Ok(client) = order.worker().parse() else { return };
+        let sale = Sale {
+            client,
+            arm: arm.name.clone(),
+            product: order.product,
+            order: order.id,
+            // A sale writes back one unit less than it has read.
+            read: order.units.saturating_add(1),
+            written: order.units,
+            at: monotonic_ns(origin).saturating_add(order.at_us.saturating_mul(1000)),
+        };
+        put(stream, &Operation::Sale(sale));
     }
 
     /// Reads the rest of the ledger once nobody sells any more, and compares it with the stock.

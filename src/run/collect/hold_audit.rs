@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
+use crate::collect::arm_history::ArmHistory;
 use crate::oracle::holds::{DoubleHold, Hold, HoldChange, Holds};
 use crate::oracle::law::{Loss, VotedLock};
-use crate::workload::{HeldLocks, HoldNews, LiveHold};
+use crate::workload::{Happened, HeldLocks, HoldNews, LiveHold};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::history::{self, Belief, Holder, LostVote, Ruling};
 use lockstorm_data::metrics::{Figures, Timeline, When};
@@ -157,23 +158,41 @@ impl HoldAudit {
         }
     }
 
-    /// Judges what has happened on the app servers since the last look.
-    pub fn look(&mut self, servers: impl Iterator<Item = Arc<HeldLocks>>, timeline: &Timeline) -> NewDoubles {
+    /// Judges what has happened on the app servers since the last look, and lets the history have it, if there is one.
+    pub fn look(
+        &mut self,
+        servers: impl Iterator<Item = Arc<HeldLocks>>,
+        timeline: &Timeline,
+        mut history: Option<&mut ArmHistory>,
+    ) -> NewDoubles {
         // Read first: what happened until then is in the buffers.
         let known = monotonic_ns(Instant::now());
         let (mut changes, believes) = (Vec::new(), self.believes);
         for (index, held) in servers.enumerate() {
             let mut news = held.news(std::mem::take(&mut self.spare));
-            changes.extend(news.drain(..).map(|HoldNews { at, hold, ended }| HoldChange {
-                at: monotonic_ns(at),
-                hold: ServerHold {
-                    server: index + 1,
-                    hold,
-                    believes,
-                },
-                ends: ended,
+            if let Some(history) = &mut history {
+                history.note(index + 1, &news);
+            }
+            changes.extend(news.drain(..).filter_map(|HoldNews { at, what }| {
+                let (hold, ends) = match what {
+                    Happened::Began(hold) => (hold, false),
+                    Happened::Ended(hold) => (hold, true),
+                    Happened::GivenBack(..) | Happened::Refused(_) => return None,
+                };
+                Some(HoldChange {
+                    at: monotonic_ns(at),
+                    hold: ServerHold {
+                        server: index + 1,
+                        hold,
+                        believes,
+                    },
+                    ends,
+                })
             }));
             self.spare = news;
+        }
+        if let Some(history) = history {
+            history.write(known);
         }
         let found = self.holds.judge(changes, known);
         let origin = timeline.origin().map_or(known, monotonic_ns);

@@ -5,6 +5,7 @@ use super::totals::{Intakes, Progress};
 use crate::show::snapshot::ServerView;
 use crate::swarm::{AppServer, Load, Queue};
 use crate::workload::{Hurry, LiveSettings};
+use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Figures, NodeLoad};
 use lockstorm_data::scenario::Voter;
 use lockstorm_lock::Gauges;
@@ -17,6 +18,8 @@ pub(crate) struct LiveSwarm {
     pub hurry: Hurry,
     /// The settings that can change during a run.
     pub live_settings: Arc<LiveSettings>,
+    /// Where the history goes, if there is one.
+    pub history: Option<Stream>,
 }
 
 impl LiveSwarm {

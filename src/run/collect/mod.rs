@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod announce;
 pub(crate) mod arm;
+pub(crate) mod arm_history;
 pub(crate) mod auditor;
 pub(crate) mod availability;
 pub(crate) mod collector;

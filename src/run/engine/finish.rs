@@ -6,6 +6,7 @@ use super::state::Engine;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Record, RoundTripRecord};
 use crate::close::{doubt, expect};
+use crate::collect::arm_history::{ArmHistory, tell_faults};
 use crate::collect::phases::Phases;
 use crate::error::RunError;
 use crate::orders::command::Inbox;
@@ -77,6 +78,13 @@ impl Engine {
         self.publish();
         let (header, partial, round_trips) = (self.header(), self.all_missing(), self.round_trips());
         let (events, warnings) = self.log.into_all();
+        if let (Some(history), Some(origin)) = (&self.swarm.history, self.swarm.load.timeline.origin()) {
+            self.arms
+                .into_iter()
+                .filter_map(|arm| arm.history)
+                .for_each(ArmHistory::close);
+            tell_faults(history, origin, &events);
+        }
         Ok(Record {
             elapsed: self.timing.elapsed().max(0.0),
             interrupted,

@@ -58,6 +58,7 @@ pub(crate) async fn run(
         snapshots,
         &options.other_locks,
         &mut inbox,
+        options.history,
     )
     .await
     {
@@ -100,6 +101,7 @@ async fn set_up(
     snapshots: watch::Sender<Arc<Snapshot>>,
     other_locks: &OtherArms,
     inbox: &mut Inbox,
+    history: Option<Stream>,
 ) -> Result<Engine, RunError> {
     let hurry = Hurry::default();
     let mut starting = std::pin::pin!(Engine::start(
@@ -108,7 +110,8 @@ async fn set_up(
         lab,
         snapshots,
         hurry.clone(),
-        other_locks
+        other_locks,
+        history
     ));
     tokio::select! {
         engine = &mut starting => return engine,

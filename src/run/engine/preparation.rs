@@ -53,7 +53,16 @@ async fn start_all(
         let recorder = |_: &Vec<ArmPlan>| Arc::new(Recorder::new(Arc::clone(timeline)));
         let recorders: Vec<Arc<Recorder>> = plans.iter().map(recorder).collect();
         still_wanted()?;
-        let arm = Arm::prepare(scenario, lab, index, spec, recorders.clone(), timeline).await?;
+        let arm = Arm::prepare(
+            scenario,
+            lab,
+            index,
+            spec,
+            recorders.clone(),
+            timeline,
+            swarm.history.as_ref(),
+        )
+        .await?;
         for (server, (plan, recorder)) in plans.iter_mut().zip(recorders).enumerate() {
             plan.push(ArmPlan {
                 spec: arm.spec.clone(),
@@ -93,6 +102,7 @@ pub(crate) fn server_plan(
         live_settings: swarm.live_settings.clone(),
         hurry: swarm.hurry.clone(),
         stalls: Arc::default(),
+        history: swarm.history.is_some(),
         arms,
         round_trips: Arc::new(RoundTrips::new(
             lab.lock_nodes().len(),

@@ -12,6 +12,7 @@ use crate::close::doubt;
 use crate::close::flaws::{self, Doubt, Flaws};
 use crate::close::journal::Journal;
 use crate::collect::arm::Arm;
+use crate::collect::arm_history::{head, put};
 use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
 use crate::orders::faults::Faults;
@@ -26,6 +27,7 @@ use crate::under_test::OtherArms;
 use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::Hurry;
+use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Figures, Metric, Time, Timeline};
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
@@ -61,6 +63,7 @@ impl Engine {
         snapshots: watch::Sender<Arc<Snapshot>>,
         hurry: Hurry,
         other_locks: &OtherArms,
+        history: Option<Stream>,
     ) -> Result<Self, RunError> {
         let knobs = snapshots.borrow().knobs;
         enough_connections(&scenario).await?;
@@ -70,7 +73,11 @@ impl Engine {
             load: Load::new(&scenario, &timeline),
             hurry,
             live_settings: Arc::default(),
+            history,
         };
+        if let Some(history) = &swarm.history {
+            put(history, &head(&scenario));
+        }
         let arms = prepare(&scenario, &lab, &mut swarm, other_locks).await?;
         let origin = Instant::now();
         Ok(Self {

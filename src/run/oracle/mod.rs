@@ -1,6 +1,7 @@
 //! The only judges of invariants: what the ledger proves of an arm's stock (`stock`), and what holds that overlap prove of its lock
-//! (`holds`, and whether the `law` explains them).
+//! (`holds`, and whether the `law` explains them), in a history of a run that is over too (`past`).
 
 pub mod holds;
 pub(crate) mod law;
+pub mod past;
 pub(crate) mod stock;

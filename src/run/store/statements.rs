@@ -69,6 +69,11 @@ impl Order {
     pub fn is_stalled(&self) -> bool {
         self.buyer.ends_with(STALLED)
     }
+
+    /// Its buyer's name, without that.
+    pub fn worker(&self) -> &str {
+        self.buyer.trim_end_matches(STALLED)
+    }
 }
 
 /// A pool of connections to the tables of one arm, of one app server.

@@ -42,6 +42,8 @@ pub struct ServerPlan {
     pub stalls: Arc<Stalls>,
     /// Counts how long the lock nodes take to answer.
     pub round_trips: Arc<RoundTrips>,
+    /// Whether a history is written.
+    pub history: bool,
 }
 
 /// One arm's part of a server plan.

@@ -14,7 +14,7 @@ use super::locks::Locks;
 use super::plan::{ArmPlan, ArmState, ServerPlan};
 use super::worker::{self, Crew, mix};
 use crate::under_test::{Lock, Site};
-use crate::workload::{Tools, Workload, connect_cache};
+use crate::workload::{HeldLocks, Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::{Gauges, Outcome};
 
@@ -164,7 +164,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             gauges,
             active: Arc::default(),
             waiting: Arc::default(),
-            held_locks: Arc::default(),
+            held_locks: Arc::new(HeldLocks::new(plan.history)),
         };
         let hurry = plan.hurry.child();
         let tools = Tools {

@@ -144,13 +144,18 @@ impl Guard {
         }
     }
 
-    /// Releases the lock.
-    pub async fn release(self) {
+    /// Releases the lock. Returns whether most nodes have confirmed that; another lock than the engine's does not tell.
+    pub async fn release(self) -> bool {
         match self {
-            Self::Engine(guard) => drop(guard.release().await),
+            Self::Engine(guard) => {
+                let released = guard.release().await;
+                // Without nodes there is nothing to confirm.
+                released.unconfirmed < (released.deleted + released.gone).max(1)
+            }
             Self::Other(guard) => {
                 guard.hold.end();
                 guard.lock.release(&guard.hold).await;
+                false
             }
         }
     }
@@ -184,6 +189,14 @@ impl HeldLock {
         match self {
             Self::Engine(lock) => lock.asked(),
             Self::Other(hold) => hold.granted.asked,
+        }
+    }
+
+    /// The number that fences its holder, if the lock hands one out.
+    pub fn fence(&self) -> Option<u64> {
+        match self {
+            Self::Engine(_) => None,
+            Self::Other(hold) => hold.granted.fence,
         }
     }
 

@@ -9,6 +9,8 @@ use crate::under_test::HeldLock;
 /// from any thread.
 #[derive(Debug, Default)]
 pub struct HeldLocks {
+    /// Whether it tells of what is no hold, too.
+    tells_all: bool,
     kept: Mutex<Kept>,
     /// The keys of those that were held when the app server died.
     orphans: OnceLock<Vec<String>>,
@@ -37,22 +39,48 @@ pub struct LiveHold {
     pub lock: Option<HeldLock>,
 }
 
-/// A hold has begun or ended.
+/// Something has happened to a lock.
 #[derive(Debug, Clone)]
 pub struct HoldNews {
     /// When. It is read under the lock of the buffer, so that what is found later has happened later.
     pub at: Instant,
-    /// Which one.
-    pub hold: Arc<LiveHold>,
-    /// Whether it has ended.
-    pub ended: bool,
+    /// What.
+    pub what: Happened,
+}
+
+/// What happens to locks.
+#[derive(Debug, Clone)]
+pub enum Happened {
+    /// A hold has begun.
+    Began(Arc<LiveHold>),
+    /// It has ended.
+    Ended(Arc<LiveHold>),
+    /// Its lock was given back, after it had ended, and whether enough nodes have confirmed that. Only a history tells it.
+    GivenBack(Arc<LiveHold>, bool),
+    /// A lock was refused. Only a history tells it.
+    Refused(Box<Refused>),
+}
+
+/// A lock that was not granted.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// The number of the worker.
+    pub worker: usize,
+    /// Whether its request belongs to the measured part.
+    pub measured: bool,
+    /// The key of the lock.
+    pub key: String,
+    /// When it was asked for.
+    pub asked: Instant,
+    /// Whether somebody else holds it.
+    pub busy: bool,
 }
 
 /// A hold that has not ended. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Held<'a> {
     of: &'a HeldLocks,
-    number: u64,
+    hold: Arc<LiveHold>,
 }
 
 impl LiveHold {
@@ -68,7 +96,23 @@ impl LiveHold {
     }
 }
 
+impl Kept {
+    /// The time is read under the lock of the buffer.
+    fn tell(&mut self, what: Happened) {
+        let at = Instant::now();
+        self.news.push(HoldNews { at, what });
+    }
+}
+
 impl HeldLocks {
+    /// Of what is no hold it only tells if `tells_all`.
+    pub fn new(tells_all: bool) -> Self {
+        Self {
+            tells_all,
+            ..Self::default()
+        }
+    }
+
     /// The locks on nodes that are held now.
     pub fn now(&self) -> Vec<HeldLock> {
         let kept = self.kept();
@@ -88,12 +132,15 @@ impl HeldLocks {
             lock,
         });
         kept.open.insert(number, Arc::clone(&hold));
-        kept.news.push(HoldNews {
-            at: Instant::now(),
-            hold,
-            ended: false,
-        });
-        Held { of: self, number }
+        kept.tell(Happened::Began(Arc::clone(&hold)));
+        Held { of: self, hold }
+    }
+
+    /// Notes that a lock was not granted.
+    pub fn refused(&self, refused: impl FnOnce() -> Refused) {
+        if self.tells_all {
+            self.kept().tell(Happened::Refused(Box::new(refused())));
+        }
     }
 
     /// What has begun and ended since the last call, in order; `empty` is used for what comes next.
@@ -109,7 +156,11 @@ impl HeldLocks {
         let _ = self.orphans.set(valid.map(|lock| lock.key().to_owned()).collect());
         let kept = &mut *self.kept();
         let open = mem::take(&mut kept.open).into_values();
-        kept.news.extend(open.map(|hold| HoldNews { at, hold, ended: true }));
+        let ended = |hold| HoldNews {
+            at,
+            what: Happened::Ended(hold),
+        };
+        kept.news.extend(open.map(ended));
     }
 
     /// The keys of the locks that were held, and valid, when the app server died.
@@ -123,13 +174,25 @@ impl HeldLocks {
     }
 }
 
+impl<'a> Held<'a> {
+    /// Ends it. The result takes in whether its release was confirmed.
+    pub fn end(self) -> impl FnOnce(bool) + use<'a> {
+        let (of, hold) = (self.of, self.of.tells_all.then(|| Arc::clone(&self.hold)));
+        drop(self);
+        move |is_confirmed| {
+            if let Some(hold) = hold {
+                of.kept().tell(Happened::GivenBack(hold, is_confirmed));
+            }
+        }
+    }
+}
+
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         let mut kept = self.of.kept();
         // Those of a dead app server have ended before.
-        if let Some(hold) = kept.open.remove(&self.number) {
-            let (at, ended) = (Instant::now(), true);
-            kept.news.push(HoldNews { at, hold, ended });
+        if let Some(hold) = kept.open.remove(&self.hold.number) {
+            kept.tell(Happened::Ended(hold));
         }
     }
 }
@@ -138,10 +201,18 @@ impl Drop for Held<'_> {
 mod tests {
     use super::*;
 
-    fn told(locks: &HeldLocks) -> Vec<(u64, bool)> {
+    fn told(locks: &HeldLocks) -> Vec<(u64, &'static str)> {
         let news = locks.news(Vec::new());
         assert!(news.is_sorted_by_key(|news| news.at));
-        news.iter().map(|news| (news.hold.number, news.ended)).collect()
+        let told = |news: &HoldNews| match &news.what {
+            Happened::Began(hold) => (hold.number, "began"),
+            Happened::Ended(hold) => (hold.number, "ended"),
+            Happened::GivenBack(hold, is_confirmed) => {
+                (hold.number, if *is_confirmed { "given back" } else { "perhaps" })
+            }
+            Happened::Refused(refused) => (0, if refused.busy { "busy" } else { "refused" }),
+        };
+        news.iter().map(told).collect()
     }
 
     #[test]
@@ -150,9 +221,9 @@ mod tests {
         let first = locks.enter(3, true, "a", None);
         let second = locks.enter(4, false, "a", None);
         drop(first);
-        assert_eq!(told(&locks), [(1, false), (2, false), (1, true)]);
+        assert_eq!(told(&locks), [(1, "began"), (2, "began"), (1, "ended")]);
         drop(second);
-        assert_eq!((told(&locks), told(&locks)), (vec![(2, true)], Vec::new()));
+        assert_eq!((told(&locks), told(&locks)), (vec![(2, "ended")], Vec::new()));
     }
 
     #[test]
@@ -163,12 +234,33 @@ mod tests {
         locks.orphan(at);
         drop(held);
         let news = locks.news(Vec::new());
-        assert_eq!(
-            news.iter()
-                .filter(|news| news.ended)
-                .map(|news| news.at)
-                .collect::<Vec<_>>(),
-            [at]
-        );
+        let ended = news.iter().filter(|news| matches!(news.what, Happened::Ended(_)));
+        assert_eq!(ended.map(|news| news.at).collect::<Vec<_>>(), [at]);
+    }
+
+    #[test]
+    fn refusals_and_replies_to_releases_are_told_to_a_history_only() {
+        let refused = || Refused {
+            worker: 1,
+            measured: true,
+            key: "a".to_owned(),
+            asked: Instant::now(),
+            busy: true,
+        };
+        for tells_all in [false, true] {
+            let locks = HeldLocks::new(tells_all);
+            locks.refused(refused);
+            for is_confirmed in [true, false] {
+                locks.enter(1, true, "a", None).end()(is_confirmed);
+            }
+            let told = told(&locks);
+            let more = told.iter().filter(|(_, what)| !["began", "ended"].contains(what));
+            let expected: &[_] = match tells_all {
+                true => &[(0, "busy"), (1, "given back"), (2, "perhaps")],
+                false => &[],
+            };
+            assert_eq!(more.copied().collect::<Vec<_>>(), expected);
+            assert_eq!(told.len(), 4 + expected.len());
+        }
     }
 }

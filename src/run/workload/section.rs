@@ -1,13 +1,13 @@
 use std::time::Instant;
 
 use super::failed::Failed;
-use super::held_locks::Held;
+use super::held_locks::{Held, Refused};
 use super::stalls::Moment;
 use super::tools::Tools;
 use crate::under_test::Guard;
 use lockstorm_data::metrics::{Count, Counter, Part, Time};
 use lockstorm_data::scenario::OnLoss;
-use lockstorm_lock::AcquireOptions;
+use lockstorm_lock::{AcquireOptions, Outcome};
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
 const VALID: f64 = 0.99;
@@ -68,6 +68,13 @@ impl Tools {
                 if counted {
                     counter.refused(took, refusal.outcome(), refusal.causes());
                 }
+                self.held_locks.refused(|| Refused {
+                    worker,
+                    measured: counter.part() == Part::Measured,
+                    key,
+                    asked,
+                    busy: refusal.outcome() == Outcome::Contended,
+                });
                 Err(Failed::Refused)
             }
         }
@@ -144,8 +151,8 @@ impl Section<'_> {
             counter.count(Count::Stalled);
         }
         self.count_late_votes();
-        drop(self.held);
-        self.guard.release().await;
+        let replied = self.held.end();
+        replied(self.guard.release().await);
     }
 
     /// Counts a section that had work: what it needed of its lock says something about a TTL.

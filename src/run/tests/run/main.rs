@@ -2,6 +2,7 @@
 
 mod busy;
 mod failovers;
+mod judges;
 mod play;
 mod store;
 mod witness;

@@ -1,0 +1,22 @@
+//! `lockstorm record judge`: the locks of a history, judged anew.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use lockstorm::report::render_judgements;
+use lockstorm_run::oracle::past;
+
+use super::super::colour;
+use super::super::print::print_for_people;
+use super::history::{open, unreadable};
+use crate::cli::Look;
+use crate::exit_code;
+use crate::failure::Failure;
+
+/// Judges it, and prints what was found by arm. A double hold is a no.
+pub fn judge(path: &Path, look: Look) -> Result<ExitCode, Failure> {
+    let found = past::judge(open(path)?).map_err(|error| unreadable(path, error))?;
+    print_for_people(render_judgements(&found, colour::paint(look)), look)?;
+    let is_broken = found.values().any(|arm| arm.double_holds > 0);
+    Ok(ExitCode::from(if is_broken { exit_code::NO } else { 0 }))
+}

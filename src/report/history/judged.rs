@@ -1,0 +1,19 @@
+use std::collections::BTreeMap;
+
+use super::super::paint::{Paint, Tone};
+use super::super::table::{Cell, Column, Table};
+use lockstorm_run::oracle::past::Judgement;
+
+/// What the holds of each arm prove.
+pub fn render_judgements(arms: &BTreeMap<String, Judgement>, paint: Paint) -> String {
+    let columns: [Column<(&String, &Judgement)>; 4] = [
+        ("arm", |(name, _)| Cell::plain(*name)),
+        ("holds", |(_, found)| Cell::plain(found.holds.to_string())),
+        ("double holds", |(_, found)| match found.double_holds {
+            0 => Cell::plain("0"),
+            some => Cell::new(Tone::Bad, format!("✖ {some}")),
+        }),
+        ("double uses", |(_, found)| Cell::plain(found.double_uses.to_string())),
+    ];
+    Table::of(&columns, &arms.iter().collect::<Vec<_>>()).render(paint)
+}

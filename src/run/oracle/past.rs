@@ -1,0 +1,117 @@
+//! Histories of runs that are over, judged anew.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+use std::rc::Rc;
+
+use super::holds::{Hold, HoldChange, Holds};
+use lockstorm_data::history::{Acquire, Answer, HistoryError, Line, Operation, Reader, Section, Sections};
+
+/// What the holds of an arm prove.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Holds that ended.
+    pub holds: u64,
+    /// Two holders of one lock who both had reason to rely on it.
+    pub double_holds: u64,
+    /// Two holders who were inside at once.
+    pub double_uses: u64,
+}
+
+/// A hold of which everything is known.
+#[derive(Debug, Clone)]
+struct PastHold {
+    id: u64,
+    key: Rc<str>,
+    counts: bool,
+    /// The end of its belief, which may be its beginning.
+    until: i64,
+}
+
+impl Hold for PastHold {
+    type Id = u64;
+
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn counts(&self) -> bool {
+        self.counts
+    }
+
+    fn relied_until(&self) -> Option<i64> {
+        Some(self.until)
+    }
+}
+
+/// An arm so far.
+#[derive(Default)]
+struct Arm {
+    judge: Holds<PastHold>,
+    /// By key: how many hold it now, and what is not judged yet. A hold can be judged once all that began before it have ended.
+    keys: HashMap<String, (usize, Vec<HoldChange<PastHold>>)>,
+    found: Judgement,
+}
+
+impl Arm {
+    fn begins(&mut self, acquire: &Acquire) {
+        self.keys.entry(acquire.key.clone()).or_default().0 += 1;
+    }
+
+    fn ends(&mut self, section: &Section) {
+        let (acquire, key) = (&section.acquire, section.acquire.key.as_str());
+        let Some((open, changes)) = self.keys.get_mut(key) else {
+            return;
+        };
+        self.found.holds += 1;
+        let [from, until] = section.belief().unwrap_or([acquire.returned; 2]);
+        let hold = PastHold {
+            id: self.found.holds,
+            key: key.into(),
+            counts: !acquire.warm_up,
+            until,
+        };
+        let left = section.release.as_ref().map_or(until, |release| release.left);
+        changes.extend([(from, false), (left, true)].map(|(at, ends)| HoldChange {
+            at,
+            hold: hold.clone(),
+            ends,
+        }));
+        *open -= 1;
+        if *open == 0
+            && let Some((_, changes)) = self.keys.remove(key)
+        {
+            let found = self.judge.judge(changes, i64::MAX);
+            self.found.double_holds += found.double_holds.len() as u64;
+            self.found.double_uses += found.double_uses.len() as u64;
+        }
+    }
+}
+
+/// Judges the holds of each arm as the run did. What it remembers are the holds that have not ended, and those of the same keys.
+///
+/// # Errors
+/// Those of the reader, and an operation that its client can't have done.
+pub fn judge(mut reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgement>, HistoryError> {
+    let arms = reader.head.arms.iter().map(|arm| (arm.clone(), Arm::default()));
+    let (mut arms, mut sections): (BTreeMap<String, Arm>, _) = (arms.collect(), Sections::default());
+    while let Some(line) = reader.next() {
+        let Line::Operation(operation) = line? else { continue };
+        if let Operation::Acquire(acquire) = &operation
+            && acquire.result == Answer::Ok
+        {
+            arms.entry(acquire.arm.clone()).or_default().begins(acquire);
+        }
+        if let Some(section) = sections.take(operation).map_err(|why| reader.wrong(&why))? {
+            arms.entry(section.acquire.arm.clone()).or_default().ends(&section);
+        }
+    }
+    for section in sections.cut_off() {
+        arms.entry(section.acquire.arm.clone()).or_default().ends(&section);
+    }
+    Ok(arms.into_iter().map(|(name, arm)| (name, arm.found)).collect())
+}

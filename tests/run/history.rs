@@ -1,0 +1,160 @@
+//! Histories of real runs: the record, our own judge and a checker that is not ours say the same of them.
+
+use std::fs;
+
+use lockstorm_data::scenario::builtin;
+use lockstorm_kit::place::Place;
+use lockstorm_kit::{ended, lockstorm, witness};
+use lockstorm_run::Record;
+
+/// Locks in processes of their own exclude nobody in the other one; nobody believes in no lock. Sections are long enough for a node
+/// that comes back empty, and an app server that dies in the middle of them.
+const RUN: &str = r#"
+title    = "Locks that hold and locks that don't"
+duration = "5s"
+swarm = { servers = 2, workers = 8, think = "5ms" }
+workload = { kind = "inventory", products = 12, stock = 1000000, hold = { median = "800ms", sigma = 0.3 } }
+arm = [
+    { name = "no lock", lock = "none" },
+    { name = "in process", lock = "local" },
+    { name = "single", lock = "single", ttl = "2s", wait = "fail-fast" },
+    { name = "redlock", lock = "redlock", ttl = "2s", wait = "fail-fast" },
+]
+fault = [
+    { at = "1s", do = "kill", on = "host:1", for = "100ms" },
+    { at = "4s", do = "kill", on = "server:2" },
+]
+"#;
+
+/// Plays it with a history, and lets the three judges compare what they found. Returns the record and the history.
+fn judged(place: &Place, arguments: &[&str]) -> (Record, String) {
+    let arguments = [arguments, &["--quiet", "--history", "h.jsonl", "--record", "out.json"]].concat();
+    let (code, _, stderr) = ended(&mut place.command(&arguments));
+    assert!(matches!(code, Some(0 | 3 | 5)), "{code:?}: {stderr}");
+    let record: Record = serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap();
+    let history = fs::read_to_string(place.at("h.jsonl")).unwrap();
+    let (code, table, stderr) = ended(&mut lockstorm(place.path(), &["record", "judge", "h.jsonl"]));
+    let witnessed = witness::keys(&history);
+    let mut doubles = 0;
+    for arm in &record.arms {
+        let broken = witnessed.get(&arm.name).map_or(&[][..], |(_, broken)| broken);
+        let found = [arm.figures.double_holds, arm.figures.double_uses];
+        assert_eq!(!broken.is_empty(), found[0] > 0, "{}: {found:?} {broken:?}", arm.name);
+        let row = table
+            .lines()
+            .find_map(|line| line.strip_prefix(arm.name.as_str()))
+            .expect(&table);
+        let figures: Vec<&str> = row.split_whitespace().filter(|cell| *cell != "✖").skip(1).collect();
+        assert_eq!(
+            figures,
+            found.map(|figure| figure.to_string()),
+            "{}:\n{table}",
+            arm.name
+        );
+        doubles += found[0];
+    }
+    assert_eq!(code, Some(if doubles > 0 { 3 } else { 0 }), "{table}{stderr}");
+    (record, history)
+}
+
+#[test]
+fn three_judges_agree_on_locks_that_hold_and_on_locks_that_do_not() {
+    let place = Place::alone("run.toml", RUN);
+    let (record, history) = judged(&place, &[]);
+    let double_holds: Vec<u64> = record.arms.iter().map(|arm| arm.figures.double_holds).collect();
+    let is_broken: Vec<bool> = double_holds.iter().map(|doubles| *doubles > 0).collect();
+    assert_eq!(is_broken, [false, true, true, false], "{double_holds:?}");
+    // Everything that a history tells.
+    for what in [
+        r#""result":"busy""#,
+        r#""op":"sale""#,
+        r#""client":"s2w7""#,
+        r#""until":"#,
+        r#"{"fault":"host 1 killed"#,
+    ] {
+        assert!(history.contains(what), "{what}");
+    }
+    let unanswered = |line: &&str| line.contains("\"release\"") && line.contains("\"unknown\"");
+    assert!(
+        history.lines().any(|line| unanswered(&line)),
+        "an app server has died in the middle of its sections"
+    );
+    let sales = history.lines().filter(|line| line.contains(r#""op":"sale""#)).count() as u64;
+    let orders: u64 = record.arms.iter().map(|arm| arm.figures.orders).sum();
+    assert_eq!(sales, orders);
+    for (to, ending, files) in [
+        ("porcupine", "json", 3..=3),
+        ("knossos", "edn", 30..=36),
+        ("elle", "json", 4..=4),
+    ] {
+        let arguments = ["record", "history", "h.jsonl", "--to", to, "--out", to];
+        let (code, stdout, stderr) = ended(&mut lockstorm(place.path(), &arguments));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(files.contains(&stdout.lines().count()), "{stdout}");
+        for name in stdout.lines() {
+            assert!(
+                name.ends_with(ending) && fs::metadata(place.at(name)).unwrap().len() > 2,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_history_that_can_not_be_written_or_read_is_told_before_anything_starts() {
+    let place = Place::new("run.toml", RUN);
+    let (code, _, stderr) = ended(&mut place.command(&["--history", "missing/h.jsonl"]));
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("cannot write the history to missing/h.jsonl: No such file"),
+        "{stderr}"
+    );
+    let (code, _, stderr) = ended(&mut place.command(&["--history", "/dev/full"]));
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("it is not a regular file; name another one"),
+        "{stderr}"
+    );
+    assert!(place.labs().is_empty());
+    fs::write(place.at("other.json"), "{\"format\":4}").unwrap();
+    for arguments in [
+        vec!["judge", "other.json"],
+        vec!["history", "other.json", "--to", "elle", "--out", "x"],
+    ] {
+        let (code, _, stderr) = ended(&mut lockstorm(place.path(), &[&["record"], &arguments[..]].concat()));
+        assert_eq!(code, Some(2));
+        assert!(
+            stderr.contains("cannot read other.json: line 1: missing field `history`"),
+            "{stderr}"
+        );
+    }
+    assert!(!place.at("x").exists());
+}
+
+#[test]
+#[ignore = "slow: .ci/long histories"]
+fn three_judges_agree_on_ten_runs_of_the_built_in_scenarios() {
+    for name in [
+        "single-vs-redlock",
+        "paused-client",
+        "failover",
+        "wait-one",
+        "zombie-master",
+    ] {
+        let scenario = builtin::ALL.iter().find(|scenario| scenario.name == name).unwrap();
+        for seed in ["1", "2"] {
+            let place = Place::alone("run.toml", scenario.text);
+            let (record, history) = judged(&place, &["--seed", seed]);
+            for arm in &record.arms {
+                let figures = &arm.figures;
+                println!(
+                    "{name} {seed} {}: {} double holds, {} double uses, {} lines in all",
+                    arm.name,
+                    figures.double_holds,
+                    figures.double_uses,
+                    history.lines().count()
+                );
+            }
+        }
+    }
+}
