@@ -43,9 +43,15 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
         _ => None,
     });
     let during = during.filter(|(at, _)| (first.from_us..end).contains(at));
-    lines.extend(during.map(|(at, event)| (at, event.text.clone())));
+    lines.extend(during.map(|(at, event)| (at, short(event))));
     lines.sort_by_key(|(at, _)| *at);
     lines
+}
+
+/// What happened, without what it meant for others and how it was proved.
+fn short(event: &Event) -> String {
+    let text = event.text.split([':', ';', '(']).next().unwrap_or_default();
+    text.trim_end().to_owned()
 }
 
 fn votes(belief: &Belief) -> String {
@@ -73,22 +79,40 @@ pub(super) fn conclusion(double: &DoubleHold) -> Vec<String> {
     let mut lines = vec![format!(
         "{first} and {second} both had reason to believe {long} that the lock was theirs alone."
     )];
-    let (votes, lost) = (double.first.votes.len(), double.lost.len());
-    let needed = double.first.nodes / 2 + 1;
-    lines.extend(double.ruling.map(|ruling| match ruling {
-        Ruling::Explained => format!(
-            "Of the {} of {first} {} lost. That leaves {} of {} nodes free, and {needed} are enough for somebody else: the lock kept \
-             its rule, and its nodes forgot.",
-            counted(votes as u64, "vote", "votes"),
-            if lost == 1 { "1 was".to_owned() } else { format!("{lost} were") },
-            double.first.nodes.saturating_sub(votes - lost.min(votes)),
-            double.first.nodes,
-        ),
-        Ruling::Unknown => format!("Nobody knows which of the votes of {first} were lost: a node did not answer, or {first} had left."),
-        Ruling::Violation => format!(
-            "Too few of the {} of {first} were lost ({lost}) to let somebody in: the lock, or a node, is broken.",
-            counted(votes as u64, "vote", "votes")
-        ),
-    }));
+    lines.extend(double.ruling.map(|ruling| why(ruling, double)));
     lines
+}
+
+fn why(ruling: Ruling, double: &DoubleHold) -> String {
+    let Belief {
+        holder, votes, nodes, ..
+    } = &double.first;
+    let forgot: Vec<String> = double
+        .lost
+        .iter()
+        .filter_map(|lost| lost.host)
+        .map(|host| format!("host {host}"))
+        .collect();
+    let (forgot, had) = (forgot.join(" and "), counted(votes.len() as u64, "vote", "votes"));
+    let left = votes.len().saturating_sub(double.lost.len());
+    match ruling {
+        Ruling::Explained if *nodes == 1 => {
+            format!(
+                "Why: {forgot} had forgotten the key of {holder}, and no other node knew it. The lock kept its rule; its node forgot."
+            )
+        }
+        Ruling::Explained => format!(
+            "Why: {holder} had {had} of {nodes}, and {forgot} forgot. With {left} left, {} nodes could vote for somebody else, and {} are \
+             enough. The lock kept its rule; its nodes forgot.",
+            nodes - left,
+            nodes / 2 + 1
+        ),
+        Ruling::Unknown => format!(
+            "Nobody knows why: a node did not say which keys it had lost, or {holder} had left when it was asked."
+        ),
+        Ruling::Violation => format!(
+            "Nothing explains it: {holder} had {had} of {nodes}, and {left} of them should have kept others out. The lock, or a node, is \
+             broken."
+        ),
+    }
 }

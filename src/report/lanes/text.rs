@@ -62,3 +62,68 @@ fn row(lane: &Lane, picture: &Picture, columns: usize) -> String {
     }
     row.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::history::{Belief, Holder, LostVote, Ruling};
+    use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, Target};
+
+    fn belief(worker: usize, [from, until, relied]: [i64; 3], votes: &[usize]) -> Belief {
+        Belief {
+            holder: Holder { server: 1, worker },
+            token: format!("token {worker}"),
+            asked_us: Some(from - 1_000),
+            from_us: from,
+            until_us: Some(until),
+            relied_until_us: Some(relied),
+            votes: votes.to_vec(),
+            nodes: 3,
+        }
+    }
+
+    fn fault(id: u64, at: f64, effect: f64, action: Action, host: usize) -> Event {
+        let (target, effect_at) = (Target::Host(HostId(host)), Some(effect));
+        Event {
+            id,
+            at,
+            kind: EventKind::Fault {
+                action,
+                target,
+                order: None,
+                effect_at,
+                proof: Vec::new(),
+                error: None,
+            },
+            text: format!("{}: and more (proved)", action.done_to(target)),
+        }
+    }
+
+    #[test]
+    fn the_evidence_shows_who_held_what_the_nodes_lost_and_who_came_in() {
+        let lost = [1, 2].map(|host| LostVote {
+            host: Some(host),
+            event: Some(host as u64),
+        });
+        let double = DoubleHold {
+            number: 3,
+            key: "product:7".to_owned(),
+            first: belief(6, [1_000_000, 6_000_000, 4_500_000], &[1, 2, 3]),
+            second: belief(20, [4_000_000, 7_000_000, 9_000_000], &[1, 2]),
+            overlap_us: Some(500_000),
+            lost: lost.to_vec(),
+            ruling: Some(Ruling::Explained),
+        };
+        let kill = Action::Fault(Fault::Kill);
+        let back = Action::Undo(Condition::Down);
+        let events = [
+            fault(1, 2.0, 2.1, kill, 1),
+            fault(2, 2.4, 2.5, back, 1),
+            fault(3, 3.0, 3.1, kill, 2),
+            fault(4, 3.4, 3.5, back, 2),
+        ];
+        insta::assert_snapshot!(text("redlock", &double, &events, 10_000_000, Paint::Off));
+        let svg = super::super::svg("redlock", &double, &events, 10_000_000);
+        assert!(svg.starts_with("<svg xmlns") && svg.contains("s1w20 holds it too: 2 votes of 3 by hosts 1, 2"));
+    }
+}
