@@ -179,21 +179,21 @@ Examples:
   lockstorm run single-vs-redlock
   lockstorm run stampede --duration 20s --seed 7 --record out.json
   lockstorm run my.toml --set arm.redlock.ttl=500ms --set swarm.rate=200/s
-  lockstorm run flash-sale --json --quiet | jq '.arms[] | {name, orders, oversold}'
+  lockstorm run flash-sale --json --quiet | jq '.arms[] | [.name, .figures.orders, .figures.oversold]'
 
 Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expectation failed, 5 inconclusive, \
 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM.
 
 The record is one JSON file: the scenario as run, seed, versions, machine, node settings, timeouts, every event, and in \
-`arms[]` the figures of each arm, in total and second by second. Names that end in _us are microseconds, in _ms \
-milliseconds. Every field is documented at the type `Record` of the library.")]
+`arms[]` the figures of each arm, in total and second by second. Names that end in _us are whole microseconds. \
+`lockstorm record schema` describes every field.")]
 pub struct RunArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
     #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: String,
     #[command(flatten)]
     pub play: Play,
-    /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended.
+    /// Write everything the run produced to FILE, as JSON. An existing file is replaced when the run has ended. Until then FILE.journal has what was measured so far; it stays if the run is killed, and is read like a record.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Write every operation on a lock to FILE while the run goes on, one JSON object a line, for `lockstorm record` and other judges of
@@ -465,6 +465,7 @@ pub struct ShowArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  lockstorm record schema
   lockstorm record show failover.json --arm single --double-hold 3
   lockstorm run failover --history failover.jsonl
   lockstorm record judge failover.jsonl
@@ -509,6 +510,12 @@ Exit codes: 0 written, 1 error, 2 the file can't be read, or has nothing that th
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
+    /// Print the JSON Schema of records, with what each field means.
+    #[command(after_help = "\
+Examples:
+  lockstorm record schema > record.schema.json
+  lockstorm record schema | jq '.\"$defs\".Outage'")]
+    Schema,
 }
 
 /// Which cells are played.

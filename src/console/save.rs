@@ -20,14 +20,15 @@ pub(super) fn save(saving: &Saving, dir: &Path) -> Result<String, String> {
     match saving {
         Saving::Record(record) => {
             let stem = format!("{}-{}", record.scenario.name, compact(&record.started));
-            let json = serde_json::to_string_pretty(record.as_ref()).map_err(|error| error.to_string())?;
-            write_new(dir, &stem, "txt", &record_text(record))?;
+            let mut json = Vec::new();
+            report::write_json(&mut json, record.as_ref()).map_err(|error| error.to_string())?;
+            write_new(dir, &stem, "txt", record_text(record).as_bytes())?;
             write_new(dir, &stem, "json", &json)
         }
         Saving::Snapshot(snapshot) => {
             let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
             let stem = format!("{}-{}-running", snapshot.scenario.name, compact(&now));
-            write_new(dir, &stem, "txt", &snapshot_text(snapshot))
+            write_new(dir, &stem, "txt", snapshot_text(snapshot).as_bytes())
         }
     }
 }
@@ -38,7 +39,7 @@ fn compact(rfc3339: &str) -> String {
 }
 
 /// Writes a file that does not exist yet.
-fn write_new(dir: &Path, stem: &str, ending: &str, content: &str) -> Result<String, String> {
+fn write_new(dir: &Path, stem: &str, ending: &str, content: &[u8]) -> Result<String, String> {
     let shown = |path: &Path, error: &io::Error| format!("{}: {error}", path.display());
     std::fs::create_dir_all(dir).map_err(|error| shown(dir, &error))?;
     for number in 1..100 {
@@ -48,7 +49,7 @@ fn write_new(dir: &Path, stem: &str, ending: &str, content: &str) -> Result<Stri
             format!("-{number}")
         };
         let path: PathBuf = dir.join(format!("{stem}{suffix}.{ending}"));
-        match output::create(&path, |out| out.write_all(content.as_bytes())) {
+        match output::create(&path, |out| out.write_all(content)) {
             Ok(()) => return Ok(path.display().to_string()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(shown(&path, &error)),

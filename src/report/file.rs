@@ -19,6 +19,7 @@ use lockstorm_base::output::{self, READER_TIMEOUT, Stream};
 use lockstorm_run::Record;
 
 use super::journal::{self, Journal};
+use super::json::write_json;
 use super::reading::{FileError, Format, LARGEST, check_format, no_record};
 
 /// A place for a record that was found to be writable. The present file stays until the new record is complete.
@@ -126,14 +127,14 @@ impl RecordFile {
         let written = if self.special {
             self.pour(record)
         } else {
-            output::replace(&self.path, |out| put(out, record))
+            output::replace(&self.path, |out| write_json(out, record))
         };
         written.map_err(|error| FileError::Unwritable(self.path.clone(), error.to_string()))
     }
 
     fn pour(&self, record: &impl Serialize) -> io::Result<()> {
         let mut json = Vec::new();
-        put(&mut json, record)?;
+        write_json(&mut json, record)?;
         let stream = Stream::unbounded(open_special(&self.path)?);
         stream.write(json);
         stream.settle()
@@ -190,9 +191,4 @@ fn check_special(path: &Path, meta: &Metadata) -> Result<(), String> {
 fn is_written_as_directory(path: &Path) -> bool {
     let bytes = OsStr::as_bytes(path.as_os_str());
     bytes.ends_with(b"/") || bytes.ends_with(b"/.")
-}
-
-fn put(mut out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, record)?;
-    out.write_all(b"\n")
 }

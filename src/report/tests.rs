@@ -2,16 +2,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::file::RecordFile;
 use super::paint::Paint;
 use super::text::{render, summary};
-use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Quantiles, Time};
+use lockstorm_data::metrics::{
+    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, PhaseTimes, Point, Quantiles, Time,
+};
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
 use lockstorm_data::scenario::Scenario;
-use lockstorm_kit::play;
-use lockstorm_run::{CheckedExpectation, Record};
+use lockstorm_kit::{eventually, play};
+use lockstorm_run::{CheckedExpectation, JournalLine, Record};
+use strum::VariantArray;
 
 fn scenario(name: &str) -> Scenario {
     let mut scenario = lockstorm_kit::scenario::builtin(name, &[]);
@@ -283,15 +286,206 @@ fn a_record_of_another_format_is_refused_and_so_is_what_is_none() {
     };
     let old = refusal(r#"{ "format": 1, "lockstorm": "0.1.0" }"#);
     assert!(
-        old.contains("old.json is a record of format 1, and this lockstorm reads format 3"),
+        old.contains("old.json is a record of format 1, and this lockstorm reads format 4"),
         "{old}"
     );
-    for none in ["", "{}", "[3]", r#"{ "format": 3 }"#] {
+    for none in ["", "{}", "[3]", r#"{ "format": 4 }"#] {
         let text = refusal(none);
         assert!(text.contains("is not a record of lockstorm"), "{none}: {text}");
     }
     let missing = RecordFile::read(&directory.path().join("no.json")).unwrap_err();
     assert!(missing.to_string().starts_with("cannot read"), "{missing}");
+}
+
+/// The journal of `sales`, as far as a run that was killed has written it.
+fn journal(record: &Record) -> String {
+    let point = |time| Point {
+        time,
+        orders: 5,
+        ..Point::default()
+    };
+    let seconds = (0..3).map(|second| JournalLine::Second(vec![point(second); record.arms.len()]));
+    let mut lines = vec![JournalLine::Header(Box::new(Record {
+        interrupted: true,
+        ..record.clone()
+    }))];
+    lines.extend(seconds);
+    let mut event = fault(0, 1.5, Fault::Kill.into(), None, None);
+    lines.push(JournalLine::Event(event.clone()));
+    event.text = "in effect".to_owned();
+    lines.push(JournalLine::Event(event));
+    lines.push(JournalLine::Figures {
+        elapsed: 3.5,
+        arms: record
+            .arms
+            .iter()
+            .map(|_| Figures {
+                orders: 15,
+                ..Figures::default()
+            })
+            .collect(),
+    });
+    let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
+    lines.collect()
+}
+
+#[test]
+fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.json.journal");
+    let mut record = sales();
+    record.events.clear();
+    let whole = journal(&record);
+    for torn in ["", "{\"second\":[{\"sec", "\0\0\0\n"] {
+        fs::write(&path, format!("{whole}{torn}")).unwrap();
+        let read = RecordFile::read(&path).unwrap();
+        assert!(
+            read.interrupted && read.partial[0].contains("until second 4"),
+            "{:?}",
+            read.partial
+        );
+        assert_eq!(
+            (read.elapsed, read.events.len(), read.events[0].text.as_str()),
+            (3.5, 1, "in effect")
+        );
+        for arm in &read.arms {
+            assert_eq!((arm.series.iter().count(), arm.figures.orders), (3, 15));
+        }
+    }
+    let refusal = |text: &str| {
+        fs::write(&path, text).unwrap();
+        RecordFile::read(&path).unwrap_err().to_string()
+    };
+    let broken = whole.replacen("{\"second\":[", "{\"second\":x", 1);
+    let twice = format!("{whole}{whole}");
+    let old = whole.replacen("\"format\":4", "\"format\":5", 1);
+    for (text, said) in [
+        (broken.as_str(), "is not a record of lockstorm: line 2: "),
+        (&twice, "line 8 is one too many"),
+        (&old, "is a record of format 5"),
+        (&whole[..500], "is not a record of lockstorm: EOF"),
+    ] {
+        let error = refusal(text);
+        assert!(error.contains(said) && error.lines().count() == 1, "{said}: {error}");
+    }
+}
+
+#[test]
+fn a_journal_that_a_crash_has_left_is_moved_away_and_one_in_use_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.json");
+    let left = directory.path().join("out.json.journal");
+    let file = RecordFile::check(&path).unwrap();
+    let open = || file.journal().unwrap().unwrap();
+    assert_eq!(open().end(false), None, "nothing was written");
+    assert!(!left.exists());
+    fs::write(&left, "first").unwrap();
+    let journal = open();
+    let old = journal.moved.clone().unwrap();
+    assert_eq!(fs::read_to_string(&old).unwrap(), "first");
+    let busy = file.journal().unwrap_err().to_string();
+    assert!(busy.contains("a run that goes on writes there"), "{busy}");
+    journal.stream().unwrap().write("second");
+    eventually("it is written", || fs::read_to_string(&left).unwrap() == "second");
+    assert_eq!(journal.end(false).as_deref(), Some(left.as_path()));
+    // Another process: the stream of this one still has the lock.
+    fs::rename(&left, directory.path().join("away")).unwrap();
+    fs::write(&left, "third").unwrap();
+    assert_ne!(open().moved, Some(old.clone()), "nothing is overwritten");
+    assert_eq!(fs::read_to_string(&old).unwrap(), "first");
+    let journal = open();
+    assert_eq!((journal.end(true), left.exists()), (None, false));
+    assert!(
+        RecordFile::check("/dev/null".as_ref())
+            .unwrap()
+            .journal()
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn files_of_any_size_are_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("large.json");
+    for (beginning, said) in [
+        ("{", "it is larger than 256 MB"),
+        ("{\"header\":", "line 1 is larger than 256 MB"),
+    ] {
+        fs::write(&path, beginning).unwrap();
+        fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .set_len(1 << 30)
+            .unwrap();
+        let error = RecordFile::read(&path).unwrap_err().to_string();
+        assert!(error.contains(said) && error.lines().count() == 1, "{error}");
+    }
+}
+
+/// An hour of six arms with 5,000 locks a second, a fault every other minute, and all that a record has.
+#[test]
+fn the_record_of_a_busy_hour_is_small() {
+    let mut record = sales();
+    let mut arm = record.arms[1].clone();
+    let histogram = || {
+        let mut sum = lockstorm_data::metrics::histogram();
+        (0..10_000_u64).for_each(|n| sum.record(100 + n * n % 90_000).unwrap());
+        HistogramText::of(&sum)
+    };
+    arm.histograms = Time::VARIANTS.iter().map(|time| (*time, histogram())).collect();
+    let phase = |n: u32| PhaseTimes {
+        from: f64::from(n) * 110.0,
+        events: vec![n.into()],
+        histograms: arm.histograms.clone(),
+    };
+    arm.phases = (0..32).map(phase).collect();
+    for second in 0..3600_i64 {
+        let n = second.unsigned_abs();
+        let latency = Latency { p50: 412, p99: 21_000 };
+        let mut counts = Counts::default();
+        Count::VARIANTS
+            .iter()
+            .take(8)
+            .for_each(|count| counts[*count] = 5000 + n);
+        *arm.series.at(second).unwrap() = Point {
+            time: second,
+            counts,
+            outcomes: Outcomes {
+                acquired: 5000,
+                contended: 1200,
+                no_quorum: n % 3,
+                ..Outcomes::default()
+            },
+            times: Time::OF_A_POINT.map(|time| (time, latency)).into(),
+            offered: 5000,
+            answered: 5000,
+            orders: 4000,
+            ..Point::default()
+        };
+    }
+    record.arms = vec![arm; 6];
+    record.events = (0..120)
+        .map(|n: u32| {
+            fault(
+                n.into(),
+                f64::from(n) * 30.0,
+                Fault::Kill.into(),
+                Some(f64::from(n) * 30.0),
+                None,
+            )
+        })
+        .collect();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hour.json");
+    RecordFile::check(&path).unwrap().write(&record).unwrap();
+    let size = fs::metadata(&path).unwrap().len();
+    let start = Instant::now();
+    let read = RecordFile::read(&path).unwrap();
+    println!("{size} bytes, read in {:?}", start.elapsed());
+    assert!(size < 20_000_000, "{size} bytes");
+    assert!(read == record);
 }
 
 #[test]

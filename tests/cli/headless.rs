@@ -9,6 +9,7 @@ use std::time::Duration;
 use lockstorm_data::metrics::{Count, Quantiles, Time};
 use lockstorm_kit::place::Place;
 use lockstorm_kit::program::{children, read_until, says, under_way};
+use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::scenario::TWO_ARMS;
 use lockstorm_kit::{ended, eventually, parts_of, program, send};
 use lockstorm_run::{CheckResult, Record};
@@ -38,7 +39,7 @@ fn run(place: &Place, arguments: &[&str]) -> (Option<i32>, String, String) {
 
 /// What the run left in `out.json`.
 fn record(place: &Place) -> Record {
-    serde_json::from_slice(&fs::read(place.at("out.json")).unwrap()).unwrap()
+    recorded_in(place.at("out.json"))
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use lockstorm_kit::place::Place;
 use lockstorm_kit::program::{says, under_way};
+use lockstorm_kit::recorded::{recorded, recorded_in};
 use lockstorm_kit::scenario::TWO_ARMS;
 use lockstorm_kit::{ended, eventually, parts_of, send};
 use lockstorm_run::Record;
@@ -44,7 +45,7 @@ fn short(place: &Place, arguments: &[&str]) -> Command {
 }
 
 fn record(path: &Path) -> Record {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    recorded_in(path)
 }
 
 /// A full pipe, with its reader, which does not read.
@@ -123,7 +124,7 @@ fn a_pipe_is_written_to_once_somebody_reads_it() {
     });
     let (code, _, stderr) = run(&place, &["--record", "pipe"]);
     assert_eq!(code, Some(0), "{stderr}");
-    let record: Record = serde_json::from_str(&reader.join().unwrap()).unwrap();
+    let record = recorded(reader.join().unwrap().as_bytes());
     assert_eq!(record.scenario.name, "one");
 }
 

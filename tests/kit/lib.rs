@@ -19,6 +19,8 @@ pub mod play;
 pub mod postgres;
 pub mod program;
 pub mod proxy;
+#[cfg(feature = "run")]
+pub mod recorded;
 pub mod scenario;
 pub mod terminal;
 pub mod witness;

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::Scenario;
-#[cfg(feature = "tls")]
 use lockstorm_kit::authority::{Authority, needs_tls};
 use lockstorm_kit::lab::{KILL, PAUSE, RESTART, RESUME, SHUTDOWN, runs, tells, up};
+#[cfg(feature = "tls")]
+use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{RedisServer, beside, ended, eventually, free_port, lockstorm, parts_of, send};
 use lockstorm_lab::{LabError, NodeName, Role};
@@ -456,7 +457,7 @@ fn a_server_that_goes_and_comes_back_is_told() {
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(130));
     listener.join().unwrap();
     let said = said.lock().unwrap();
-    let record: Record = serde_json::from_str(&fs::read_to_string(place.path("out.json")).unwrap()).unwrap();
+    let record = recorded_in(place.path("out.json"));
     for words in events {
         assert!(
             record.events.iter().any(|event| event.text.starts_with(words)),

@@ -13,6 +13,7 @@ use lockstorm_data::model::{
     Link, NoVote, OrderId, ReplicationRole, Target, Way,
 };
 use lockstorm_kit::play::{Run, effects, host, server};
+use lockstorm_kit::recorded::recorded;
 use lockstorm_kit::{alone, beside};
 use lockstorm_run::{Behind, Command, Health, Knob, Record, Snapshot};
 
@@ -955,7 +956,7 @@ fn a_host_that_lags_beyond_the_node_timeout_gives_no_vote_until_it_is_undone() {
             1
         ))
     );
-    let again: Record = serde_json::from_str(&serde_json::to_string(&record).expect("JSON")).expect("a record");
+    let again: Record = recorded(&serde_json::to_vec(&record).expect("JSON"));
     assert_eq!(again.events, record.events);
     assert!(
         record.scenario_toml.contains("do = \"lag\"\ndelay = \"60ms\""),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command};
 
 use lockstorm_kit::place::Place;
+use lockstorm_kit::recorded::recorded;
 use lockstorm_kit::send;
 use lockstorm_run::Record;
 use nix::sys::signal::Signal;
@@ -88,7 +89,7 @@ impl<'a> Live<'a> {
             code,
             stdout,
             stderr: std::mem::take(&mut self.said),
-            record: record.map(|bytes| serde_json::from_slice(&bytes).expect("a record")),
+            record: record.map(|bytes| recorded(&bytes)),
         }
     }
 

@@ -5,6 +5,7 @@ mod databases;
 mod endings;
 mod faulty_io;
 mod history;
+mod journal;
 mod live;
 mod secrets;
 mod sweep;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use lockstorm_data::scenario::{Overrides, Source, parse, warnings};
 use lockstorm_kit::postgres::Database;
+use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::{RedisServer, ended, lockstorm};
-use lockstorm_run::Record;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tempfile::TempDir;
@@ -316,8 +316,7 @@ fn a_record_can_be_run_again_without_the_password_in_it() {
         let stood_still = code == Some(5) && said.contains("the run itself stood still");
         assert!(code == Some(0) || stood_still, "{said}");
         assert!(!said.contains(&format!(":{password}@")), "{said}");
-        let record: Record = serde_json::from_slice(&fs::read(directory.path().join("out.json")).unwrap()).unwrap();
-        record
+        recorded_in(directory.path().join("out.json"))
     };
     fs::write(
         directory.path().join("my.toml"),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{history, judge, show};
+use super::{history, judge, schema, show};
 use crate::cli::{Look, RecordArgs, RecordCommand};
 use crate::failure::Failure;
 
@@ -10,6 +10,7 @@ use crate::failure::Failure;
 pub fn record(args: &RecordArgs, look: Look) -> Result<ExitCode, Failure> {
     match &args.command {
         RecordCommand::Show(args) => show::show(args, look),
+        RecordCommand::Schema => schema::schema(),
         RecordCommand::Judge { history } => judge::judge(history, look),
         RecordCommand::History { history, to, out } => history::convert(history, *to, out),
     }

@@ -3,6 +3,7 @@
 mod choose;
 mod history;
 mod judge;
+mod schema;
 mod show;
 
 pub use choose::record;

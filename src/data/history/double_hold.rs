@@ -1,10 +1,11 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::holder::Holder;
 
 /// Two holders of one lock who both had reason to rely on it at the same time, with what is known of the cause. Times are microseconds
 /// since second 0.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoubleHold {
     /// Its number in its arm, from 1, in the order in which they were found.
     pub number: u64,
@@ -23,7 +24,7 @@ pub struct DoubleHold {
 }
 
 /// One holder's belief that it held a lock.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Belief {
     /// Who.
     pub holder: Holder,
@@ -44,7 +45,7 @@ pub struct Belief {
 }
 
 /// A vote that a lock has lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LostVote {
     /// The host of the node that lost it.
     pub host: Option<usize>,
@@ -54,7 +55,7 @@ pub struct LostVote {
 
 /// What the law says of a double hold: a second holder can win only if so many nodes have lost the first one's key that a quorum is left
 /// without it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// Enough keys were lost.

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, json};
 use strum::VariantArray;
 
 use super::figures::Figures;
@@ -11,8 +13,8 @@ use super::metric::{Metric, Value};
 use super::units::rounded;
 
 /// The figures of an arm. What is read is what they are computed from.
-#[derive(Serialize, Deserialize)]
-struct Named<'a> {
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct Named<'a> {
     /// Each figure under its name in files: durations in microseconds, but `unavailable_ms`; null if there was nothing to measure.
     #[serde(skip_deserializing)]
     figures: Option<ByName<'a>>,
@@ -21,6 +23,25 @@ struct Named<'a> {
 }
 
 struct ByName<'a>(&'a Figures);
+
+impl JsonSchema for ByName<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "FiguresByName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = || Metric::VARIANTS.iter().copied();
+        let figure = |metric: Metric| {
+            let schema = json!({ "type": ["number", "null"], "description": metric.row().meaning });
+            (metric.name().to_owned(), schema)
+        };
+        json_schema!({
+            "type": "object",
+            "properties": names().map(figure).collect::<Map<_, _>>(),
+            "required": names().map(Metric::name).collect::<Vec<_>>(),
+        })
+    }
+}
 
 impl Serialize for ByName<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

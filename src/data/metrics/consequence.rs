@@ -1,15 +1,17 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::units::{count, counted};
 use crate::model::in_us;
 
 /// What a fault meant for the locks of one arm: why it lost some, or how it kept them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Consequence {
     /// Since when it is so, in seconds.
     #[serde(rename = "at_us", with = "in_us")]
+    #[schemars(with = "i64")]
     pub at: f64,
     /// The number of the event that brought it about: that of the fault or of the failover; null if there is no such event.
     pub event: Option<u64>,
@@ -19,7 +21,7 @@ pub struct Consequence {
 }
 
 /// The kinds of consequence. In words (`Display`) the arm is the subject: "forgot 45 held locks".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum ConsequenceKind {
     /// A host came back without the keys of held locks, and nobody else has enough of them.

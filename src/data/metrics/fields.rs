@@ -1,12 +1,15 @@
 //! A value for each variant of an enum, as one array: from the recorder to the record, where each is a field of the struct that
 //! they are flattened into.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
+use serde_json::Map;
 use strum::VariantArray;
 
 /// An enum whose variants are fields of a record, named as they are.
@@ -74,6 +77,48 @@ impl<'de, K: FieldName, V: Default + Deserialize<'de>, const N: usize> Deseriali
                 names: PhantomData,
             }),
         }
+    }
+}
+
+/// One property for each name.
+fn schema_of<K: FieldName, V: JsonSchema>(generator: &mut SchemaGenerator, required: bool) -> Schema {
+    let names = || K::VARIANTS.iter().map(|name| -> &'static str { (*name).into() });
+    let value = generator.subschema_for::<V>();
+    json_schema!({
+        "type": "object",
+        "properties": names().map(|name| (name.to_owned(), value.clone().into())).collect::<Map<_, _>>(),
+        "required": names().filter(|_| required).collect::<Vec<_>>(),
+    })
+}
+
+impl<K: FieldName, V: JsonSchema, const N: usize> JsonSchema for Fields<K, V, N> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("FieldsOf{}", V::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        schema_of::<K, V>(generator, true)
+    }
+}
+
+/// The schema of fields that are left out if they have their default.
+pub(super) struct Sparse<T>(PhantomData<T>);
+
+impl<K: FieldName, V: JsonSchema, const N: usize> JsonSchema for Sparse<Fields<K, V, N>> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("SomeFieldsOf{}", V::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        schema_of::<K, V>(generator, false)
     }
 }
 

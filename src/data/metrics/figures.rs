@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::consequence::Consequence;
@@ -9,7 +10,7 @@ use super::sums::{Time, Times};
 use crate::model::{CauseKind, Outcomes, in_us};
 
 /// Provider calls for each superseded version of a value: 1 is perfect.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HitsPerExpiry {
     /// How many versions were superseded; in a paged list each page is a value of its own. Cold starts are not counted,
     /// nor are versions whose stampede was cut in two by the start or the end of the measured part.
@@ -35,7 +36,7 @@ impl Figures {
 }
 
 /// One lock node, as an arm used it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeLoad {
     /// The host that it runs on, from 1; left out for the master of the replicated nodes, which may be on any, and for the
     /// cluster.
@@ -48,14 +49,16 @@ pub struct NodeLoad {
     /// How many compare-and-deletes it was sent.
     pub deletes: u64,
     /// Why it gave no vote, in acquires that failed because nodes were missing: how often for each cause.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub causes: BTreeMap<CauseKind, u64>,
 }
 
 /// How long an arm's lock was unavailable after a fault.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outage {
     /// When the fault took effect, in seconds.
     #[serde(rename = "at_us", with = "in_us")]
+    #[schemars(with = "i64")]
     pub at: f64,
     /// The number of the event that brought it about: that of the fault, or of the master that became a replica; null if there is
     /// no such event.
@@ -68,7 +71,7 @@ pub struct Outage {
 }
 
 /// One app server's part in an arm.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerLoad {
     /// Its number, from 1.
     pub server: usize,
@@ -92,7 +95,7 @@ pub struct ServerLoad {
 
 /// The figures of one arm's measured part until now: what was done by requests whose start (in an open loop the intended
 /// one) was at second 0 or later.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// Plain counts. A record has a field for each, named and described by the metric of the same name.
     #[serde(flatten)]
@@ -127,6 +130,7 @@ pub struct Figures {
     pub answered: u64,
     /// Seconds until the arm's last request ended, if it has done all of a fixed number of requests; otherwise null.
     #[serde(rename = "finish_us", with = "in_us")]
+    #[schemars(with = "Option<i64>")]
     pub finish: Option<f64>,
     /// Answers a second, until the arm's finish or otherwise until the load ended.
     pub throughput: f64,
@@ -148,6 +152,7 @@ pub struct Figures {
     pub sold_out_all: bool,
     /// When the first update was lost, in seconds, by the time of the sale that proves it.
     #[serde(rename = "first_lost_at_us", with = "in_us")]
+    #[schemars(with = "Option<i64>")]
     pub first_lost_at: Option<f64>,
     /// Calls to the provider (the database behind a cache) for each superseded version.
     pub db_hits_per_expiry: HitsPerExpiry,

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The longest time that is distinguished; longer times count as this.
@@ -42,7 +43,7 @@ pub enum Quantile {
 }
 
 /// A latency distribution in microseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// How many values were recorded.
     pub count: u64,
@@ -92,7 +93,7 @@ impl Quantiles {
 }
 
 /// Two quantiles of a distribution in microseconds, for a point of a series; both 0 if it is empty.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// The median.
     pub p50: u32,
@@ -109,7 +110,7 @@ impl From<Quantiles> for Latency {
 
 /// A whole histogram as text: HdrHistogram's V2 encoding, compressed, in base64. The HdrHistogram libraries of all
 /// languages can read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct HistogramText(String);
 

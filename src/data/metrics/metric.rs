@@ -1,5 +1,6 @@
 //! The table of figures: one row for each figure that conditions, expectations, tables and docs/figures.md name.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
@@ -171,7 +172,7 @@ macro_rules! metrics {
     ($($name:ident = $title:expr, $value:expr, $group:expr, $alarm:expr, $meaning:expr;)*) => {
         /// A figure of an arm. Its name in files is the variant in snake case; everything else about it is in its
         /// [`row`](Self::row).
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray, IntoStaticStr)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, VariantArray, IntoStaticStr)]
         #[serde(rename_all = "snake_case")]
         #[strum(serialize_all = "snake_case")]
         #[expect(missing_docs, reason = "see `row`")]

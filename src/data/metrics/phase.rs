@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::HistogramText;
@@ -7,10 +8,11 @@ use super::sums::Time;
 use crate::model::in_us;
 
 /// How long things took in one arm between two faults.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseTimes {
     /// When it began, in seconds, to the tenth of one. It lasts until the next one begins.
     #[serde(rename = "from_us", with = "in_us")]
+    #[schemars(with = "i64")]
     pub from: f64,
     /// The events with which it began; several if they took effect in the same tenth of a second. Those of the last phase may have taken
     /// effect later.

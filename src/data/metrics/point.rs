@@ -1,26 +1,29 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use super::fields::sparse;
+use super::fields::{Sparse, sparse};
 use super::metric::{Metric, Value};
 use super::sums::Latencies;
 use crate::model::{Outcomes, is_zero};
 
 /// One second of one arm, or a tenth of one (which is not part of a record). Each count belongs to the second in which it happened. The counts of the measured part, plus
 /// those after the end of the load, add up to the arm's figures. In a record, what is zero is left out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// The second, or the tenth of one: 0 is the first of the measured part; negative in the warm-up.
     #[serde(rename = "second")]
     pub time: i64,
     /// Plain counts.
     #[serde(flatten, with = "sparse")]
+    #[schemars(with = "Sparse<Counts>")]
     pub counts: Counts,
     /// Acquires by outcome.
     #[serde(flatten)]
     pub outcomes: Outcomes,
     /// The times of acquires by outcome, since a dead node refuses within .1 ms, and response times: `acquired_us`, `response_us`.
     #[serde(flatten, with = "sparse")]
+    #[schemars(with = "Sparse<Latencies>")]
     pub times: Latencies,
     /// Requests that were due (open loop) or begun (closed loop).
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pages::Pages;
@@ -5,9 +6,10 @@ use super::point::Point;
 
 /// The points of the last hour in pages of a minute, and the current minute; oldest first. In a record it is a list of all its
 /// points.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     #[serde(rename = "points")]
+    #[schemars(with = "Vec<Point>")]
     pages: Pages<60, 61>,
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
@@ -13,7 +14,9 @@ use super::histogram::{HistogramText, Latency, Quantiles, histogram, in_micros};
 use crate::model::{CauseKind, Outcome, Outcomes};
 
 /// The times that are measured. In the figures of a record each is a field in microseconds: `response_us`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray, IntoStaticStr)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, VariantArray, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case", suffix = "_us")]
 #[repr(usize)]

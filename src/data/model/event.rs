@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Action, Proof, Target};
@@ -5,12 +6,13 @@ use super::id::{HostId, OrderId};
 use super::in_us;
 
 /// Something that happened during a run, for the event log, the time axis and the record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Its number, from 0 in the order of `at`. An event keeps its number when its effect is added.
     pub id: u64,
     /// When it happened, in seconds since the measured part of the run began; negative before that (set-up and warm-up).
     #[serde(rename = "at_us", with = "in_us")]
+    #[schemars(with = "i64")]
     pub at: f64,
     /// The kind of the event, with its data.
     pub kind: EventKind,
@@ -19,7 +21,7 @@ pub struct Event {
 }
 
 /// The kinds of event.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EventKind {
     /// The run entered another phase.
@@ -36,6 +38,7 @@ pub enum EventKind {
         ends: Option<u64>,
         /// Since when it is in effect, in seconds like `at`; null while that is not proved, or if it failed.
         #[serde(rename = "effect_at_us", with = "in_us")]
+        #[schemars(with = "Option<i64>")]
         effect_at: Option<f64>,
         /// How the effect was proved, by whom and when, in seconds like `at`: what only time shows is proved later than it begins.
         proof: Vec<Proof<f64>>,

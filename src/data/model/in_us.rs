@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Half a microsecond: less than this is rounded down.
 const HALF: Duration = Duration::from_nanos(500);
 
+/// The most microseconds that are exact as a number of seconds: 285 years.
+const EXACT: u64 = 1 << 53;
+
 /// A time that JSON has in microseconds, or null.
 pub trait InMicros: Sized {
     /// Its microseconds, the nearest whole number; `None` if there is no time.
@@ -35,7 +38,7 @@ impl InMicros for f64 {
     }
 
     fn of(micros: Option<i64>) -> Option<Self> {
-        Some(micros? as Self / 1e6)
+        Some(micros.filter(|micros| micros.unsigned_abs() <= EXACT)? as Self / 1e6)
     }
 }
 
@@ -107,6 +110,7 @@ mod tests {
             r#"{"at_us":1.5,"effect_us":null,"ttl_us":0}"#,
             r#"{"at_us":1,"effect_us":null,"ttl_us":-1}"#,
             r#"{"at_us":null,"effect_us":null,"ttl_us":1}"#,
+            r#"{"at_us":-9223372036854775808,"effect_us":null,"ttl_us":1}"#,
         ] {
             assert!(serde_json::from_str::<Times>(wrong).is_err(), "{wrong}");
         }

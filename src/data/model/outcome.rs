@@ -1,10 +1,11 @@
 //! How acquires ended, and what nodes they lacked.
 
 use lockstorm_lock::{Cause, Outcome};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many acquires ended in which way; in JSON without those in which none did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[expect(missing_docs, reason = "the fields are the variants of `Outcome`")]
 pub struct Outcomes {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use url::Url;
 
@@ -31,7 +32,7 @@ const PASSWORD: &str = "password";
 
 /// `sqlite`, or the URL of a PostgreSQL database. Its password is left out wherever this is printed, written or
 /// serialized.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct DatabaseUrl {
     shown: String,

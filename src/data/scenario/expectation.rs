@@ -1,13 +1,14 @@
 //! Conditions on figures: `redlock.holding >= 32 and redlock.partial == 0`. They start faults, and expectations consist of
 //! them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use crate::metrics::{Figures, Metric, figure};
 
 /// Comparisons that must all hold at once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trigger {
     /// The text, as the user wrote it.
     pub text: String,
@@ -16,7 +17,7 @@ pub struct Trigger {
 }
 
 /// One figure of one arm compared with a bound.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expectation {
     /// The arm's name.
     pub arm: String,
@@ -85,7 +86,7 @@ impl Expectation {
 }
 
 /// A comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[expect(missing_docs, reason = "the signs say it")]
 pub enum Op {
     #[serde(rename = "<")]

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use lockstorm_lock::NodeAddress;
 
 /// The URL of a server: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Its password is left out wherever this is
 /// printed, written or serialized. A record is only read: whether this machine could reach the server does not matter there.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct NodeUrl {
     shown: String,

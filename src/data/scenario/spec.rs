@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -13,7 +14,7 @@ use crate::metrics::units::counted;
 use crate::model::{Action, Condition, Fault, HostId, Seat, TargetKind, Targets, Wait, WaitInUs, in_us};
 
 /// The hosts of the lab.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabSpec {
     /// How many hosts, 1 to 9.
     pub hosts: usize,
@@ -77,7 +78,7 @@ impl LabSpec {
 }
 
 /// Lock nodes that are not ours.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenNodes {
     /// Their URLs, in the order of the hosts.
     pub urls: Vec<NodeUrl>,
@@ -90,18 +91,21 @@ pub struct GivenNodes {
 }
 
 /// A master with a replica on each other host, and a Sentinel on every host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplicatedSpec {
     /// How long a Sentinel waits for an answer before it takes a node for down.
     #[serde(rename = "down_after_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub down_after: Duration,
     /// How long a Sentinel waits before it tries a failover again.
     #[serde(rename = "failover_timeout_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub failover_timeout: Duration,
     /// With fewer replicas that are not too far behind, the master refuses writes; 0: it never does.
     pub min_replicas_to_write: usize,
     /// How far behind a replica may be to count for that; whole seconds.
     #[serde(rename = "min_replicas_max_lag_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub min_replicas_max_lag: Duration,
     /// The host whose replica Sentinels choose before all others, however far behind it is (its `replica-priority` is 1, that of
     /// the others 100); `None`: they choose the most advanced one.
@@ -110,6 +114,7 @@ pub struct ReplicatedSpec {
     /// How often Sentinels ask their nodes for roles and tell each other what they know; `None`: as seldom as they do by
     /// themselves, every 10 s and every 2 s. No real deployment has another value.
     #[serde(rename = "sentinel_period_us", with = "in_us")]
+    #[schemars(with = "Option<u64>")]
     pub sentinel_period: Option<Duration>,
 }
 
@@ -127,10 +132,11 @@ impl Default for ReplicatedSpec {
 }
 
 /// A Redis Cluster on three hosts: a master on each, with its replica on another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterSpec {
     /// How long a node may be silent before the others take it for down.
     #[serde(rename = "node_timeout_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub node_timeout: Duration,
     /// Whether all nodes refuse all keys while a part of the slots has no master.
     pub require_full_coverage: bool,
@@ -151,7 +157,7 @@ impl Default for ClusterSpec {
 }
 
 /// Whether the nodes of a lab require a password.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Password {
     /// A random password for each lab, which only this user can read.
@@ -162,7 +168,7 @@ pub enum Password {
 }
 
 /// What a lock node keeps when it is restarted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistence {
     /// Nothing.
@@ -176,7 +182,7 @@ pub enum Persistence {
 }
 
 /// The load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SwarmSpec {
     /// App servers.
     pub servers: usize,
@@ -192,14 +198,16 @@ pub struct SwarmSpec {
     pub requests: Option<u64>,
     /// The time at the start over which the load grows linearly to its full size.
     #[serde(rename = "ramp_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub ramp: Duration,
     /// Mean of the exponentially distributed pause of a worker between two requests (closed loop only).
     #[serde(rename = "think_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub think: Duration,
 }
 
 /// Which app server a request of an open loop goes to. Request i goes to the same one in every arm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
     /// One after the other.
@@ -211,7 +219,7 @@ pub enum Balance {
 }
 
 /// How requests of an open loop are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// Evenly. With constant holds, requests then either never overlap, or always do.
@@ -221,7 +229,7 @@ pub enum Arrivals {
 }
 
 /// How often each key or product is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Popularity {
     /// All equally often.
@@ -231,10 +239,11 @@ pub enum Popularity {
 }
 
 /// A log-normal duration.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceTime {
     /// The median; zero means that no time passes.
     #[serde(rename = "median_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub median: Duration,
     /// The standard deviation of the logarithm; 0 means a constant time.
     pub sigma: f64,
@@ -266,7 +275,7 @@ impl ServiceTime {
 }
 
 /// The database behind the workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseSpec {
     /// `sqlite` (embedded, a file for each arm) or a `postgres://` URL (a schema for each arm).
     pub url: DatabaseUrl,
@@ -283,7 +292,7 @@ pub struct DatabaseSpec {
 }
 
 /// One lock strategy under test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmSpec {
     /// Its name, unique.
     pub name: String,
@@ -291,17 +300,21 @@ pub struct ArmSpec {
     pub lock: LockKind,
     /// Time to live of the lock's keys.
     #[serde(rename = "ttl_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub ttl: Duration,
     /// How often a held lock is extended.
     pub renew: Renew,
     /// What happens if the lock is not free.
     #[serde(with = "WaitInUs")]
+    #[schemars(with = "WaitInUs")]
     pub wait: Wait,
     /// The longest that one acquire may take, waiting included.
     #[serde(rename = "timeout_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub timeout: Duration,
     /// How long to wait for one node's reply; shorter than `ttl`.
     #[serde(rename = "node_timeout_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub node_timeout: Duration,
     /// How the nodes of its lock relate to each other.
     #[serde(default)]
@@ -314,6 +327,7 @@ pub struct ArmSpec {
     pub wait_replicas: usize,
     /// How long the master waits for them; whole milliseconds, shorter than `ttl`.
     #[serde(rename = "wait_timeout_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub wait_timeout: Duration,
     /// The host whose node a `single` lock uses; the first master of a replicated one.
     pub host: HostId,
@@ -394,7 +408,7 @@ impl ArmSpec {
 }
 
 /// How often a held lock is extended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Renew {
     /// Never.
@@ -403,6 +417,7 @@ pub enum Renew {
     Fraction(u32),
     /// At this interval, which is shorter than the TTL.
     #[serde(rename = "every_us", with = "in_us")]
+    #[schemars(with = "u64")]
     Every(Duration),
 }
 
@@ -418,7 +433,7 @@ impl Renew {
 }
 
 /// How the stock is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// Read it, think, and write back one less than was read.
@@ -429,7 +444,7 @@ pub enum Update {
 
 /// Where the stock checks the token that each holder draws under its lock. It refuses a token that is older than the
 /// newest one it has accepted; of two equal tokens it refuses the later one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fence {
     /// Nowhere; no token is drawn.
@@ -441,7 +456,7 @@ pub enum Fence {
 }
 
 /// What the holder does when it learns that its lock is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLoss {
     /// It does not check, like most code.
@@ -451,7 +466,7 @@ pub enum OnLoss {
 }
 
 /// One fault of the schedule.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultSpec {
     /// When it starts.
     pub start: FaultStart,
@@ -461,6 +476,7 @@ pub struct FaultSpec {
     pub targets: Targets,
     /// How long after its verified effect it is undone; `None`: it stays.
     #[serde(rename = "lasts_us", with = "in_us")]
+    #[schemars(with = "Option<u64>")]
     pub lasts: Option<Duration>,
     /// What a viewer should look at from its effect on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -493,15 +509,21 @@ impl FaultSpec {
 }
 
 /// When a fault starts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultStart {
     /// This long after the measured part began.
     #[serde(rename = "at_us", with = "in_us")]
+    #[schemars(with = "u64")]
     At(Duration),
     /// As soon as the condition holds, once.
     When(Trigger),
     /// This long after another fault (numbered from 1) took effect.
     #[serde(rename = "after_us")]
-    After(usize, #[serde(with = "in_us")] Duration),
+    After(
+        usize,
+        #[serde(with = "in_us")]
+        #[schemars(with = "u64")]
+        Duration,
+    ),
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::expectation::Expectation;
@@ -10,7 +11,7 @@ use super::workload::WorkloadSpec;
 use crate::model::in_us;
 
 /// A whole scenario, validated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
     /// The name of the file without its extension.
     pub name: String,
@@ -21,9 +22,11 @@ pub struct Scenario {
     pub caption: Option<String>,
     /// The measured part of the run; with `swarm.requests`, the longest it may take.
     #[serde(rename = "duration_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// Load before the measured part, which does not count.
     #[serde(rename = "warmup_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub warmup: Duration,
     /// The seed that every random choice comes from.
     pub seed: u64,

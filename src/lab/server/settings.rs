@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::network::source;
@@ -10,7 +11,7 @@ use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::{ClusterSpec, Persistence, ReplicatedSpec};
 
 /// How a node was started, for the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSettings {
     /// The node: `role`, and `host` if it is on one.
     #[serde(flatten)]

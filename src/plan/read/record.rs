@@ -55,8 +55,12 @@ pub fn of_record(record: &Record, name: Option<&str>) -> Result<FromRecord, Plan
                 })?,
         };
     let wrong = |why: String| PlanError::new(format!("arm \"{}\": {why}", arm.name));
-    let hold = times(arm, Time::Hold)?
-        .ok_or_else(|| wrong("no section had work, so there are no holds to plan from".to_owned()))?;
+    let hold = times(arm, Time::Hold)?.ok_or_else(|| match arm.histograms.is_empty() {
+        true => wrong(
+            "the run was killed, and its journal has no holds; record it again, to its end or until Ctrl-C".to_owned(),
+        ),
+        false => wrong("no section had work, so there are no holds to plan from".to_owned()),
+    })?;
     let sections = hold.len() as f64;
     let mean = hold.mean() / 1e6;
     let pauses = times(arm, Time::Overshoot)?.map(|overshoot| -> Result<Pauses, PlanError> {

@@ -140,3 +140,71 @@ impl Journal {
         self.out.write(std::mem::take(&mut self.lines));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use lockstorm_data::metrics::Count;
+
+    /// The lines that a journal has written, without its header.
+    fn lines(fill: impl FnOnce(&mut Journal)) -> Vec<JournalLine> {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut journal = Journal {
+            out: Stream::unbounded(writer),
+            next: Instant::now(),
+            written: BTreeMap::new(),
+            lines: Vec::new(),
+        };
+        fill(&mut journal);
+        journal.add(&JournalLine::Second(Vec::new()));
+        journal.write(Instant::now());
+        journal.out.settle().unwrap();
+        let mut text = vec![0; 1 << 16];
+        let length = reader.read(&mut text).unwrap();
+        let lines = text[..length]
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        let mut lines: Vec<JournalLine> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
+        lines.pop();
+        lines
+    }
+
+    fn told(lines: &[JournalLine]) -> Vec<(i64, u64)> {
+        let second = |line: &JournalLine| match line {
+            JournalLine::Second(points) => (points[0].time, points[0].counts[Count::Begun]),
+            other => panic!("{other:?}"),
+        };
+        lines.iter().map(second).collect()
+    }
+
+    #[test]
+    fn a_second_is_written_once_and_again_only_if_it_has_changed() {
+        let mut series = Series::default();
+        let count = |series: &mut Series, second, begun| {
+            series.at(second).unwrap().counts = [(Count::Begun, begun)].into();
+        };
+        let lines = lines(|journal| {
+            count(&mut series, -2, 1);
+            count(&mut series, 0, 3);
+            count(&mut series, 1, 4);
+            journal.add_seconds(1, &[&series]);
+            // The second under way is not over, and nothing is new.
+            journal.add_seconds(1, &[&series]);
+            count(&mut series, 0, 33);
+            journal.add_seconds(2, &[&series]);
+            // What was not looked at for long is written all the same.
+            count(&mut series, 30, 9);
+            journal.add_seconds(31, &[&series]);
+        });
+        let told = told(&lines);
+        assert_eq!(told[..5], [(-2, 1), (-1, 0), (0, 3), (0, 33), (1, 4)]);
+        assert_eq!((told[5], told.len(), told.last()), ((2, 0), 34, Some(&(30, 9))));
+    }
+
+    #[test]
+    fn without_arms_there_are_no_seconds() {
+        assert!(lines(|journal| journal.add_seconds(5, &[])).is_empty());
+    }
+}

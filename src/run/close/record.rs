@@ -5,6 +5,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::needs;
@@ -17,7 +19,7 @@ use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_lab::NodeSettings;
 
 /// Everything one run produced.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The version of this format: [`Record::FORMAT`].
     pub format: u32,
@@ -41,6 +43,7 @@ pub struct Record {
     pub timeouts: Timeouts,
     /// The length of the measured part, in seconds.
     #[serde(rename = "elapsed_us", with = "in_us")]
+    #[schemars(with = "i64")]
     pub elapsed: f64,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
@@ -67,10 +70,16 @@ pub struct Record {
 impl Record {
     /// The version of the format that this program writes.
     pub const FORMAT: u32 = 4;
+
+    /// The JSON Schema of this format.
+    pub fn schema() -> Schema {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        settings.into_generator().into_root_schema_for::<Self>()
+    }
 }
 
 /// An instant by the clocks of the machine, so that the logs of other programs can be compared with the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondZero {
     /// The wall clock (`CLOCK_REALTIME`), RFC 3339 in UTC, to the microsecond.
     pub wall: String,
@@ -93,7 +102,7 @@ impl SecondZero {
 }
 
 /// The machine that a run took place on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// The operating system and its release.
     pub os: String,
@@ -122,18 +131,20 @@ impl Machine {
 }
 
 /// The timeouts of the clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timeouts {
     /// For connecting to a lock node.
     #[serde(rename = "connect_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub connect: Duration,
     /// For a reply of the cache node.
     #[serde(rename = "cache_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub cache: Duration,
 }
 
 /// One arm of a record: its figures, in total and second by second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmRecord {
     /// Its name.
     pub name: String,
@@ -141,9 +152,11 @@ pub struct ArmRecord {
     pub lock: String,
     /// The TTL of its lock at the start.
     #[serde(rename = "ttl_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub ttl: Duration,
     /// How long its lock waits for one node's reply; null if it asks no lock nodes.
     #[serde(rename = "node_timeout_us", with = "in_us")]
+    #[schemars(with = "Option<u64>")]
     pub node_timeout: Option<Duration>,
     /// Why nothing good can be said about the arm, no matter what its figures are.
     pub doubt: Option<String>,
@@ -151,6 +164,7 @@ pub struct ArmRecord {
     pub first_error: Option<String>,
     /// Its figures: `figures` has each under its name in docs/figures.md, and the fields beside it what they are computed from.
     #[serde(flatten, with = "by_name")]
+    #[schemars(with = "by_name::Named<'_>")]
     pub figures: Figures,
     /// Each of its times as a whole histogram in microseconds; empty for a time without any value.
     pub histograms: BTreeMap<Time, HistogramText>,
@@ -212,7 +226,7 @@ impl ArmRecord {
 
 /// How long one lock node took to answer in the measured part, from the writing of each command to its reply, for all app
 /// servers and arms together. Commands without an answer are left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTripRecord {
     /// The host that it runs on, from 1.
     pub host: usize,
@@ -223,7 +237,7 @@ pub struct RoundTripRecord {
 }
 
 /// An expectation and its result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedExpectation {
     /// As in the scenario: `redlock.oversold == 0`.
     pub expectation: String,

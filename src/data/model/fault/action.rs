@@ -1,5 +1,6 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -10,7 +11,7 @@ use super::target::{Target, TargetKind};
 use crate::model::setting::setting;
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Action {
     /// A fault.

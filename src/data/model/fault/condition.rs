@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -5,7 +6,9 @@ use super::target::TargetKind;
 
 /// What a fault does to its target until it is undone, the most important first. A target can have several at once. It is
 /// written as the word for its undoing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, VariantArray,
+)]
 pub enum Condition {
     /// It is not running: the processes of a host have ended, or the runtime of an app server is gone.
     #[serde(rename = "restart")]

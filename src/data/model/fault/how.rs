@@ -3,13 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use crate::model::setting::setting;
 
 /// Who makes a replica the new master.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
     /// A Sentinel that is told to, and that chooses the replica.
@@ -32,7 +33,7 @@ impl Way {
 
 /// The ways on which a fault of the network acts. Where "there" leads depends on the target: to a host, from the first host
 /// of a link to the second, from a master to its replicas, from a Sentinel to whom it asks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// There and back.

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 
@@ -12,7 +13,7 @@ use crate::model::in_us;
 const LONGEST_DELAY: Duration = Duration::from_mins(1);
 
 /// A fault: its kind, which is a row of the table in `Fault::row`, with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, EnumIter, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Fault {
@@ -26,6 +27,7 @@ pub enum Fault {
     Lag {
         /// By how much, each way: a round trip takes twice as much longer.
         #[serde(rename = "delay_us", with = "in_us")]
+        #[schemars(with = "u64")]
         delay: Duration,
         /// On which ways.
         #[serde(default)]

@@ -1,13 +1,14 @@
 use std::fmt;
 use std::mem::{Discriminant, discriminant};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::id::HostId;
 use crate::model::in_us::{self, InMicros};
 
 /// How the effect of an action was verified. `T` is the time: an instant during the run, seconds in the record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof<T> {
     /// The finding.
     #[serde(flatten)]
@@ -22,11 +23,12 @@ pub struct Proof<T> {
         with = "in_us",
         bound(serialize = "T: InMicros", deserialize = "T: InMicros")
     )]
+    #[schemars(with = "i64")]
     pub at: T,
 }
 
 /// The possible findings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Finding {
     /// The process has ended and was waited for.
@@ -123,7 +125,7 @@ impl Finding {
 }
 
 /// The possible observers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Observer {
     /// The keeper, by `waitpid` or from the engine of the containers.

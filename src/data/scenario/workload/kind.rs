@@ -1,5 +1,6 @@
 //! The interface of a workload to the rest of the program.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -104,7 +105,7 @@ pub struct Section {
 }
 
 /// Where the stock and its orders are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum StockIn {
     /// In tables of the database.

@@ -10,11 +10,12 @@ use super::cache_fill::CacheFillSpec;
 use super::inventory::InventorySpec;
 use super::kind::{Row, WorkloadKind};
 use super::{cache_fill, inventory};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
 
 /// The work that workers do inside the lock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, EnumDiscriminants)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[strum_discriminants(
     name(WorkloadName),

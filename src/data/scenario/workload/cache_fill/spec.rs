@@ -12,6 +12,7 @@ use super::super::kind::{CacheKeys, Catalogue, Display, Initial, Row, Section, W
 use super::shown;
 use crate::metrics::{Figures, Group};
 use crate::model::in_us;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
@@ -23,14 +24,14 @@ pub(crate) const ROW: Row = Row {
 const MOST_CACHES: usize = 1_000;
 
 /// The caches to read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheFillSpec {
     /// The caches, names unique.
     pub caches: Vec<CacheSpec>,
 }
 
 /// One named cache.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheSpec {
     /// The first part of its keys.
     pub name: String,
@@ -40,9 +41,11 @@ pub struct CacheSpec {
     pub popularity: Popularity,
     /// How long a filled value counts as fresh (the state key's TTL); shorter than `data_ttl`.
     #[serde(rename = "state_ttl_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub state_ttl: Duration,
     /// How long a filled value can be served at all.
     #[serde(rename = "data_ttl_us", with = "in_us")]
+    #[schemars(with = "u64")]
     pub data_ttl: Duration,
     /// Pages of each value, which makes it a paged list that is filled page by page; `None`: one object.
     pub pages: Option<u32>,

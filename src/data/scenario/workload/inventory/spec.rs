@@ -10,6 +10,7 @@ use super::super::super::writer::Writer;
 use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
 use super::shown;
 use crate::metrics::{Figures, Group};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
@@ -18,7 +19,7 @@ pub(crate) const ROW: Row = Row {
 };
 
 /// The stock, and how it is sold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InventorySpec {
     /// How many products; one product is one lock.
     pub products: u64,
