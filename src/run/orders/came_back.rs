@@ -184,7 +184,7 @@ mod tests {
             for host in 1..=losses {
                 self.kill(host).await;
                 let back = self.bring_back(host).await;
-                audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline);
+                audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
                 for node in back.iter().filter(|_| told) {
                     let (lost, loss) = node.loss(0, 7).unwrap();
                     assert_eq!(lost, 1, "it had voted for the lock");
@@ -197,7 +197,7 @@ mod tests {
                 drop(self.held.enter(1, true, &key, second.held_lock()));
             }
             drop(entered);
-            audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline);
+            audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
             audit.close();
             let mut figures = Figures::default();
             audit.fill(&mut figures);
