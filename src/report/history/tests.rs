@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Checker, export};
+use super::checker::{Checker, export};
 use lockstorm_data::history::Reader;
 
 /// The files for a history with these lines.
 fn files(to: Checker, lines: &[String]) -> Vec<(String, String)> {
     let head = r#"{"history":1,"lockstorm":"0.0.0","clock":"CLOCK_MONOTONIC, ns","arms":["redlock"],"stock":10}"#;
-    let text = format!("{head}\n{}\n", lines.join("\n"));
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = format!("{head}\n{lines}");
     export(Reader::open(text.as_bytes()).unwrap(), to).unwrap()
 }
 

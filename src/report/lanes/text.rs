@@ -91,6 +91,7 @@ mod tests {
                 action,
                 target,
                 order: None,
+                ends: None,
                 effect_at,
                 proof: Vec::new(),
                 error: None,
