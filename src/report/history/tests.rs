@@ -11,7 +11,8 @@ use lockstorm_data::history::Reader;
 /// The files for a history with these lines.
 fn files(to: Checker, lines: &[String]) -> Vec<(String, String)> {
     let head = r#"{"history":1,"lockstorm":"0.0.0","clock":"CLOCK_MONOTONIC, ns","arms":["redlock"],"stock":10}"#;
-    let text = format!("{head}\n{}\n", lines.join("\n"));
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = format!("{head}\n{lines}");
     export(Reader::open(text.as_bytes()).unwrap(), to).unwrap()
 }
 
