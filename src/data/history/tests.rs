@@ -1,6 +1,8 @@
 //! Histories as text, and what their reader says of them.
 
-use super::{Answer, Head, HistoryError, Line, Operation, Reader, Section, Sections};
+use super::operation::{Answer, Head, Line, Operation};
+use super::reader::{HistoryError, Reader};
+use super::section::{Section, Sections};
 
 const HEAD: &str = r#"{"history":1,"lockstorm":"0.0.0","clock":"CLOCK_MONOTONIC, ns","arms":["redlock"],"stock":10}"#;
 

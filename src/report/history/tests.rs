@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Checker, export};
+use super::checker::{Checker, export};
 use lockstorm_data::history::Reader;
 
 /// The files for a history with these lines.
