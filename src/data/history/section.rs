@@ -8,8 +8,8 @@ use super::operation::{Acquire, Answer, Operation, Release};
 pub struct Section {
     /// How it began.
     pub acquire: Acquire,
-    /// How it ended; `None` if the run was cut off.
-    pub release: Option<Release>,
+    /// How it ended.
+    pub release: Release,
 }
 
 /// Finds the release of each acquire. It remembers the holds that have not ended.
@@ -19,10 +19,9 @@ pub struct Sections {
 }
 
 impl Section {
-    /// From when until when its holder had reason to rely on the lock; `None` if it never had. Without an end it is the end of time.
+    /// From when until when its holder had reason to rely on the lock; `None` if it never had.
     pub fn belief(&self) -> Option<[i64; 2]> {
-        let end = self.release.as_ref().map(|release| release.call).or(self.acquire.until);
-        Some([self.acquire.returned, end.unwrap_or(i64::MAX)]).filter(|[begin, end]| begin < end)
+        Some([self.acquire.returned, self.release.call]).filter(|[begin, end]| begin < end)
     }
 }
 
@@ -45,17 +44,14 @@ impl Sections {
                 let acquire = self.open.remove(&(release.arm.clone(), who));
                 let acquire = acquire.filter(|acquire| acquire.key == *key && acquire.returned <= release.call);
                 let acquire = acquire.ok_or_else(|| format!("{who} does not hold \"{key}\" then"))?;
-                let release = Some(release);
                 Ok(Some(Section { acquire, release }))
             }
             Operation::Acquire(_) | Operation::Sale(_) => Ok(None),
         }
     }
 
-    /// The holds that have not ended, because the run was cut off.
-    pub fn cut_off(self) -> impl Iterator<Item = Section> {
-        self.open
-            .into_values()
-            .map(|acquire| Section { acquire, release: None })
+    /// The arms of the holds that have not ended. Those that a run leaves were cut off, and nobody knows how long they lasted.
+    pub fn open(&self) -> impl Iterator<Item = &str> {
+        self.open.keys().map(|(arm, _)| arm.as_str())
     }
 }

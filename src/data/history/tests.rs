@@ -1,8 +1,8 @@
 //! Histories as text, and what their reader says of them.
 
-use super::operation::{Answer, Head, Line, Operation};
+use super::operation::{Head, Line, Operation};
 use super::reader::{HistoryError, Reader};
-use super::section::{Section, Sections};
+use super::section::Sections;
 
 const HEAD: &str = r#"{"history":1,"lockstorm":"0.0.0","clock":"CLOCK_MONOTONIC, ns","arms":["redlock"],"stock":10}"#;
 
@@ -87,23 +87,18 @@ fn a_client_does_one_thing_at_a_time() {
 }
 
 #[test]
-fn a_belief_ends_with_its_lock_even_if_the_run_was_cut_off() {
-    let belief = |line: &str| {
+fn a_belief_that_was_over_when_it_began_is_none() {
+    let belief = |[from, until]: [&str; 2]| {
         let mut sections = Sections::default();
-        sections.take(operation(line)).unwrap();
-        let cut_off: Vec<Section> = sections.cut_off().collect();
-        assert_eq!(cut_off.len(), 1);
-        cut_off[0].belief()
+        sections.take(operation(&LINES[0].replace("10", from))).unwrap();
+        assert_eq!(sections.open().collect::<Vec<_>>(), ["redlock"]);
+        let section = sections
+            .take(operation(&LINES[3].replace("19", until)))
+            .unwrap()
+            .unwrap();
+        assert_eq!(sections.open().count(), 0);
+        section.belief()
     };
-    assert_eq!(belief(LINES[0]), Some([10, 19]));
-    assert_eq!(belief(&LINES[0].replace(r#","until":19"#, "")), Some([10, i64::MAX]));
-    assert_eq!(
-        belief(&LINES[0].replace("19", "10")),
-        None,
-        "it was over when the reply came"
-    );
-    let Operation::Acquire(acquire) = operation(LINES[0]) else {
-        panic!()
-    };
-    assert_eq!((acquire.result, acquire.warm_up), (Answer::Ok, false));
+    assert_eq!(belief(["10", "19"]), Some([10, 19]));
+    assert_eq!(belief(["19", "19"]), None);
 }

@@ -6,7 +6,7 @@ use lockstorm_run::oracle::past::Judgement;
 
 /// What the holds of each arm prove.
 pub fn render_judgements(arms: &BTreeMap<String, Judgement>, paint: Paint) -> String {
-    let columns: [Column<(&String, &Judgement)>; 4] = [
+    let columns: [Column<(&String, &Judgement)>; 5] = [
         ("arm", |(name, _)| Cell::plain(*name)),
         ("holds", |(_, found)| Cell::plain(found.holds.to_string())),
         ("double holds", |(_, found)| match found.double_holds {
@@ -14,6 +14,7 @@ pub fn render_judgements(arms: &BTreeMap<String, Judgement>, paint: Paint) -> St
             some => Cell::new(Tone::Bad, format!("✖ {some}")),
         }),
         ("double uses", |(_, found)| Cell::plain(found.double_uses.to_string())),
+        ("cut off", |(_, found)| Cell::plain(found.cut_off.to_string())),
     ];
     Table::of(&columns, &arms.iter().collect::<Vec<_>>()).render(paint)
 }

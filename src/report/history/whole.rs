@@ -25,7 +25,7 @@ pub(super) struct LockUse {
 }
 
 impl Whole {
-    /// Reads it. A hold in which nobody could rely on the lock is left out.
+    /// Reads it. A hold in which nobody could rely on the lock is left out, and so is one that was cut off.
     pub fn read(mut reader: Reader<impl BufRead>) -> Result<Self, HistoryError> {
         let mut whole = Self {
             stock: reader.head.stock.unwrap_or(0),
@@ -55,15 +55,13 @@ impl Whole {
                 }
             }
         }
-        sections.cut_off().for_each(|section| whole.hold(&section));
         Ok(whole)
     }
 
     fn hold(&mut self, section: &Section) {
         let Some([from, until]) = section.belief() else { return };
         let acquire = &section.acquire;
-        let back = section.release.as_ref().map_or(until, |release| release.returned);
-        let both = [(false, acquire.call, from), (true, until, back)];
+        let both = [(false, acquire.call, from), (true, until, section.release.returned)];
         let uses = both.map(|(releases, call, returned)| LockUse {
             client: acquire.client,
             releases,

@@ -12,6 +12,8 @@ use lockstorm_data::history::{Acquire, Answer, HistoryError, Line, Operation, Re
 pub struct Judgement {
     /// Holds that ended.
     pub holds: u64,
+    /// Holds that were cut off with the run. Nobody knows how long they lasted, so they are not judged.
+    pub cut_off: u64,
     /// Two holders of one lock who both had reason to rely on it.
     pub double_holds: u64,
     /// Two holders who were inside at once.
@@ -75,7 +77,7 @@ impl Arm {
             counts: !acquire.warm_up,
             until,
         };
-        let left = section.release.as_ref().map_or(until, |release| release.left);
+        let left = section.release.left;
         changes.extend([(from, false), (left, true)].map(|(at, ends)| HoldChange {
             at,
             hold: hold.clone(),
@@ -85,10 +87,22 @@ impl Arm {
         if *open == 0
             && let Some((_, changes)) = self.keys.remove(key)
         {
-            let found = self.judge.judge(changes, i64::MAX);
-            self.found.double_holds += found.double_holds.len() as u64;
-            self.found.double_uses += found.double_uses.len() as u64;
+            self.judge(changes);
         }
+    }
+
+    fn judge(&mut self, changes: Vec<HoldChange<PastHold>>) {
+        let found = self.judge.judge(changes, i64::MAX);
+        self.found.double_holds += found.double_holds.len() as u64;
+        self.found.double_uses += found.double_uses.len() as u64;
+    }
+
+    /// Judges what is left: nothing ends any more.
+    fn close(mut self) -> Judgement {
+        for (_, (_, changes)) in std::mem::take(&mut self.keys) {
+            self.judge(changes);
+        }
+        self.found
     }
 }
 
@@ -110,8 +124,8 @@ pub fn judge(mut reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgem
             arms.entry(section.acquire.arm.clone()).or_default().ends(&section);
         }
     }
-    for section in sections.cut_off() {
-        arms.entry(section.acquire.arm.clone()).or_default().ends(&section);
+    for arm in sections.open() {
+        arms.entry(arm.to_owned()).or_default().found.cut_off += 1;
     }
-    Ok(arms.into_iter().map(|(name, arm)| (name, arm.found)).collect())
+    Ok(arms.into_iter().map(|(name, arm)| (name, arm.close())).collect())
 }

@@ -77,6 +77,7 @@ fn all_pairs(holds: &[Interval]) -> Judgement {
     };
     Judgement {
         holds: holds.len() as u64,
+        cut_off: 0,
         double_holds: count(&|first, second| first.until > second.from && second.until > second.from),
         double_uses: count(&|first, second| first.left > second.from && second.left > second.from),
     }
@@ -99,4 +100,29 @@ proptest! {
         let broken = witness::keys(&text).into_values().any(|(_, broken)| !broken.is_empty());
         prop_assert_eq!(broken, all_pairs(&all).double_holds > 0, "{}", text);
     }
+}
+
+#[test]
+fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
+    let hold = |asked| Interval {
+        key: 0,
+        warm_up: false,
+        asked,
+        from: asked + 1,
+        until: asked + 9,
+        left: asked + 9,
+        back: asked + 30,
+    };
+    let text = history(&[hold(0), hold(5), hold(50)]);
+    let judged = |lines: usize| {
+        let cut: String = text.split_inclusive('\n').take(lines).collect();
+        let found = judge(Reader::open(cut.as_bytes()).unwrap()).unwrap()["lock"];
+        [found.holds, found.cut_off, found.double_holds, found.double_uses]
+    };
+    // Two have begun; the first one has ended; both have; the third has begun; it has ended.
+    let found: Vec<[u64; 4]> = (3..=7).map(judged).collect();
+    assert_eq!(
+        found,
+        [[0, 2, 0, 0], [1, 1, 0, 0], [2, 0, 1, 1], [2, 1, 1, 1], [3, 0, 1, 1]]
+    );
 }
