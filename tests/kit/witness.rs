@@ -7,6 +7,9 @@ use std::time::Duration;
 use porcupine_rs::{CheckResult, Model, Operation, check_operations_timeout};
 use serde_json::Value;
 
+/// The call and return of each operation on a lock, and whether it acquires it.
+type Uses = Vec<([i64; 2], bool)>;
+
 /// A lock that one can hold at a time.
 #[derive(Clone)]
 struct Mutex;
@@ -42,7 +45,7 @@ pub fn keys(history: &str) -> BTreeMap<String, (usize, Vec<String>)> {
                 let acquired = open.remove(&(text("arm"), text("client"))).unwrap();
                 // Otherwise nobody could ever rely on it.
                 if time("call") > acquired[1] {
-                    let of_arm: &mut BTreeMap<_, Vec<_>> = uses.entry(text("arm")).or_default();
+                    let of_arm: &mut BTreeMap<String, Uses> = uses.entry(text("arm")).or_default();
                     let of_key = of_arm.entry(text("key")).or_default();
                     of_key.extend([(acquired, true), ([time("call"), time("return")], false)]);
                 }
@@ -51,7 +54,7 @@ pub fn keys(history: &str) -> BTreeMap<String, (usize, Vec<String>)> {
         }
     }
     assert!(open.is_empty(), "{open:?}");
-    let judged = |(arm, keys): (String, BTreeMap<String, Vec<([i64; 2], bool)>>)| {
+    let judged = |(arm, keys): (String, BTreeMap<String, Uses>)| {
         let all = keys.len();
         let broken = keys.into_iter().filter(|(_, uses)| !is_a_lock(uses));
         (arm, (all, broken.map(|(key, _)| key).collect()))
@@ -59,7 +62,7 @@ pub fn keys(history: &str) -> BTreeMap<String, (usize, Vec<String>)> {
     uses.into_iter().map(judged).collect()
 }
 
-fn is_a_lock(uses: &[([i64; 2], bool)]) -> bool {
+fn is_a_lock(uses: &Uses) -> bool {
     let operation = |([call_time, return_time], op): &([i64; 2], bool)| Operation::<Mutex> {
         client_id: None,
         call_time: *call_time,

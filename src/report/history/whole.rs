@@ -50,8 +50,9 @@ impl Whole {
                     );
                 }
                 operation => {
-                    let section = sections.take(operation).map_err(|why| reader.wrong(&why))?;
-                    section.iter().for_each(|section| whole.hold(section));
+                    if let Some(section) = sections.take(operation).map_err(|why| reader.wrong(&why))? {
+                        whole.hold(&section);
+                    }
                 }
             }
         }

@@ -96,7 +96,9 @@ proptest! {
         prop_assert_eq!(ours, all_pairs(&holds));
         // That one knows no warm-up, and no number.
         let mut all = holds;
-        all.iter_mut().for_each(|hold| hold.warm_up = false);
+        for hold in &mut all {
+            hold.warm_up = false;
+        }
         let broken = witness::keys(&text).into_values().any(|(_, broken)| !broken.is_empty());
         prop_assert_eq!(broken, all_pairs(&all).double_holds > 0, "{}", text);
     }
