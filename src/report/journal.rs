@@ -105,7 +105,7 @@ pub(super) fn read(path: &Path, file: &File) -> Result<Option<Record>, FileError
         let is_last = reader.fill_buf().map_err(unreadable)?.is_empty();
         match (serde_json::from_slice(&line), &mut record) {
             (Ok(JournalLine::Header(header)), None) => record = Some(*header),
-            (Ok(line), Some(record)) if record.events.len() < MOST_EVENTS => record.take(line),
+            (Ok(line), Some(record)) if !line.is_header() && record.events.len() < MOST_EVENTS => record.take(line),
             (Ok(_), _) => {
                 let why = format!("line {number} is one too many");
                 return Err(FileError::NoRecord(path.to_owned(), why));

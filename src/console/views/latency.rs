@@ -27,7 +27,7 @@ pub(super) enum Source {
 impl Source {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Acquire => "latency of granted acquires",
+            Self::Acquire => "granted acquires",
             Self::Response => "response time",
         }
     }

@@ -35,6 +35,13 @@ pub enum JournalLine {
     },
 }
 
+impl JournalLine {
+    /// Whether it is the first line.
+    pub const fn is_header(&self) -> bool {
+        matches!(self, Self::Header(_))
+    }
+}
+
 impl Record {
     /// Takes in a line of its journal; the first one is the record itself.
     pub fn take(&mut self, line: JournalLine) {
