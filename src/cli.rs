@@ -161,6 +161,7 @@ pub enum Command {
     Record(RecordArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
+    Selftest(SelfTestArgs),
     Lab(LabArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
@@ -686,6 +687,34 @@ pub struct BenchArgs {
     /// Write every figure to FILE, as JSON. An existing file is replaced when everything has been measured.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Show no progress; warnings and errors are still printed.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Find out whether the oracles see at all: play broken locks that they must catch.
+///
+/// Each broken lock plays with the trigger that exposes it, on real nodes, and must be caught by the layer that it names: double holds,
+/// double uses, lost updates, or refusals by the fence. With it play this program's own locks, which must break no law, and one mutex for
+/// all app servers, of which nothing may be found. It takes less than a minute. Progress goes to standard error.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm selftest
+  lockstorm selftest --only no-nx --only quorum-of-one
+  lockstorm selftest --json --quiet | jq '.rows[] | {lock, found, verdict}'
+
+Exit codes: 0 all were caught, and nothing was found of the right ones; 1 error; 2 usage; 3 one was missed, or there was a false \
+alarm; 5 inconclusive; 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM, with what was played until then.")]
+pub struct SelfTestArgs {
+    /// Play only this broken lock; may be repeated. If left out, all are played.
+    #[arg(long, value_name = "NAME", value_parser = Known(lockstorm_selftest::names), hide_possible_values = true)]
+    pub only: Vec<String>,
+    #[command(flatten)]
+    pub server: Server,
+    /// Print the table as JSON: a row for each lock.
+    #[arg(long)]
+    pub json: bool,
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,

@@ -26,7 +26,7 @@ const MEANINGS: [(u8, &str); 9] = [
     ),
     (
         NO,
-        "an expectation failed; of `plan`, `doctor`, `record judge` and `lab status`: the answer is no",
+        "an expectation failed; of `plan`, `selftest`, `doctor`, `record judge` and `lab status`: the answer is no",
     ),
     (
         INCONCLUSIVE,

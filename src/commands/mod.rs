@@ -16,6 +16,7 @@ pub mod recipes;
 pub mod record;
 pub mod run;
 pub mod scenarios;
+pub mod selftest;
 pub mod server;
 pub mod sweep;
 pub mod usage;

@@ -11,7 +11,10 @@ use syn::{Item, UseTree, Visibility};
 
 /// The folder of each package with code of its own, and what of it belongs to others. Their order is the compiler's business.
 const PACKAGES: &[(&str, &[&str])] = &[
-    ("src", &["base", "bench", "data", "lab", "lock", "plan", "run"]),
+    (
+        "src",
+        &["base", "bench", "data", "lab", "lock", "plan", "run", "selftest"],
+    ),
     ("src/base", &[]),
     ("src/bench", &[]),
     ("src/data", &[]),
@@ -20,6 +23,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("src/lock/tests/kit", &[]),
     ("src/plan", &[]),
     ("src/run", &["tests"]),
+    ("src/selftest", &["tests"]),
     ("tests/kit", &[]),
 ];
 

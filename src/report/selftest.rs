@@ -1,0 +1,49 @@
+//! What the oracles made of broken locks, as text.
+
+use super::paint::{Paint, Tone};
+use super::table::{Cell, Column, Table};
+use lockstorm_data::metrics::units::count;
+use lockstorm_selftest::{Row, SelfTest, Verdict};
+
+const COLUMNS: [Column<Row>; 5] = [
+    ("lock", |row| Cell::plain(format!("{}: {}", row.lock, row.what))),
+    ("seen as", |row| match row.layers {
+        [layer] => Cell::plain(<&str>::from(layer).to_lowercase()),
+        _ => Cell::plain("anything"),
+    }),
+    ("found", |row| Cell::plain(count(row.found))),
+    ("needed", |row| match row.needed {
+        0 => Cell::plain("0"),
+        least => Cell::plain(format!("≥ {least}")),
+    }),
+    ("verdict", |row| {
+        let (tone, mark, word) = words(row.verdict);
+        Cell::new(tone, format!("{mark} {word}"))
+    }),
+];
+
+/// The table, and what follows from it.
+pub fn render_selftest(result: &SelfTest, paint: Paint) -> String {
+    let mut text = Table::of(&COLUMNS, &result.rows).render(paint) + "\n";
+    for verdict in [Verdict::Missed, Verdict::FalseAlarm, Verdict::Inconclusive] {
+        let (locks, (tone, mark, word)) = (result.with(verdict), words(verdict));
+        if !locks.is_empty() {
+            text += &format!("{} {word}: {}\n", paint.apply(tone, mark), locks.join(", "));
+        }
+    }
+    if result.passed {
+        let (mark, caught) = (paint.apply(Tone::Good, "✔"), result.with(Verdict::Caught).len());
+        text += &format!("{mark} {caught} broken locks were caught, and nothing was found of the right ones\n");
+    }
+    text
+}
+
+const fn words(verdict: Verdict) -> (Tone, &'static str, &'static str) {
+    match verdict {
+        Verdict::Caught => (Tone::Good, "✔", "caught"),
+        Verdict::Missed => (Tone::Bad, "✖", "missed"),
+        Verdict::Clean => (Tone::Good, "✔", "clean"),
+        Verdict::FalseAlarm => (Tone::Bad, "✖", "false alarm"),
+        Verdict::Inconclusive => (Tone::Doubt, "?", "inconclusive"),
+    }
+}

@@ -1,0 +1,233 @@
+use serde::Serialize;
+use strum::VariantArray;
+
+use super::flaw::{Flaw, Layer};
+use super::trigger::MUTEX;
+use lockstorm_data::model::{Action, Event, EventKind};
+use lockstorm_run::{ArmRecord, Record};
+
+/// What the oracles made of all locks.
+#[derive(Debug, Clone, Serialize)]
+pub struct SelfTest {
+    /// Whether everything was played, every broken lock was caught, and nothing was found of the right ones.
+    pub passed: bool,
+    /// One for each broken lock, then those of the right ones.
+    pub rows: Vec<Row>,
+}
+
+/// What was found of one lock.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub lock: &'static str,
+    /// What is wrong with it, or what it is.
+    pub what: &'static str,
+    /// The layers that must catch it, or must not.
+    pub layers: &'static [Layer],
+    /// How much they have counted.
+    pub found: u64,
+    /// How much they must count at least; 0: nothing.
+    pub needed: u64,
+    /// How often it was acquired.
+    pub acquired: u64,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// Whether the oracles see right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A broken lock was caught.
+    Caught,
+    /// A broken lock was not caught, although its trigger was there.
+    Missed,
+    /// Nothing was found of a right lock.
+    Clean,
+    /// Something was found of a right lock.
+    FalseAlarm,
+    /// It can't be told: the trigger did not come, or the lock was never acquired.
+    Inconclusive,
+}
+
+impl SelfTest {
+    /// Judges what the runs of the triggers have recorded; these are all of them, or a signal came.
+    pub(crate) fn of(records: &[Record], are_all: bool) -> Self {
+        let is_broken = |name: &str| Flaw::VARIANTS.iter().any(|flaw| flaw.name() == name);
+        let broken = Flaw::VARIANTS.iter().map(|flaw| {
+            let (layers, needed, what) = flaw.row();
+            Row::of(records, [flaw.name(), what], layers, needed, |name| name == flaw.name())
+        });
+        let mutex = [MUTEX, "right: one for all app servers"];
+        let none = &[Layer::DoubleHolds, Layer::DoubleUses, Layer::LostUpdates];
+        let right = [
+            Row::of(records, mutex, none, 0, |name| name == MUTEX),
+            Row::of(
+                records,
+                ["engine", "right: this program's own locks"],
+                &[Layer::LawViolations],
+                0,
+                |name| name != MUTEX && !is_broken(name),
+            ),
+        ];
+        let rows: Vec<Row> = broken.chain(right).flatten().collect();
+        let passed = are_all
+            && rows
+                .iter()
+                .all(|row| matches!(row.verdict, Verdict::Caught | Verdict::Clean));
+        Self { passed, rows }
+    }
+
+    /// The names of the locks of which this follows.
+    pub fn with(&self, verdict: Verdict) -> Vec<&'static str> {
+        self.rows
+            .iter()
+            .filter(|row| row.verdict == verdict)
+            .map(|row| row.lock)
+            .collect()
+    }
+}
+
+impl Row {
+    /// What these layers have counted of some arms, of which at least so much is needed; `None` if none of them has played.
+    fn of(
+        records: &[Record],
+        [lock, what]: [&'static str; 2],
+        layers: &'static [Layer],
+        needed: u64,
+        is_it: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
+        let in_record = |record: &Record| record.arms.iter().filter(|arm| is_it(&arm.name)).count() > 0;
+        let played: Vec<&Record> = records.iter().filter(|record| in_record(record)).collect();
+        let is_doubtful = played
+            .iter()
+            .any(|record| record.interrupted || !record.inconclusive.is_empty());
+        let came = played
+            .iter()
+            .all(|record| !record.interrupted && has_had_its_faults(record));
+        let arms: Vec<&ArmRecord> = played
+            .iter()
+            .flat_map(|record| &record.arms)
+            .filter(|arm| is_it(&arm.name))
+            .collect();
+        let counted = |arm: &&ArmRecord| layers.iter().map(|layer| layer.of(&arm.figures)).sum::<u64>();
+        let (found, acquired) = (
+            arms.iter().map(counted).sum(),
+            arms.iter().map(|arm| arm.figures.outcomes.acquired).sum(),
+        );
+        let verdict = match (needed, found) {
+            (0, 0) if acquired > 0 => Verdict::Clean,
+            (0, 1..) => Verdict::FalseAlarm,
+            (1.., _) if found >= needed => Verdict::Caught,
+            // Whatever a busy machine adds or leaves out, an oracle that sees finds something.
+            (1.., 0) if came => Verdict::Missed,
+            (1.., _) if !is_doubtful => Verdict::Missed,
+            _ => Verdict::Inconclusive,
+        };
+        (!arms.is_empty()).then_some(Self {
+            lock,
+            what,
+            layers,
+            found,
+            needed,
+            acquired,
+            verdict,
+        })
+    }
+}
+
+/// Whether as many faults took effect as its scenario has.
+fn has_had_its_faults(record: &Record) -> bool {
+    let took_effect = |event: &&Event| {
+        matches!(
+            event.kind,
+            EventKind::Fault {
+                action: Action::Fault(_),
+                effect_at: Some(_),
+                error: None,
+                ..
+            }
+        )
+    };
+    record.events.iter().filter(took_effect).count() >= record.scenario.faults.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use lockstorm_data::metrics::{Count, Figures};
+    use lockstorm_kit::play::{arm_record, record};
+
+    use super::super::trigger::plays;
+    use super::*;
+
+    /// The record of a run in which each layer has counted so much of these arms.
+    fn played(arms: &[(&str, u64)]) -> Record {
+        let (scenario, _) = plays(Flaw::VARIANTS).unwrap().remove(0);
+        let arm = |(name, found): &(&str, u64)| {
+            let mut figures = Figures {
+                double_holds: *found,
+                double_uses: *found,
+                lost_updates_peak: *found,
+                law_violations: *found,
+                ..Figures::default()
+            };
+            figures.outcomes.acquired = 1000;
+            figures.counts[Count::Fenced] = *found;
+            arm_record(name, "", figures)
+        };
+        record(scenario, arms.iter().map(arm).collect())
+    }
+
+    #[test]
+    fn a_broken_lock_is_caught_by_enough_and_missed_with_less() {
+        for flaw in Flaw::VARIANTS {
+            let (_, needed, _) = flaw.row();
+            for (found, verdict) in [
+                (needed, Verdict::Caught),
+                (needed - 1, Verdict::Missed),
+                (0, Verdict::Missed),
+            ] {
+                let result = SelfTest::of(&[played(&[(flaw.name(), found)])], true);
+                assert_eq!(result.with(verdict), [flaw.name()], "{found}");
+                assert_eq!(result.passed, verdict == Verdict::Caught);
+            }
+        }
+    }
+
+    #[test]
+    fn a_right_lock_is_clean_only_if_nothing_is_found_of_it_and_it_was_held() {
+        for (name, lock) in [("mutex", "mutex"), ("single", "engine"), ("redlock", "engine")] {
+            for (found, verdict) in [(0, Verdict::Clean), (1, Verdict::FalseAlarm)] {
+                let result = SelfTest::of(&[played(&[(name, 0)]), played(&[(name, found)])], true);
+                assert_eq!(result.with(verdict), [lock]);
+                assert_eq!(result.passed, verdict == Verdict::Clean);
+            }
+            let mut never = played(&[(name, 0)]);
+            never.arms[0].figures.outcomes.acquired = 0;
+            assert_eq!(SelfTest::of(&[never], true).with(Verdict::Inconclusive), [lock]);
+        }
+    }
+
+    #[test]
+    fn what_a_doubtful_or_cut_run_has_not_found_proves_nothing() {
+        let mut doubtful = played(&[("no-nx", 3), ("max-incr", 100), ("lying-server", 0)]);
+        doubtful.inconclusive.push("the machine was busy".to_owned());
+        let result = SelfTest::of(&[doubtful.clone()], true);
+        assert_eq!(result.with(Verdict::Inconclusive), ["no-nx"]);
+        assert_eq!(result.with(Verdict::Caught), ["max-incr"]);
+        // Nothing at all is too little even then, but not if the trigger did not come.
+        assert_eq!(result.with(Verdict::Missed), ["lying-server"]);
+        doubtful.interrupted = true;
+        assert_eq!(SelfTest::of(&[doubtful], true).with(Verdict::Missed), [""; 0]);
+        assert!(!SelfTest::of(&[], false).passed);
+    }
+
+    #[test]
+    fn every_flaw_has_an_arm_in_one_trigger() {
+        let plays = plays(Flaw::VARIANTS).unwrap();
+        let arms = || plays.iter().flat_map(|(scenario, _)| &scenario.arms);
+        for flaw in Flaw::VARIANTS {
+            assert_eq!(arms().filter(|arm| arm.name == flaw.name()).count(), 1, "{flaw:?}");
+        }
+    }
+}
