@@ -18,7 +18,7 @@ pub(super) fn show(args: &ShowArgs, look: Look) -> Result<ExitCode, Failure> {
         return print_result(args.json, &record, |paint| render(&record, paint), look);
     };
     let (arm, double) = find(&args.record, &record, args.arm.as_deref(), number).map_err(Failure::usage)?;
-    let end = (record.elapsed * 1e6) as i64;
+    let end = record.elapsed;
     let Some(path) = &args.out else {
         let text = |paint| lanes_text(&arm.name, double, &record.events, end, paint);
         return print_result(args.json, double, text, look);

@@ -1,6 +1,7 @@
 //! What happened to one lock as lanes over time, before anybody draws them.
 
 use lockstorm_data::history::{Belief, DoubleHold};
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::{Action, Condition, Event, EventKind, HostId, Target};
 
 /// A row of the picture.
@@ -70,9 +71,9 @@ fn changes(events: &[Event], host: usize) -> Vec<(i64, bool)> {
     changes
 }
 
-/// Seconds of an event as microseconds.
+/// Seconds since second 0 as microseconds; 0 before that.
 pub(super) fn micros(seconds: f64) -> i64 {
-    (seconds * 1e6) as i64
+    i64::try_from(rounded(seconds.max(0.0) * 1e6)).unwrap_or(i64::MAX)
 }
 
 impl Picture {

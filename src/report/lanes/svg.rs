@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::picture::{Kind, Lane, Picture};
+use super::picture::{Kind, Lane, Picture, micros};
 use super::story;
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::model::Event;
@@ -13,9 +13,9 @@ const LANE: f64 = 34.0;
 const TOP: f64 = 70.0;
 const LINE: f64 = 20.0;
 
-/// The evidence of a double hold of an arm as an SVG; the run ended at `end`, in microseconds since second 0.
-pub fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: i64) -> String {
-    let picture = Picture::of(double, events, end);
+/// The evidence of a double hold of an arm as an SVG; the run ended `end` seconds after second 0.
+pub fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: f64) -> String {
+    let picture = Picture::of(double, events, micros(end));
     let scale = (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64;
     let x = |at: i64| LEFT + (at - picture.from) as f64 * scale;
     let story: Vec<String> = story::lines(double, events)

@@ -1,18 +1,19 @@
 //! Lanes as text.
 
-use super::picture::{Kind, Lane, Picture};
+use super::picture::{Kind, Lane, Picture, micros};
 use super::story;
 use crate::report::paint::{Paint, Tone};
 use crate::report::wrap::{WIDTH, hanging};
 use lockstorm_data::history::DoubleHold;
+use lockstorm_data::metrics::units::place;
 use lockstorm_data::model::Event;
 
 /// The columns of the labels.
 const LABELS: usize = 9;
 
-/// The evidence of a double hold of an arm; the run ended at `end`, in microseconds since second 0.
-pub fn text(arm: &str, double: &DoubleHold, events: &[Event], end: i64, paint: Paint) -> String {
-    let (picture, columns) = (Picture::of(double, events, end), WIDTH - LABELS);
+/// The evidence of a double hold of an arm; the run ended `end` seconds after second 0.
+pub fn text(arm: &str, double: &DoubleHold, events: &[Event], end: f64, paint: Paint) -> String {
+    let (picture, columns) = (Picture::of(double, events, micros(end)), WIDTH - LABELS);
     let title = format!("{arm}: double hold {}, lock {}", double.number, double.key);
     let mut text = format!("{}\n\n", paint.apply(Tone::Strong, &title));
     let [from, until] = [picture.from, picture.until].map(seconds);
@@ -54,7 +55,7 @@ const fn symbol(kind: Kind) -> char {
 fn row(lane: &Lane, picture: &Picture, columns: usize) -> String {
     let mut row = vec![' '; columns];
     let length = (picture.until - picture.from).max(1) as f64;
-    let place = |at: i64| ((at - picture.from) as f64 / length * columns as f64) as usize;
+    let place = |at: i64| place((at - picture.from) as f64 / length * columns as f64);
     for span in &lane.spans {
         // What is too short for a column has one all the same.
         let (from, until) = (place(span.from).min(columns - 1), place(span.until).min(columns));
@@ -123,8 +124,8 @@ mod tests {
             fault(3, 3.0, 3.1, kill, 2),
             fault(4, 3.4, 3.5, back, 2),
         ];
-        insta::assert_snapshot!(text("redlock", &double, &events, 10_000_000, Paint::Off));
-        let svg = super::super::svg("redlock", &double, &events, 10_000_000);
+        insta::assert_snapshot!(text("redlock", &double, &events, 10.0, Paint::Off));
+        let svg = super::super::svg("redlock", &double, &events, 10.0);
         assert!(svg.starts_with("<svg xmlns") && svg.contains("s1w20 holds it too: 2 votes of 3 by hosts 1, 2"));
     }
 }

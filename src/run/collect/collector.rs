@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::collect::availability::Availability;
 use crate::collect::curves::Curves;
@@ -9,7 +9,7 @@ use crate::collect::phases::Phases;
 use crate::collect::takeovers::Takeovers;
 use crate::collect::totals::{Progress, Totals};
 use crate::oracle::stock::{Books, News};
-use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Timeline};
+use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Time, Timeline, When};
 use lockstorm_data::model::{NoVote, Outcomes};
 
 /// Takes in what the recorders of one arm counted.
@@ -76,8 +76,7 @@ impl Collector {
         self.availability.settle(self.timeline.micros(at));
         let took = self.takeovers.settle(self.timeline.micros(at));
         if !took.is_empty() {
-            self.totals.taken_over(&took);
-            self.phases.taken_over(&took, now);
+            self.times(Time::Takeover, &took, now);
             self.watch();
         }
         self.phases.settle(now);
@@ -149,8 +148,17 @@ impl Collector {
 
     /// Takes in when two holders had one lock.
     pub fn doubles(&mut self, doubles: &NewDoubles) {
-        self.totals.overlapped(&doubles.overlaps);
+        let now = self.timeline.when(Instant::now());
+        self.times(Time::Overlap, &doubles.overlaps, now);
         self.curves.doubles(doubles);
+    }
+
+    /// Adds times that no recorder has counted.
+    fn times(&mut self, time: Time, took: &[Duration], now: When) {
+        if !took.is_empty() {
+            self.totals.times(time, took);
+            self.phases.times(time, took, now);
+        }
     }
 
     /// Takes in the newest books, and what was added to them.

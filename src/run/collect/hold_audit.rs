@@ -10,6 +10,7 @@ use rand::{RngExt, SeedableRng};
 use crate::collect::arm_history::ArmHistory;
 use crate::oracle::holds::{DoubleHold, Hold, HoldChange, Holds};
 use crate::oracle::law::{Loss, VotedLock};
+use crate::under_test::HeldLock;
 use crate::workload::{Happened, HeldLocks, HoldNews, LiveHold};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::history::{self, Belief, Holder, LostVote, Ruling};
@@ -116,7 +117,7 @@ pub(crate) struct NewDoubles {
 impl ServerHold {
     /// Its votes, if its lock has any.
     fn voters(&self) -> Vec<SocketAddr> {
-        self.hold.lock.as_ref().map_or_else(Vec::new, |lock| lock.voters())
+        self.hold.lock.as_ref().map_or_else(Vec::new, HeldLock::voters)
     }
 
     /// What `look` makes of its lock, for which these servers voted and which was held until then; `None` without votes.
@@ -359,7 +360,7 @@ impl Case {
             until_us: until.map(micros),
             relied_until_us: hold.relied_until().map(micros),
             votes: hold.voters().into_iter().filter_map(host).map(|host| host.0).collect(),
-            nodes: hold.hold.lock.as_ref().map_or(0, |lock| lock.nodes()),
+            nodes: hold.hold.lock.as_ref().map_or(0, HeldLock::nodes),
         };
         let double = &self.double;
         let lost = self.lost.iter().map(|(server, event)| LostVote {

@@ -42,14 +42,16 @@ impl Phases {
         self.tenths.entry(place).or_default().add(&batch.sums);
     }
 
-    /// Adds takeovers that are known now.
-    pub fn taken_over(&mut self, took: &[Duration], now: When) {
+    /// Adds times that are known now.
+    pub fn times(&mut self, time: Time, took: &[Duration], now: When) {
         let place = match now {
             When::Tenth(tenth) => tenth.max(self.open),
             When::AfterEnd => Self::AFTER_END,
         };
         let sums = self.tenths.entry(place).or_default();
-        took.iter().for_each(|took| sums.record(Time::Takeover, *took));
+        for took in took {
+            sums.record(time, *took);
+        }
     }
 
     /// A phase begins with this event.

@@ -94,17 +94,10 @@ impl Totals {
         }
     }
 
-    /// Adds takeovers of locks whose holder had died in the measured part.
-    pub fn taken_over(&mut self, took: &[Duration]) {
+    /// Adds times of the measured part that no recorder has counted.
+    pub fn times(&mut self, time: Time, took: &[Duration]) {
         for took in took {
-            self.measured.record(Time::Takeover, *took);
-        }
-    }
-
-    /// Adds double holds that are over.
-    pub fn overlapped(&mut self, overlaps: &[Duration]) {
-        for overlap in overlaps {
-            self.measured.record(Time::Overlap, *overlap);
+            self.measured.record(time, *took);
         }
     }
 

@@ -46,7 +46,7 @@ pub struct Holds<H: Hold> {
     /// Changes that came too early to be judged.
     early: Vec<HoldChange<H>>,
     /// How many double holds were found so far.
-    double_holds: u64,
+    found: u64,
     /// Double holds whose holders have not both left.
     lasting: Vec<DoubleHold<H>>,
     /// Holds that end when they begin, and that overlap with nothing.
@@ -94,7 +94,7 @@ impl<H: Hold> Default for Holds<H> {
         Self {
             open: HashMap::new(),
             early: Vec::new(),
-            double_holds: 0,
+            found: 0,
             lasting: Vec::new(),
             empty: HashSet::new(),
         }
@@ -158,9 +158,9 @@ impl<H: Hold + Clone> Holds<H> {
             let relies = of_key.iter().filter(|open| until(open) > at).max_by_key(until);
             // A hold whose validity was over before it began is no belief.
             if let Some(first) = relies.filter(|_| hold.relied_until().is_none_or(|until| until > at)) {
-                self.double_holds += 1;
+                self.found += 1;
                 let double = DoubleHold {
-                    number: self.double_holds,
+                    number: self.found,
                     first: first.hold.clone(),
                     first_from: first.from,
                     first_until: None,

@@ -218,7 +218,7 @@ mod tests {
             keys: LostKeys::Unknown,
             ..lost_everything(1)
         };
-        assert_eq!(one.ruling(100, &[silent.clone()]), Ruling::Unknown);
+        assert_eq!(one.ruling(100, std::slice::from_ref(&silent)), Ruling::Unknown);
         assert_eq!(one.ruling(100, &[silent, looked("t")]), Ruling::Explained);
         assert_eq!(one.lost(100, &[looked("t")]), [(server(1), Some(1))]);
         assert_eq!(one.lost(100, &[looked("other")]), []);
