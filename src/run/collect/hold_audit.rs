@@ -19,7 +19,7 @@ use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::ArmSpec;
 
 /// How long after a double hold its cause may still be found: a node that comes back is asked what it has lost.
-const SETTLE: i64 = 3_000_000_000;
+const SETTLE: i64 = 5_000_000_000;
 
 /// Of so many double holds the evidence is kept: the first ones, a random choice of the others, and the longest.
 const FIRST: usize = 50;
@@ -82,12 +82,17 @@ pub(crate) struct HoldAudit {
     /// Empty, to be used again.
     spare: Vec<HoldNews>,
     losses: Vec<Loss>,
+    /// Whether there are losses that no ruling has taken into account.
+    has_new_losses: bool,
+    /// Those that are not explained, or not over. One without a known cause waits to the end: a node may still tell what it has lost.
     waiting: Vec<Case>,
     closed: Closed,
     double_holds: u64,
     double_uses: u64,
     violations: u64,
     unjudged: u64,
+    /// Those that are not kept, since there are too many.
+    dropped: u64,
     covered: u64,
     first: Option<i64>,
 }
@@ -143,6 +148,7 @@ impl HoldAudit {
             holds: Holds::default(),
             spare: Vec::new(),
             losses: Vec::new(),
+            has_new_losses: false,
             waiting: Vec::new(),
             closed: Closed {
                 some: Vec::new(),
@@ -154,6 +160,7 @@ impl HoldAudit {
             double_uses: 0,
             violations: 0,
             unjudged: 0,
+            dropped: 0,
             covered: 0,
             first: None,
         }
@@ -219,7 +226,7 @@ impl HoldAudit {
                     is_over: false,
                 });
             } else {
-                self.unjudged += u64::from(self.has_votes);
+                self.dropped += u64::from(self.has_votes);
             }
         }
         for double in found.over {
@@ -233,23 +240,27 @@ impl HoldAudit {
 
     /// Rules on the double holds whose cause is known, and on all that began before `settled`.
     fn rule(&mut self, settled: i64) {
-        for case in self.waiting.iter_mut().filter(|case| case.ruling.is_none()) {
+        let again = std::mem::take(&mut self.has_new_losses);
+        for case in &mut self.waiting {
+            let is_open = case.ruling.is_none() || again && case.ruling != Some(Ruling::Explained);
             let DoubleHold {
                 first, second_from: at, ..
             } = &case.double;
             let voters = first.voters();
-            let ruled = first.voted(&voters, case.double.first_until, |lock| {
-                (lock.ruling(*at, &self.losses), lock.lost(*at, &self.losses))
-            });
+            let rule = |lock: VotedLock<'_>| (lock.ruling(*at, &self.losses), lock.lost(*at, &self.losses));
+            let ruled = is_open
+                .then(|| first.voted(&voters, case.double.first_until, rule))
+                .flatten();
             let Some((ruling, lost)) = ruled else { continue };
             if ruling == Ruling::Explained || *at < settled {
-                self.violations += u64::from(ruling == Ruling::Violation);
-                self.unjudged += u64::from(ruling == Ruling::Unknown);
                 (case.ruling, case.lost) = (Some(ruling), lost);
             }
         }
+        let ruled = |ruling| self.waiting.iter().filter(|case| case.ruling == Some(ruling)).count() as u64;
+        self.violations = ruled(Ruling::Violation);
+        self.unjudged = ruled(Ruling::Unknown) + self.dropped;
         let has_votes = self.has_votes;
-        let is_closed = |case: &mut Case| case.is_over && (case.ruling.is_some() || !has_votes);
+        let is_closed = |case: &mut Case| case.is_over && (case.ruling == Some(Ruling::Explained) || !has_votes);
         for case in self.waiting.extract_if(.., is_closed) {
             self.closed.add(case);
         }
@@ -258,6 +269,9 @@ impl HoldAudit {
     /// Rules on all that is left: nothing more will be known.
     pub fn close(&mut self) {
         self.rule(i64::MAX);
+        for case in self.waiting.extract_if(.., |case| case.is_over) {
+            self.closed.add(case);
+        }
     }
 
     /// Takes in what a node has lost. Returns how many held locks lost a vote by it and still keep others out.
@@ -265,6 +279,7 @@ impl HoldAudit {
         let at = monotonic_ns(Instant::now());
         let before = self.losses.len();
         self.losses.push(loss);
+        self.has_new_losses = true;
         let is_covered = |hold: &&ServerHold| {
             let voters = hold.voters();
             let look = |lock: VotedLock<'_>| {
@@ -384,4 +399,71 @@ impl Case {
 
 fn length(nanos: i64) -> Duration {
     Duration::from_nanos(nanos.max(0).cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::law::LostKeys;
+    use crate::under_test::{Granted, OtherHold};
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    fn server() -> SocketAddr {
+        ([127, 0, 0, 1], 7001).into()
+    }
+
+    /// A held lock of one node, without end.
+    fn lock(token: &str) -> HeldLock {
+        let granted = Granted {
+            key: "k".to_owned(),
+            token: token.to_owned(),
+            asked: Instant::now(),
+            voters: vec![server()],
+            nodes: 1,
+            fence: None,
+        };
+        HeldLock::Other(Arc::new(OtherHold::new(granted, None)))
+    }
+
+    #[test]
+    fn a_node_that_tells_late_what_it_has_lost_still_explains_a_double_hold() {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
+        let timeline = Timeline::from(Instant::now());
+        let died = monotonic_ns(Instant::now());
+        let first = held.enter(1, true, "k", Some(lock("one")));
+        let second = held.enter(2, true, "k", Some(lock("two")));
+        drop((first, second));
+        audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        let figures = |audit: &HoldAudit| {
+            let mut figures = Figures::default();
+            audit.fill(&mut figures);
+            (figures.double_holds, figures.law_violations, figures.unjudged)
+        };
+        assert_eq!(figures(&audit), (1, 0, 0), "its cause may still be found");
+        audit.rule(i64::MAX);
+        assert_eq!(figures(&audit), (1, 1, 0));
+        let loss = |keys| Loss {
+            servers: vec![server()],
+            event: Some(3),
+            since: died,
+            asked_from: i64::MIN,
+            asked_before: i64::MAX,
+            keys,
+        };
+        audit.lost(loss(LostKeys::Unknown));
+        audit.rule(i64::MAX);
+        assert_eq!(figures(&audit), (1, 0, 1));
+        audit.lost(loss(LostKeys::All));
+        audit.close();
+        assert_eq!(figures(&audit), (1, 0, 0));
+        let evidence = audit.evidence(&timeline, |_| Some(HostId(1)));
+        assert_eq!((evidence.len(), evidence[0].ruling), (1, Some(Ruling::Explained)));
+        assert_eq!(
+            (evidence[0].first.holder.worker, evidence[0].second.holder.worker),
+            (1, 2)
+        );
+        assert_eq!(evidence[0].lost.len(), 1);
+    }
 }

@@ -34,13 +34,30 @@ pub(crate) async fn of_arms(
     arms: &[ArmLocks],
     is_on_it: impl Fn(&HeldLock) -> bool + Sync,
 ) -> Vec<(usize, Option<Lacks>)> {
-    let mut all = Vec::new();
+    let mut all: Vec<(usize, Vec<HeldLock>)> = Vec::new();
     for (arm, servers) in arms {
         let locks = servers.iter().flat_map(|held| held.now());
         let locks = locks.filter(|lock| lock.is_valid() && lock.asked() < since && is_on_it(lock));
-        all.push((*arm, lacks(lab, node, locks.collect(), forgets).await));
+        all.push((*arm, locks.collect()));
     }
-    all
+    // It is asked once for all arms: on a busy machine each question takes its time.
+    let locks = || all.iter().flat_map(|(_, locks)| locks);
+    let keys: Vec<&str> = locks().map(HeldLock::key).collect();
+    let kept = match keys.is_empty() {
+        true => Some(Vec::new()),
+        false => lab.kept(node, &keys).await,
+    };
+    let (looked, mut kept) = (Instant::now(), kept.map(Vec::into_iter));
+    let lacks = |(arm, locks): (usize, Vec<HeldLock>)| {
+        let kept = match &mut kept {
+            _ if locks.is_empty() => Some(Vec::new()),
+            Some(kept) => Some(kept.by_ref().take(locks.len()).collect()),
+            None if forgets => Some(vec![Kept::Nothing; locks.len()]),
+            None => None,
+        };
+        (arm, kept.map(|kept| lacks(&locks, kept, looked, forgets)))
+    };
+    all.into_iter().map(lacks).collect()
 }
 
 /// What a node lacks, for the judge.
@@ -51,17 +68,7 @@ pub(crate) fn lost_keys(lacks: Option<&Lacks>) -> LostKeys {
     })
 }
 
-async fn lacks(lab: &Lab, node: NodeName, locks: Vec<HeldLock>, forgets: bool) -> Option<Lacks> {
-    let keys: Vec<&str> = locks.iter().map(HeldLock::key).collect();
-    let kept = match keys.is_empty() {
-        true => Vec::new(),
-        false => match lab.kept(node, &keys).await {
-            Some(kept) => kept,
-            None if forgets => vec![Kept::Nothing; keys.len()],
-            None => return None,
-        },
-    };
-    let looked = Instant::now();
+fn lacks(locks: &[HeldLock], kept: Vec<Kept>, looked: Instant, forgets: bool) -> Lacks {
     // A lock that is still valid was not deleted by its holder before the look.
     let still = locks.iter().zip(kept).filter(|(lock, _)| lock.is_valid());
     let (mut held, mut lost) = (0, HashSet::new());
@@ -77,5 +84,5 @@ async fn lacks(lab: &Lab, node: NodeName, locks: Vec<HeldLock>, forgets: bool) -
             lost.insert(lock.token().into());
         }
     }
-    Some(Lacks { held, lost, looked })
+    Lacks { held, lost, looked }
 }
