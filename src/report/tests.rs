@@ -532,4 +532,3 @@ fn a_partial_record_says_what_is_missing_once() {
         "{text}"
     );
 }
-

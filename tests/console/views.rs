@@ -607,8 +607,9 @@ fn the_panels_over_time_share_their_columns() {
             .skip_while(|row| !row.contains("┊ fault"))
             .skip(1)
             .collect();
-        let column_of = |row: &str, c: char| row.chars().position(|found| found == c);
-        let kill = column_of(lane, 'K').expect("a kill on the lane");
+        // The last one, since when nothing is granted: before it curves may hide the mark.
+        let kill = lane.chars().collect::<Vec<_>>().iter().rposition(|found| *found == 'K');
+        let kill = kill.expect("a kill on the lane");
         assert!(
             chart.iter().any(|row| row.chars().nth(kill) == Some('┊')),
             "{size:?}\n{screen}"
