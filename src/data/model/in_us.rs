@@ -74,6 +74,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[expect(clippy::struct_field_names, reason = "as in a record")]
     struct Times {
         #[serde(with = "super")]
         at_us: f64,

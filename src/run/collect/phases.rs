@@ -49,7 +49,9 @@ impl Phases {
             When::AfterEnd => Self::AFTER_END,
         };
         let sums = self.tenths.entry(place).or_default();
-        took.iter().for_each(|took| sums.record(Time::Takeover, *took));
+        for took in took {
+            sums.record(Time::Takeover, *took);
+        }
     }
 
     /// A phase begins with this event.
