@@ -11,7 +11,7 @@ use lockstorm_base::output::{self, Stream};
 use lockstorm_run::{JournalLine, Record};
 use serde::Deserialize;
 
-use super::reading::{FileError, Format, LARGEST, check_format, no_record};
+use super::reading::{FileError, Format, LARGEST, check_format, no_record, readable};
 
 /// The most events that are read; a run of days has thousands.
 const MOST_EVENTS: usize = 1_000_000;
@@ -103,6 +103,9 @@ pub(super) fn read(path: &Path, file: &File) -> Result<Option<Record>, FileError
         }
         // What was written last when the run was killed is perhaps torn.
         let is_last = reader.fill_buf().map_err(unreadable)?.is_empty();
+        if number == 1 {
+            check_format::<Header>(path, &line)?;
+        }
         match (serde_json::from_slice(&line), &mut record) {
             (Ok(JournalLine::Header(header)), None) => record = Some(*header),
             (Ok(line), Some(record)) if !line.is_header() && record.events.len() < MOST_EVENTS => record.take(line),
@@ -111,13 +114,9 @@ pub(super) fn read(path: &Path, file: &File) -> Result<Option<Record>, FileError
                 return Err(FileError::NoRecord(path.to_owned(), why));
             }
             (Err(_), Some(_)) if is_last => break,
-            (Err(error), None) => {
-                return Err(check_format::<Header>(path, &line)
-                    .err()
-                    .unwrap_or_else(|| no_record(path, &error)));
-            }
+            (Err(error), None) => return Err(no_record(path, &error)),
             (Err(error), Some(_)) => {
-                let why = format!("line {number}: {error}");
+                let why = format!("line {number}: {}", readable(&error));
                 return Err(FileError::NoRecord(path.to_owned(), why));
             }
         }

@@ -49,9 +49,14 @@ pub(super) fn check_format<'a, Beginning: Deserialize<'a> + Into<Format>>(
     }
 }
 
-/// The error may quote the file, and must stay one readable line.
+/// Why a file is no record.
 pub(super) fn no_record(path: &Path, error: &serde_json::Error) -> FileError {
-    FileError::NoRecord(path.to_owned(), shortened(&printable(&error.to_string())))
+    FileError::NoRecord(path.to_owned(), readable(error))
+}
+
+/// The error may quote the file, and must stay one readable line.
+pub(super) fn readable(error: &serde_json::Error) -> String {
+    shortened(&printable(&error.to_string()))
 }
 
 /// A message without its middle if it is long: what is wrong is at its beginning, and where is at its end.

@@ -18,7 +18,7 @@ use super::timeline::FaultMark;
 /// Which latency is charted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The latency of acquires that were granted.
+    /// The latency of granted acquires.
     Acquire,
     /// The response time of requests, for arms without a lock.
     Response,
@@ -27,7 +27,7 @@ pub(super) enum Source {
 impl Source {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Acquire => "granted acquires",
+            Self::Acquire => "grant latency",
             Self::Response => "response time",
         }
     }
