@@ -216,7 +216,7 @@ mod tests {
     fn what_is_not_its_own_stays_untouched() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("notes");
-        for text in ["dear diary\n", "dear diary", "{\"format\":1,\"scenario\":\"other\"}\n"] {
+        for text in ["dear diary\n", "dear diary", "{\"format\":2,\"scenario\":\"other\"}\n"] {
             fs::write(&path, text).expect("written");
             assert!(
                 matches!(Journal::open(&path, "mine".to_owned()), Err(JournalError::Other(_))),
@@ -224,7 +224,7 @@ mod tests {
             );
             assert_eq!(fs::read_to_string(&path).expect("there"), text);
         }
-        let text = "{\"format\":1,\"scenario\":\"mine\"}\nnonsense\n";
+        let text = "{\"format\":2,\"scenario\":\"mine\"}\nnonsense\n";
         fs::write(&path, text).expect("written");
         let line = Journal::open(&path, "mine".to_owned())
             .expect_err("a bad line")

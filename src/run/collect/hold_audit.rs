@@ -274,24 +274,31 @@ impl HoldAudit {
         }
     }
 
-    /// Takes in what a node has lost. Returns how many held locks lost a vote by it and still keep others out.
-    pub fn lost(&mut self, loss: Loss) -> u64 {
+    /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it: those that keep others out
+    /// no longer, and those that still do.
+    pub fn lost(&mut self, loss: Loss) -> (u64, u64) {
         let at = monotonic_ns(Instant::now());
         let before = self.losses.len();
         self.losses.push(loss);
         self.has_new_losses = true;
-        let is_covered = |hold: &&ServerHold| {
+        let (mut exposed, mut covered) = (0, 0);
+        for hold in self.holds.open() {
             let voters = hold.voters();
             let look = |lock: VotedLock<'_>| {
                 let is_hit = !lock.lost(at, &self.losses[before..]).is_empty();
-                is_hit && lock.ruling(at, &self.losses) == Ruling::Violation
+                is_hit.then(|| lock.ruling(at, &self.losses))
             };
-            let is_valid = hold.relied_until().is_some_and(|until| until > at);
-            hold.hold.measured && is_valid && hold.voted(&voters, None, look) == Some(true)
-        };
-        let covered = self.holds.open().filter(is_covered).count() as u64;
-        self.covered += covered;
-        covered
+            let is_valid = hold.relied_until().is_none_or(|until| until > at);
+            match hold.voted(&voters, None, look).flatten().filter(|_| is_valid) {
+                Some(Ruling::Violation) => {
+                    covered += 1;
+                    self.covered += u64::from(hold.hold.measured);
+                }
+                Some(Ruling::Explained | Ruling::Unknown) => exposed += 1,
+                None => {}
+            }
+        }
+        (exposed, covered)
     }
 
     /// Takes in that these servers have the master again since `at`: what they grant from now on counts.

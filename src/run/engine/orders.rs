@@ -176,12 +176,12 @@ impl Engine {
         // What is held is known to the last moment.
         self.collect();
         for arm in &mut self.arms {
-            let (mut lost, mut covered) = (0, 0);
-            for (locks, loss) in nodes.iter().filter_map(|node| node.loss(arm.index, event)) {
-                lost += locks;
-                covered += arm.holds.lost(loss);
+            let (mut exposed, mut covered) = (0, 0);
+            for loss in nodes.iter().filter_map(|node| node.loss(arm.index, event)) {
+                let hit = arm.holds.lost(loss);
+                (exposed, covered) = (exposed + hit.0, covered + hit.1);
             }
-            for kind in forgotten(arm, lost, covered.min(lost)) {
+            for kind in forgotten(arm, exposed, covered) {
                 arm.consequence(at, Some(event), kind);
                 all.push((arm.index, kind));
             }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use crate::oracle::law::{Loss, LostKeys};
+use crate::under_test::HeldLock;
 use crate::watch::lacks::{ArmLocks, Lacks, lost_keys, of_arms};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::model::{Condition, HostId};
@@ -37,15 +38,16 @@ pub(crate) struct CameBack {
     pub back: Instant,
     /// Whether it keeps nothing.
     forgets: bool,
-    /// What it lacks of the locks that it voted for and that are held, for each arm by its position; `None` if it did not answer.
+    /// What it lacks of the locks that it voted for and that are held, for each arm by its position; `None` if it did not answer, or
+    /// need not be asked.
     lacks: Vec<(usize, Option<Lacks>)>,
 }
 
 impl CameBack {
-    /// How many held locks of the arm at this position it has lost, and what that is for the judge; `None` if the arm uses no nodes.
-    pub fn loss(&self, arm: usize, event: u64) -> Option<(u64, Loss)> {
+    /// What it has lost of the locks of the arm at this position; `None` if the arm uses no nodes.
+    pub fn loss(&self, arm: usize, event: u64) -> Option<Loss> {
         let (_, lacks) = self.lacks.iter().find(|(index, _)| *index == arm)?;
-        let loss = Loss {
+        Some(Loss {
             servers: self.servers.clone(),
             event: Some(event),
             since: monotonic_ns(self.died),
@@ -55,8 +57,7 @@ impl CameBack {
                 true => LostKeys::All,
                 false => lost_keys(lacks.as_ref()),
             },
-        };
-        Some((lacks.as_ref().map_or(0, |lacks| lacks.lost.len() as u64), loss))
+        })
     }
 }
 
@@ -83,15 +84,16 @@ impl Returning {
         }
     }
 
-    /// Asks its nodes, which are back since `back`, for the locks that they voted for.
+    /// Asks its nodes, which are back since `back`, for the locks that they voted for. Those that keep nothing need not be asked.
     pub async fn look(&self, lab: &Lab, back: Instant) -> Vec<CameBack> {
         let mut all = Vec::new();
         for DownNode { node, servers, died } in &self.nodes {
             let is_voter = |server: &SocketAddr| servers.contains(server);
-            let lacks = of_arms(lab, *node, back, self.forgets, &self.arms, |lock| {
-                lock.voters().iter().any(is_voter)
-            })
-            .await;
+            let on_it = |lock: &HeldLock| lock.voters().iter().any(is_voter);
+            let lacks = match self.forgets {
+                true => self.arms.iter().map(|(arm, _)| (*arm, None)).collect(),
+                false => of_arms(lab, *node, back, &self.arms, on_it).await,
+            };
             all.push(CameBack {
                 servers: [servers.clone(), lab.servers(*node)].concat(),
                 died: *died,
@@ -186,9 +188,8 @@ mod tests {
                 let back = self.bring_back(host).await;
                 audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
                 for node in back.iter().filter(|_| told) {
-                    let (lost, loss) = node.loss(0, 7).unwrap();
-                    assert_eq!(lost, 1, "it had voted for the lock");
-                    audit.lost(loss);
+                    let (exposed, covered) = audit.lost(node.loss(0, 7).unwrap());
+                    assert_eq!(exposed + covered, 1, "it had voted for the lock");
                 }
             }
             self.all_connected().await;

@@ -41,10 +41,9 @@ pub(crate) fn meaning(
     }
 }
 
-/// What it means for an arm that nodes are back which have lost the keys of `lost` of its held locks. `covered` of these have enough other
-/// votes to keep others out.
-pub(crate) fn forgotten(arm: &Arm, lost: u64, covered: u64) -> Vec<ConsequenceKind> {
-    let locks = lost - covered;
+/// What it means for an arm that nodes are back which have lost the keys of held locks: so many don't keep others out any more (`locks`), and
+/// `covered` have enough other votes for that.
+pub(crate) fn forgotten(arm: &Arm, locks: u64, covered: u64) -> Vec<ConsequenceKind> {
     let of = arm.voters.len();
     let gone = match arm.spec.nodes() {
         LockNodes::Master => ConsequenceKind::EmptinessReplicated { locks },

@@ -25,12 +25,10 @@ pub(crate) struct Lacks {
 pub(crate) type ArmLocks = (usize, Vec<Arc<HeldLocks>>);
 
 /// What this node lacks of the locks of each arm that were asked for before `since` and should be on it; `None` if it does not answer.
-/// Of one that `forgets`, since it was dead and keeps nothing, that is known without an answer.
 pub(crate) async fn of_arms(
     lab: &Lab,
     node: NodeName,
     since: Instant,
-    forgets: bool,
     arms: &[ArmLocks],
     is_on_it: impl Fn(&HeldLock) -> bool + Sync,
 ) -> Vec<(usize, Option<Lacks>)> {
@@ -52,10 +50,9 @@ pub(crate) async fn of_arms(
         let kept = match &mut kept {
             _ if locks.is_empty() => Some(Vec::new()),
             Some(kept) => Some(kept.by_ref().take(locks.len()).collect()),
-            None if forgets => Some(vec![Kept::Nothing; locks.len()]),
             None => None,
         };
-        (arm, kept.map(|kept| lacks(&locks, kept, looked, forgets)))
+        (arm, kept.map(|kept| lacks(&locks, kept, looked)))
     };
     all.into_iter().map(lacks).collect()
 }
@@ -68,13 +65,12 @@ pub(crate) fn lost_keys(lacks: Option<&Lacks>) -> LostKeys {
     })
 }
 
-fn lacks(locks: &[HeldLock], kept: Vec<Kept>, looked: Instant, forgets: bool) -> Lacks {
+fn lacks(locks: &[HeldLock], kept: Vec<Kept>, looked: Instant) -> Lacks {
     // A lock that is still valid was not deleted by its holder before the look.
     let still = locks.iter().zip(kept).filter(|(lock, _)| lock.is_valid());
     let (mut held, mut lost) = (0, HashSet::new());
     for (lock, kept) in still {
         let has_it = match kept {
-            Kept::Elsewhere if forgets => false,
             Kept::Elsewhere => continue,
             Kept::Nothing => false,
             Kept::Value(value) => value == lock.token(),

@@ -30,7 +30,7 @@ impl NewMaster {
         arms: &[ArmLocks],
     ) -> Self {
         let writable = Instant::now();
-        let lacks = of_arms(lab, node, writable, false, arms, |_| true).await;
+        let lacks = of_arms(lab, node, writable, arms, |_| true).await;
         Self {
             node,
             others,
