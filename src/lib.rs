@@ -11,7 +11,8 @@
 //!   the summary's (`tables`) and the console's: most show a figure as `metrics/metric` describes it, the others have a
 //!   function (`locks`, `load`, `inventory`). `judged` says whether a figure is good, poor, damage (the red ✖) or proves
 //!   nothing, the same for print, table, scoreboard and bars. `sentence` sums up what an arm did; `plot` draws the curves of
-//!   plans and sweeps; `history/` has the formats of other judges, a file for each, from a `whole` history
+//!   plans and sweeps; `history/` has the formats of other judges, a file for each, from a `whole` history;
+//!   `lanes/` shows a double hold: the `picture` as plain data, drawn as `text` and `svg`, and the `story` in sentences
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 

@@ -1,7 +1,7 @@
 //! One run from scenario to record: commands go down, snapshots come up.
 //!
 //! [`start`] begins one on a thread of its own, [`headless`] plays one to its end. Below it, from the ground up: [`store`] (the
-//! database), `schedule` (what is due when), [`needs`] (whether this machine is large enough), `oracle` (what the books prove),
+//! database), `schedule` (what is due when), [`needs`] (whether this machine is large enough), `oracle` (what the books and the holds prove),
 //! [`workload`] (what workers do inside a lock) and `swarm` (app servers and their workers).
 //!
 //! It knows nothing of terminals, reports or the command line: it shows [`Snapshot`]s, and leaves a [`Record`].
@@ -15,20 +15,21 @@
 //!   start, `ending` how the load ends and the books are closed, `stuck_keys` which locks can't be acquired although nobody
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
-//!   (`faults`, with its effect), and its `meaning` for the locks of each arm
+//!   (`faults`, with its effect, and what a host lacks that `came_back`), and its `meaning` for the locks of each arm
 //! - `close`: what remains (`record`, and its `journal` while the run goes on) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
 //!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
 //!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
 //!   `roles` (who is the master, and who an old one) and `offsets` of replicated nodes, and the `cluster`; `host_view` is what is
 //!   shown of a host, such as that an old master still grants, and `health` how an arm is at this moment;
-//!   `master_watch`, `cluster_watch` and `new_master` see who takes over, and what it lacks, `masters` tells the arms;
+//!   `master_watch`, `cluster_watch` and `new_master` see who takes over, and what of the held locks it `lacks`, `masters` tells the arms;
 //!   `machine_watch` with `clock_watch`, `stall_watch` and `disk_watch` sees what voids figures
 //! - `collect`: what was done. An `arm` has its figures: `collector` empties the recorders into `totals`, `curves` (seconds
 //!   and tenths), `phases` (between faults), `availability` (when locks were available, and from whom) and `takeovers` (how long locks of a killed app
 //!   server were nobody's); `auditor` reads the ledger for the `oracle`, waiting by `progress_limit`; `live_swarm` knows the app
 //!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once;
-//!   `arm_history` writes down what clients do, if somebody wants to know
+//!   `hold_audit` has the judge of an arm's holds and the evidence of what it finds; `arm_history` writes down what clients do, if
+//!   somebody wants to know
 //! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,
 //!   `stage`)
 //! - `redis_client` makes the redis crate's clients, for the cache and for the bench's peers
@@ -38,7 +39,8 @@
 //!   server gets it) are pure, `dealer` is the thread that deals, `intake` holds queues and closed loops
 //! - `workload`: the requests of `cache_fill` and `inventory`. `hurry` tells them what is given up at the end; `stalls`
 //!   notes how long a thread stood still although nobody paused it
-//! - `oracle`: the only judge of invariants: makes of the ledger what was oversold, and which updates were lost
+//! - [`oracle`]: the only judges of invariants: `stock` makes of the ledger what was oversold, and which updates were lost; `holds`
+//!   finds who held one lock at the same time, `law` whether lost votes explain that, `past` does the same for a history
 //! - [`under_test`]: the lock of an arm, the engine's or another one, by the one narrow interface through which workers get it
 //! - `needs`: what a scenario needs of the machine (pure; the constants are one table, `cost`), and what the machine
 //!   has
@@ -59,6 +61,11 @@
 //!   sale left, its time, and whether its request is measured. A sale that leaves more than one unit fewer than the
 //!   sale before it shows which updates were lost, and when, from the ledger alone. When the load has ended, the ledger
 //!   is compared with the stock. A stock in Redis has its ledger beside it, and a sale is one transaction there too.
+//! - **The lock is judged by its holders' beliefs.** A worker's hold begins with a clock that is read after the acquire's reply, and ends with
+//!   one that is read before the release is sent, both under the lock of the buffer that the engine empties ten times a second. What
+//!   happened before a visit is in the buffers then, so the judge follows the order of time and keeps only what is held now. Locks that nodes
+//!   have lost are not guessed: they are asked, unless they keep nothing. Who came in is explained by votes that were lost, or it is a
+//!   violation; a node may tell that late.
 //! - **A crash of the database is no damage by the lock.** Sessions in PostgreSQL don't wait for the disk, so a server
 //!   that crashes and starts again has forgotten its last sales, and the next ones would seem to overwrite them. A
 //!   crash empties unlogged tables; whoever reads the ledger looks into one after each page (`uncrashed`), and drops
