@@ -3,7 +3,7 @@
 use super::picture::micros;
 use lockstorm_data::history::{Belief, DoubleHold, Ruling};
 use lockstorm_data::metrics::units::{counted, micros as time};
-use lockstorm_data::model::{Event, EventKind};
+use lockstorm_data::model::{Action, Event, EventKind};
 
 /// A moment, in microseconds since second 0, and what happened then.
 pub(super) type Line = (i64, String);
@@ -37,21 +37,32 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
         .chain(second.until_us)
         .max()
         .unwrap_or(i64::MAX);
-    let during = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Fault { effect_at, .. } => Some((micros(effect_at.unwrap_or(event.at)), event)),
-        EventKind::Failover { .. } | EventKind::Demoted { .. } => Some((micros(event.at), event)),
-        _ => None,
-    });
-    let during = during.filter(|(at, _)| (first.from_us..end).contains(at));
-    lines.extend(during.map(|(at, event)| (at, short(event))));
+    let during = events
+        .iter()
+        .filter_map(told)
+        .filter(|(at, _)| (first.from_us..end).contains(at));
+    lines.extend(during);
     lines.sort_by_key(|(at, _)| *at);
     lines
 }
 
-/// What happened, without what it meant for others and how it was proved.
-fn short(event: &Event) -> String {
-    let text = event.text.split([':', ';', '(']).next().unwrap_or_default();
-    text.trim_end().to_owned()
+/// What happened to a host, and when, without what it meant for others and how it was proved.
+fn told(event: &Event) -> Option<Line> {
+    let text = event.text.split([':', ';', '(']).next().unwrap_or_default().trim_end();
+    match &event.kind {
+        // Who comes back may grant before that is proved.
+        EventKind::Fault {
+            action: Action::Undo(_),
+            effect_at: Some(effect),
+            ..
+        } => Some((
+            micros(event.at),
+            format!("{text} (ordered now, proved at {effect:.3} s)"),
+        )),
+        EventKind::Fault { effect_at, .. } => Some((micros(effect_at.unwrap_or(event.at)), text.to_owned())),
+        EventKind::Failover { .. } | EventKind::Demoted { .. } => Some((micros(event.at), text.to_owned())),
+        _ => None,
+    }
 }
 
 fn votes(belief: &Belief) -> String {
@@ -63,11 +74,11 @@ fn votes(belief: &Belief) -> String {
         1 => format!("host {}", hosts[0]),
         _ => format!("hosts {}", hosts.join(", ")),
     };
-    format!(
-        ": {} of {} by {hosts}",
-        counted(belief.votes.len() as u64, "vote", "votes"),
-        belief.nodes
-    )
+    let valid = belief.relied_until_us.map_or_else(String::new, |until| {
+        format!(", valid until {:.3} s", until as f64 / 1e6)
+    });
+    let votes = counted(belief.votes.len() as u64, "vote", "votes");
+    format!("{valid}: {votes} of {} by {hosts}", belief.nodes)
 }
 
 /// What it comes to: how long both believed, and whether it is known why.
@@ -76,8 +87,9 @@ pub(super) fn conclusion(double: &DoubleHold) -> Vec<String> {
     let long = double
         .overlap_us
         .map_or_else(|| "to the end".to_owned(), |us| format!("for {}", time(us)));
+    let [one, other] = [first, second].map(|one| format!("{one} (worker {} of app server {})", one.worker, one.server));
     let mut lines = vec![format!(
-        "{first} and {second} both had reason to believe {long} that the lock was theirs alone."
+        "{one} and {other} both had reason to believe {long} that the lock was theirs alone."
     )];
     lines.extend(double.ruling.map(|ruling| why(ruling, double)));
     lines

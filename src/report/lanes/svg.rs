@@ -17,7 +17,8 @@ const LINE: f64 = 20.0;
 pub fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: f64) -> String {
     let picture = Picture::of(double, events, micros(end));
     let scale = (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64;
-    let x = |at: i64| LEFT + (at - picture.from) as f64 * scale;
+    // A tenth of a pixel is enough.
+    let x = |at: i64| ((LEFT + (at - picture.from) as f64 * scale) * 10.0).round() / 10.0;
     let story: Vec<String> = story::lines(double, events)
         .into_iter()
         .map(|(at, what)| format!("{:.3} s  {what}", at as f64 / 1e6))
@@ -55,7 +56,7 @@ fn row(lane: &Lane, y: f64, x: impl Fn(i64) -> f64) -> Markup {
         text x="20" y=(y + 18.0) { (lane.label) }
         @for span in &lane.spans {
             @let (fill, what) = look(span.kind);
-            rect x=(x(span.from)) y=(y) width=((x(span.until) - x(span.from)).max(2.0)) height="24" fill=(fill) {
+            rect x=(x(span.from)) y=(y) width=(format!("{:.1}", (x(span.until) - x(span.from)).max(2.0))) height="24" fill=(fill) {
                 title { (what) }
             }
         }

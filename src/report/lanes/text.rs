@@ -126,6 +126,9 @@ mod tests {
         ];
         insta::assert_snapshot!(text("redlock", &double, &events, 10.0, Paint::Off));
         let svg = super::super::svg("redlock", &double, &events, 10.0);
-        assert!(svg.starts_with("<svg xmlns") && svg.contains("s1w20 holds it too: 2 votes of 3 by hosts 1, 2"));
+        assert!(
+            svg.starts_with("<svg xmlns")
+                && svg.contains("s1w20 holds it too, valid until 9.000 s: 2 votes of 3 by hosts 1, 2")
+        );
     }
 }
