@@ -228,6 +228,11 @@ impl Lab {
         probe_keys::kept(&self.nodes.get(node)?.access(), keys).await
     }
 
+    /// All keys of this run that the node has; `None` if it does not answer within a second, or refuses to.
+    pub async fn keys(&self, node: NodeName) -> Option<Vec<String>> {
+        probe_keys::all(&self.nodes.get(node)?.access(), self.key_prefix()).await
+    }
+
     /// The addresses at which app servers may reach this node.
     pub fn servers(&self, node: NodeName) -> Vec<SocketAddr> {
         let itself = self.nodes.get(node).map(Node::address);

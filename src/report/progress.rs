@@ -148,6 +148,7 @@ const fn worth_telling(event: &Event, phase: &Phase) -> bool {
         | EventKind::Failover { .. }
         | EventKind::Demoted { .. }
         | EventKind::Cluster { .. }
+        | EventKind::DoubleHold { .. }
         | EventKind::Lock { .. }
         | EventKind::Caption
         | EventKind::Proxy { .. } => true,

@@ -115,7 +115,7 @@ fn symbol(event: &Event, theme: &Theme) -> (char, Style) {
         EventKind::Caption => ('▸', theme.accent),
         EventKind::Cluster { .. } => ('!', theme.warn),
         EventKind::Knob => ('±', theme.accent),
-        EventKind::Damage { .. } => ('✖', theme.bad),
+        EventKind::Damage { .. } | EventKind::DoubleHold { .. } => ('✖', theme.bad),
         EventKind::Lock { .. } => ('!', theme.base),
         EventKind::Warning => ('!', theme.warn),
     }

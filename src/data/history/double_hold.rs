@@ -42,6 +42,17 @@ pub struct Belief {
     pub votes: Vec<usize>,
     /// How many nodes were asked.
     pub nodes: usize,
+    /// What it sold; null if it sold nothing, or if it let the database count (`update = "atomic"`).
+    pub sale: Option<BeliefSale>,
+}
+
+/// The order that a holder wrote into the ledger: that of its own name and of this time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BeliefSale {
+    /// When it was written.
+    pub at_us: i64,
+    /// The units that it left. It had read one more.
+    pub left: u64,
 }
 
 /// A vote that a lock has lost.

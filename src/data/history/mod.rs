@@ -8,7 +8,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
-pub use double_hold::{Belief, DoubleHold, LostVote, Ruling};
+pub use double_hold::{Belief, BeliefSale, DoubleHold, LostVote, Ruling};
 pub use holder::Holder;
 pub use operation::{Acquire, Answer, Fault, Head, Line, Operation, Release, Sale};
 pub use reader::{HistoryError, Reader};

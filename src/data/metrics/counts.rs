@@ -20,6 +20,8 @@ pub enum Count {
     GaveUp,
     LocksLost,
     Overran,
+    LateWrites,
+    BareQuorums,
     Aborted,
     Fenced,
     Errors,

@@ -7,6 +7,7 @@ use super::consequence::Consequence;
 use super::counts::Counts;
 use super::histogram::Quantiles;
 use super::sums::{Time, Times};
+use super::units::rounded;
 use crate::model::{CauseKind, Outcomes, in_us};
 
 /// Provider calls for each superseded version of a value: 1 is perfect.
@@ -19,6 +20,13 @@ pub struct HitsPerExpiry {
     pub mean: f64,
     /// The largest number of provider calls for a version.
     pub max: u64,
+}
+
+impl HitsPerExpiry {
+    /// Calls beyond one for each version.
+    pub fn beyond_one(&self) -> u64 {
+        rounded(self.mean * self.expiries as f64).saturating_sub(self.expiries)
+    }
 }
 
 impl Figures {
@@ -172,6 +180,8 @@ pub struct Figures {
     pub covered: u64,
     /// When the first double hold began, in microseconds since second 0.
     pub first_double_hold_us: Option<i64>,
+    /// Keys that a node had of a lock that nobody held.
+    pub zombie_keys: u64,
     /// Locks held now.
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.

@@ -243,6 +243,10 @@ metrics! {
         "locks lost while they were held, as the lock engine told the holder";
     Overran = "overran", Counted(Count::Overran), LockNodes, Doubt,
         "those of the `sections` that outlasted the validity of their lock";
+    LateWrites = "late writes", Counted(Count::LateWrites), LockNodes, Doubt,
+        "those of the `sections` that sent their write after the validity of their lock had ended, and were not refused: a lock can't prevent that, a fence can";
+    BareQuorums = "bare quorums", Counted(Count::BareQuorums), LockNodes, Plain,
+        "released locks that had no more votes than a quorum needs, once all nodes had answered or had had their time to: the loss of one vote would have opened them";
     Stalled = "stalled", Counted(Count::Stalled), LockNodes, Doubt,
         "sections, with work or without, that outlasted their lock and would not have if this machine had let their app server run: the damage that they do is not the lock's";
     DoubleHolds = "double holds", Number(|f| f.double_holds), Locks, Damage(IN_HOLDS),
@@ -259,6 +263,8 @@ metrics! {
         "those of the `double_holds` of which nobody knows what their lock had lost: a node did not answer, or the holder had left when it was asked";
     Covered = "covered", Number(|f| f.covered), LockNodes, Plain,
         "held locks that lost votes in a fault and still had enough to keep others out: how often the law could have been broken";
+    ZombieKeys = "zombie keys", Number(|f| f.zombie_keys), LockNodes, Doubt,
+        "keys that lock nodes had of locks that nobody held, found by two looks a second apart: left by a killed app server, or by a `SET` that a node ran after its client had given it up. Until its TTL has passed, such a key keeps others out. Servers that are not ours are not looked at";
     Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
         "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
     Offered = "offered", Number(|f| f.offered), Load, Plain,
@@ -313,6 +319,8 @@ metrics! {
         "calls of the provider for each of the `expiries`: 1 is perfect";
     DbHitsPerExpiryMax = "db hits/expiry max", Largest(|f| f.db_hits_per_expiry.max, |f| f.db_hits_per_expiry.expiries), CacheFill, Plain,
         "the largest number of calls for one of them";
+    DuplicateFills = "duplicate fills", Number(|f| f.db_hits_per_expiry.beyond_one()), CacheFill, Plain,
+        "calls of the provider beyond one for each of the `expiries`: values that were computed although somebody had done that, or was about to";
     DuplicatePages = "duplicate pages", Number(|f| f.duplicate_pages), Pages, Damage(IN_LISTS),
         "pages that are in a list twice although it claims to be complete; each filling of a list is counted once";
     MissingPages = "missing pages", Number(|f| f.missing_pages), Pages, Damage(IN_LISTS),

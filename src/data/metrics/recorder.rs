@@ -317,6 +317,7 @@ impl Counter<'_> {
         if nodes > 0 {
             self.put(|batch, _| {
                 count_votes(&mut batch.sums.votes_in_the_end, votes);
+                batch.sums.counts[Count::BareQuorums] += u64::from(votes <= nodes / 2 + 1);
             });
         }
     }

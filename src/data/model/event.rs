@@ -67,6 +67,11 @@ pub enum EventKind {
     },
     /// Somebody turned a knob.
     Knob,
+    /// The first time that somebody came to hold a lock of an arm while another holder had reason to rely on it.
+    DoubleHold {
+        /// The name of the arm.
+        arm: String,
+    },
     /// Proven damage in an arm: units sold twice or beyond the stock.
     Damage {
         /// The name of the arm.

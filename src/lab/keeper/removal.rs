@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use crate::server::probe_keys::scan;
 use crate::server::sessions::{open, words};
-use lockstorm_lock::{NodeAddress, Reply, Session};
+use lockstorm_lock::{NodeAddress, Session};
 
 /// How long each answer may take.
 const LIMIT: Duration = Duration::from_secs(2);
-/// How many keys the server looks at for each question.
-const AT_ONCE: &str = "1000";
 /// The pause before the next look. Commands of a Lockstorm that was killed may still be on their way.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -53,19 +52,5 @@ async fn look(session: &mut Session, prefix: &str) -> Result<usize, String> {
             return Ok(removed);
         }
         cursor = next;
-    }
-}
-
-/// The next cursor, and keys that begin with this.
-async fn scan(session: &mut Session, cursor: &str, prefix: &str) -> Result<(String, Vec<String>), String> {
-    let pattern = format!("{prefix}*");
-    let command = ["SCAN", cursor, "MATCH", &pattern, "COUNT", AT_ONCE];
-    let found = session.order(&command).await.map_err(|error| words(&error))?;
-    match found.parts() {
-        [Reply::Text(next), Reply::Array(keys)] => {
-            let keys = keys.iter().filter_map(Reply::text).map(str::to_owned);
-            Ok((next.clone(), keys.collect()))
-        }
-        _ => Err("it does not answer SCAN with keys".to_owned()),
     }
 }

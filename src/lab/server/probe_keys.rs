@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::server::sessions;
-use lockstorm_lock::{NodeAddress, Reply};
+use crate::server::sessions::{self, words};
+use lockstorm_lock::{NodeAddress, Reply, Session};
 
 /// How long connecting may take, and each answer.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,6 +28,37 @@ pub enum Kept {
     Nothing,
     /// Another node of the cluster keeps this key.
     Elsewhere,
+}
+
+/// How many keys the server looks at for each question.
+const AT_ONCE: &str = "1000";
+
+/// The next cursor, and keys that begin with this.
+pub(crate) async fn scan(session: &mut Session, cursor: &str, prefix: &str) -> Result<(String, Vec<String>), String> {
+    let pattern = format!("{prefix}*");
+    let command = ["SCAN", cursor, "MATCH", &pattern, "COUNT", AT_ONCE];
+    let found = session.order(&command).await.map_err(|error| words(&error))?;
+    match found.parts() {
+        [Reply::Text(next), Reply::Array(keys)] => {
+            let keys = keys.iter().filter_map(Reply::text).map(str::to_owned);
+            Ok((next.clone(), keys.collect()))
+        }
+        _ => Err("it does not answer SCAN with keys".to_owned()),
+    }
+}
+
+/// All keys of the node that begin with this; `None` if it does not answer in time, or refuses to.
+pub(crate) async fn all(node: &NodeAddress, prefix: &str) -> Option<Vec<String>> {
+    let mut session = sessions::open(node, TIMEOUT).await.ok()?;
+    let (mut cursor, mut all) = ("0".to_owned(), Vec::new());
+    loop {
+        let (next, keys) = scan(&mut session, &cursor, prefix).await.ok()?;
+        all.extend(keys);
+        if next == "0" {
+            return Some(all);
+        }
+        cursor = next;
+    }
 }
 
 /// What the node has of these keys; `None` if it does not answer in time, or refuses to.

@@ -1,7 +1,7 @@
 //! What happened to one lock, in sentences in the order of their time.
 
 use super::picture::micros;
-use lockstorm_data::history::{Belief, DoubleHold, Ruling};
+use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Ruling};
 use lockstorm_data::metrics::units::{counted, micros as time};
 use lockstorm_data::model::{Action, Event, EventKind};
 
@@ -23,6 +23,14 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
     ];
     for belief in [first, second] {
         let holder = belief.holder;
+        let sold = |sale: BeliefSale| {
+            let (read, left) = (sale.left + 1, sale.left);
+            (
+                sale.at_us,
+                format!("{holder} sells a unit: it had read {read} and writes {left}"),
+            )
+        };
+        lines.extend(belief.sale.map(sold));
         if let Some(left) = belief.until_us {
             lines.push((left, format!("{holder} has done its work and releases it")));
         }
@@ -92,6 +100,15 @@ pub(super) fn conclusion(double: &DoubleHold) -> Vec<String> {
         "{one} and {other} both had reason to believe {long} that the lock was theirs alone."
     )];
     lines.extend(double.ruling.map(|ruling| why(ruling, double)));
+    if let (Some(one), Some(other)) = (double.first.sale, double.second.sale)
+        && one.left == other.left
+    {
+        lines.push(format!(
+            "Damage: both read {} units and wrote {}, so one of the two sales is lost.",
+            one.left + 1,
+            one.left
+        ));
+    }
     lines
 }
 

@@ -67,7 +67,7 @@ fn row(lane: &Lane, picture: &Picture, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::history::{Belief, Holder, LostVote, Ruling};
+    use lockstorm_data::history::{Belief, BeliefSale, Holder, LostVote, Ruling};
     use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, Target};
 
     fn belief(worker: usize, [from, until, relied]: [i64; 3], votes: &[usize]) -> Belief {
@@ -80,6 +80,10 @@ mod tests {
             relied_until_us: Some(relied),
             votes: votes.to_vec(),
             nodes: 3,
+            sale: Some(BeliefSale {
+                at_us: until - 10_000,
+                left: 36,
+            }),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::store::ArmDatabase;
 use crate::workload;
 use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Recorder, Timeline};
-use lockstorm_data::model::HostId;
+use lockstorm_data::model::{EventKind, HostId};
 use lockstorm_data::scenario::{ArmSpec, Scenario, StockIn, Voter};
 use lockstorm_lab::Lab;
 
@@ -109,6 +109,11 @@ impl Arm {
         let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
         let doubles = self.holds.look(held, &swarm.load.timeline, self.history.as_mut());
         self.collector.doubles(&doubles);
+        let name = &self.spec.name;
+        let first = doubles.first.map(|text| {
+            let arm = name.clone();
+            Notice::now(EventKind::DoubleHold { arm }, format!("{name}: {text}"))
+        });
         if let Some(offered) = offered {
             self.collector.curves.offered(offered);
         }
@@ -118,7 +123,8 @@ impl Arm {
         }
         let ended = self.collector.collect();
         let sells = self.audit.is_some();
-        let mut notices = self.announced.look(&self.spec, &self.collector, sells);
+        let mut notices: Vec<Notice> = first.into_iter().collect();
+        notices.extend(self.announced.look(&self.spec, &self.collector, sells));
         let lacking = &self.collector.last_lacking;
         notices.extend(ended.and_then(|outcomes| self.announced.quorum(&self.spec, outcomes, lacking)));
         notices

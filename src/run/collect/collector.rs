@@ -256,6 +256,7 @@ mod tests {
             counter.voted_in_the_end(3, 3);
             begin_and_end(recorder, Part::Measured);
         }
+        recorders[0].of(Part::Measured).voted_in_the_end(2, 3);
         let causes = [Some(Cause::Refused), None, Some(Cause::Error("OOM".to_owned()))];
         recorders[1]
             .of(Part::Measured)
@@ -267,6 +268,10 @@ mod tests {
             (2, 2, 2)
         );
         assert_eq!((figures.votes_at_release[2], figures.votes_in_the_end[3]), (2, 2));
+        assert_eq!(
+            (figures.votes_in_the_end[2], figures.counts[Count::BareQuorums]),
+            (1, 1)
+        );
         assert_eq!(figures.acquire_us.count, 3);
         assert_eq!(
             (figures.times[Time::Acquired].count, figures.times[Time::NoQuorum].count),
@@ -517,7 +522,10 @@ mod tests {
             (figures.counts[Count::DbHits], figures.db_hits_per_expiry.expiries),
             (2, 1)
         );
-        assert_eq!(figures.db_hits_per_expiry.max, 2);
+        assert_eq!(
+            (figures.db_hits_per_expiry.max, figures.db_hits_per_expiry.beyond_one()),
+            (2, 1)
+        );
     }
 
     #[test]

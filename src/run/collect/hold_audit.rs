@@ -4,16 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
-
-use crate::collect::arm_history::ArmHistory;
+use super::arm_history::ArmHistory;
+use super::evidence::{Case, Evidence, length};
+use super::server_hold::ServerHold;
 use crate::oracle::holds::{DoubleHold, Hold, HoldChange, Holds};
 use crate::oracle::law::{Loss, VotedLock};
-use crate::under_test::HeldLock;
-use crate::workload::{Happened, HeldLocks, HoldNews, LiveHold};
+use crate::workload::{Happened, HeldLocks, HoldNews};
 use lockstorm_base::monotonic_ns;
-use lockstorm_data::history::{self, Belief, Holder, LostVote, Ruling};
+use lockstorm_data::history::{self, Ruling};
 use lockstorm_data::metrics::{Figures, Timeline, When};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::ArmSpec;
@@ -21,56 +19,8 @@ use lockstorm_data::scenario::ArmSpec;
 /// How long after a double hold its cause may still be found: a node that comes back is asked what it has lost.
 const SETTLE: i64 = 5_000_000_000;
 
-/// Of so many double holds the evidence is kept: the first ones, a random choice of the others, and the longest.
-const FIRST: usize = 50;
-const CHOICE: usize = 50;
-const LONGEST: usize = 10;
-
 /// Double holds whose cause or end is waited for. There are only more if a lock is broken altogether.
 const MOST_WAITING: usize = 10_000;
-
-/// A hold of one of the app servers.
-#[derive(Debug, Clone)]
-struct ServerHold {
-    server: usize,
-    hold: Arc<LiveHold>,
-    /// Whether arms of its kind believe anything: those without a lock don't.
-    believes: bool,
-}
-
-impl Hold for ServerHold {
-    type Id = (usize, u64);
-
-    fn id(&self) -> (usize, u64) {
-        (self.server, self.hold.number)
-    }
-
-    fn key(&self) -> &str {
-        self.hold.key()
-    }
-
-    fn counts(&self) -> bool {
-        self.hold.measured
-    }
-
-    fn relied_until(&self) -> Option<i64> {
-        match self.believes {
-            true => self.hold.relied_until().map(monotonic_ns),
-            false => Some(i64::MIN),
-        }
-    }
-}
-
-/// A double hold with what is known of its cause.
-#[derive(Debug, Clone)]
-struct Case {
-    double: DoubleHold<ServerHold>,
-    /// `None` as long as its cause may still be found, and for a lock without votes.
-    ruling: Option<Ruling>,
-    /// The votes that the first one had lost.
-    lost: Vec<(SocketAddr, Option<u64>)>,
-    is_over: bool,
-}
 
 /// The judge of one arm's holds, and what it has found in the measured part.
 #[derive(Debug)]
@@ -86,7 +36,7 @@ pub(crate) struct HoldAudit {
     has_new_losses: bool,
     /// Those that are not explained, or not over. One without a known cause waits to the end: a node may still tell what it has lost.
     waiting: Vec<Case>,
-    closed: Closed,
+    evidence: Evidence,
     double_holds: u64,
     double_uses: u64,
     violations: u64,
@@ -95,17 +45,6 @@ pub(crate) struct HoldAudit {
     dropped: u64,
     covered: u64,
     first: Option<i64>,
-}
-
-/// The evidence of double holds that are over and judged.
-#[derive(Debug)]
-struct Closed {
-    /// The first ones, and behind them a random choice.
-    some: Vec<Case>,
-    longest: Vec<Case>,
-    /// How many there were.
-    all: usize,
-    rng: SmallRng,
 }
 
 /// What was found in one look.
@@ -117,26 +56,8 @@ pub(crate) struct NewDoubles {
     pub uses: Vec<When>,
     /// How long the double holds lasted that are over.
     pub overlaps: Vec<Duration>,
-}
-
-impl ServerHold {
-    /// Its votes, if its lock has any.
-    fn voters(&self) -> Vec<SocketAddr> {
-        self.hold.lock.as_ref().map_or_else(Vec::new, HeldLock::voters)
-    }
-
-    /// What `look` makes of its lock, for which these servers voted and which was held until then; `None` without votes.
-    fn voted<T>(&self, voters: &[SocketAddr], until: Option<i64>, look: impl FnOnce(VotedLock<'_>) -> T) -> Option<T> {
-        let lock = self.hold.lock.as_ref()?;
-        Some(look(VotedLock {
-            token: lock.token(),
-            asked: monotonic_ns(lock.asked()),
-            until,
-            voters,
-            nodes: lock.nodes(),
-            quorum: lock.quorum(),
-        }))
-    }
+    /// The arm's first double hold in words, if it was found now.
+    pub first: Option<String>,
 }
 
 impl HoldAudit {
@@ -150,12 +71,7 @@ impl HoldAudit {
             losses: Vec::new(),
             has_new_losses: false,
             waiting: Vec::new(),
-            closed: Closed {
-                some: Vec::new(),
-                longest: Vec::new(),
-                all: 0,
-                rng: SmallRng::seed_from_u64(seed),
-            },
+            evidence: Evidence::new(seed),
             double_holds: 0,
             double_uses: 0,
             violations: 0,
@@ -205,7 +121,8 @@ impl HoldAudit {
         let found = self.holds.judge(changes, known);
         let origin = timeline.origin().map_or(known, monotonic_ns);
         let when = |at: i64| timeline.when_micros((at - origin).div_euclid(1000));
-        let doubles = NewDoubles {
+        let mut doubles = NewDoubles {
+            first: None,
             holds: found
                 .double_holds
                 .iter()
@@ -217,7 +134,16 @@ impl HoldAudit {
         self.double_holds += doubles.holds.len() as u64;
         self.double_uses += doubles.uses.len() as u64;
         for double in found.double_holds {
-            self.first.get_or_insert((double.second_from - origin).div_euclid(1000));
+            if self.first.is_none() {
+                let at = (double.second_from - origin).div_euclid(1000);
+                let [one, other] = [&double.first, &double.second].map(ServerHold::holder);
+                let when = at as f64 / 1e6;
+                self.first = Some(at);
+                doubles.first = Some(format!(
+                    "first double hold at {when:.3} s: {one} and {other} both hold {}",
+                    double.first.key()
+                ));
+            }
             if self.waiting.len() < MOST_WAITING {
                 self.waiting.push(Case {
                     double,
@@ -262,7 +188,7 @@ impl HoldAudit {
         let has_votes = self.has_votes;
         let is_closed = |case: &mut Case| case.is_over && (case.ruling == Some(Ruling::Explained) || !has_votes);
         for case in self.waiting.extract_if(.., is_closed) {
-            self.closed.add(case);
+            self.evidence.add(case);
         }
     }
 
@@ -270,7 +196,7 @@ impl HoldAudit {
     pub fn close(&mut self) {
         self.rule(i64::MAX);
         for case in self.waiting.extract_if(.., |case| case.is_over) {
-            self.closed.add(case);
+            self.evidence.add(case);
         }
     }
 
@@ -326,93 +252,18 @@ impl HoldAudit {
         timeline: &Timeline,
         host: impl Fn(SocketAddr) -> Option<HostId>,
     ) -> Vec<history::DoubleHold> {
-        let Some(origin) = timeline.origin().map(monotonic_ns) else {
-            return Vec::new();
-        };
-        let waiting = self.waiting.iter().take(FIRST);
-        let mut cases: Vec<&Case> = self
-            .closed
-            .some
-            .iter()
-            .chain(&self.closed.longest)
-            .chain(waiting)
-            .collect();
-        cases.sort_by_key(|case| case.double.number);
-        cases.dedup_by_key(|case| case.double.number);
-        cases.into_iter().map(|case| case.told(origin, &host)).collect()
+        let origin = timeline.origin().map(monotonic_ns);
+        origin.map_or_else(Vec::new, |origin| self.evidence.told(&self.waiting, origin, host))
     }
-}
-
-impl Closed {
-    fn add(&mut self, case: Case) {
-        self.all += 1;
-        let overlap = |case: &Case| case.double.overlap();
-        let place = self.longest.partition_point(|longer| overlap(longer) >= overlap(&case));
-        if place < LONGEST {
-            self.longest.insert(place, case.clone());
-            self.longest.truncate(LONGEST);
-        }
-        if self.some.len() < FIRST + CHOICE {
-            self.some.push(case);
-            return;
-        }
-        // Each of those behind the first ones is chosen with the same probability.
-        let place = FIRST + self.rng.random_range(0..self.all - FIRST);
-        if let Some(one) = self.some.get_mut(place) {
-            *one = case;
-        }
-    }
-}
-
-impl Case {
-    fn told(&self, origin: i64, host: &impl Fn(SocketAddr) -> Option<HostId>) -> history::DoubleHold {
-        let micros = |at: i64| (at - origin).div_euclid(1000);
-        let belief = |hold: &ServerHold, from, until: Option<i64>| Belief {
-            holder: Holder {
-                server: hold.server,
-                worker: hold.hold.worker,
-            },
-            token: hold
-                .hold
-                .lock
-                .as_ref()
-                .map_or_else(String::new, |lock| lock.token().to_owned()),
-            asked_us: hold.hold.lock.as_ref().map(|lock| micros(monotonic_ns(lock.asked()))),
-            from_us: micros(from),
-            until_us: until.map(micros),
-            relied_until_us: hold.relied_until().map(micros),
-            votes: hold.voters().into_iter().filter_map(host).map(|host| host.0).collect(),
-            nodes: hold.hold.lock.as_ref().map_or(0, HeldLock::nodes),
-        };
-        let double = &self.double;
-        let lost = self.lost.iter().map(|(server, event)| LostVote {
-            host: host(*server).map(|host| host.0),
-            event: *event,
-        });
-        history::DoubleHold {
-            number: double.number,
-            key: double.second.key().to_owned(),
-            first: belief(&double.first, double.first_from, double.first_until),
-            second: belief(&double.second, double.second_from, double.second_until),
-            overlap_us: double
-                .overlap()
-                .map(|overlap| length(overlap).as_micros())
-                .and_then(|us| us.try_into().ok()),
-            lost: lost.collect(),
-            ruling: self.ruling,
-        }
-    }
-}
-
-fn length(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos.max(0).cast_unsigned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::oracle::law::LostKeys;
-    use crate::under_test::{Granted, OtherHold};
+    use crate::under_test::{Granted, HeldLock, OtherHold};
+    use crate::workload::Sold;
+    use lockstorm_data::history::BeliefSale;
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     fn server() -> SocketAddr {
@@ -441,8 +292,19 @@ mod tests {
         let died = monotonic_ns(Instant::now());
         let first = held.enter(1, true, "k", Some(lock("one")));
         let second = held.enter(2, true, "k", Some(lock("two")));
+        second.sold(Sold { at_us: 7, left: 3 });
         drop((first, second));
-        audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        let found = audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        let told = found.first.unwrap();
+        assert!(told.ends_with("s: s1w1 and s1w2 both hold k"), "{told}");
+        let third = held.enter(3, true, "other", Some(lock("three")));
+        assert!(
+            audit
+                .look([Arc::clone(&held)].into_iter(), &timeline, None)
+                .first
+                .is_none()
+        );
+        drop(third);
         let figures = |audit: &HoldAudit| {
             let mut figures = Figures::default();
             audit.fill(&mut figures);
@@ -472,5 +334,7 @@ mod tests {
             (1, 2)
         );
         assert_eq!(evidence[0].lost.len(), 1);
+        let sale = BeliefSale { at_us: 7, left: 3 };
+        assert_eq!((evidence[0].first.sale, evidence[0].second.sale), (None, Some(sale)));
     }
 }

@@ -170,6 +170,7 @@ impl Engine {
         let mut polled = self.lab.poll();
         let mut looks = self.lab.watch_masters(&self.arms, &self.swarm);
         let mut cluster_masters = self.lab.watch_cluster(&self.arms, &self.swarm);
+        let mut zombies = self.lab.watch_zombies(&self.arms, &self.swarm);
         let mut conditions = every(CONDITIONS);
         loop {
             tokio::select! {
@@ -191,6 +192,10 @@ impl Engine {
                 Some(master) = cluster_masters.recv() => {
                     let lacks = self.lab.take_cluster_master(&master, &mut self.arms, &self.log);
                     self.note(lacks);
+                }
+                Some(found) = zombies.recv() => {
+                    let found = found.into_iter().filter(|_| self.stage.phase == Phase::Running);
+                    found.for_each(|(arm, more)| self.arms[arm].noted.zombie_keys += more);
                 }
                 _ = conditions.tick() => self.due_faults(),
                 _ = self.ticks.tick() => {

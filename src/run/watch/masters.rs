@@ -11,6 +11,7 @@ use super::lab::LiveLab;
 use super::lacks::{ArmLocks, lost_keys};
 use super::master_watch::{self, Look};
 use super::new_master::NewMaster;
+use super::zombies::{self, Watched};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::oracle::law::{Loss, LostKeys};
@@ -53,6 +54,26 @@ impl LiveLab {
         let arms = locks_of(arms, swarm, |arm| arm.spec.nodes() == LockNodes::Cluster);
         if !arms.is_empty() {
             tokio::spawn(cluster_watch::watch(Arc::clone(&self.handle), arms, new_masters));
+        }
+        seen
+    }
+
+    /// Watches for keys that nobody holds, if the servers are ours.
+    pub fn watch_zombies(&self, arms: &[Arm], swarm: &LiveSwarm) -> mpsc::Receiver<Vec<(usize, u64)>> {
+        let (zombies, seen) = mpsc::channel(1);
+        let watched = |locks: ArmLocks| Watched {
+            prefix: arms[locks.0].spec.key(self.handle.key_prefix(), ""),
+            locks,
+        };
+        let of_arms = locks_of(arms, swarm, |arm| arm.spec.lock.uses_nodes());
+        let patience = arms
+            .iter()
+            .map(|arm| arm.spec.node_timeout * 3)
+            .max()
+            .unwrap_or_default();
+        if self.spec.are_ours() && !of_arms.is_empty() {
+            let watched = of_arms.into_iter().map(watched).collect();
+            tokio::spawn(zombies::watch(Arc::clone(&self.handle), patience, watched, zombies));
         }
         seen
     }

@@ -16,3 +16,4 @@ pub(crate) mod offsets;
 pub(crate) mod processes;
 pub(crate) mod roles;
 pub(crate) mod stall_watch;
+pub(crate) mod zombies;

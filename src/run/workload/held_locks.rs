@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -37,6 +38,19 @@ pub struct LiveHold {
     key: Box<str>,
     /// The lock, if it is one on nodes.
     pub lock: Option<HeldLock>,
+    /// What it sold, once that is written.
+    pub sold: OnceLock<Sold>,
+    /// Whether its write began after the validity of the lock had ended.
+    writes_late: AtomicBool,
+}
+
+/// A sale that read a stock and wrote it back: with the name of its worker it is one order of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sold {
+    /// When it was written, in microseconds since second 0, as in the ledger.
+    pub at_us: i64,
+    /// The units that it left.
+    pub left: u64,
 }
 
 /// Something has happened to a lock.
@@ -130,6 +144,8 @@ impl HeldLocks {
             measured,
             key: if lock.is_some() { Box::default() } else { key.into() },
             lock,
+            sold: OnceLock::new(),
+            writes_late: AtomicBool::new(false),
         });
         kept.open.insert(number, Arc::clone(&hold));
         kept.tell(Happened::Began(Arc::clone(&hold)));
@@ -175,6 +191,21 @@ impl HeldLocks {
 }
 
 impl<'a> Held<'a> {
+    /// Notes that its write begins although the validity of the lock has ended.
+    pub fn writes_late(&self) {
+        self.hold.writes_late.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was noted.
+    pub fn has_written_late(&self) -> bool {
+        self.hold.writes_late.load(Ordering::Relaxed)
+    }
+
+    /// Notes what was sold; a section sells once.
+    pub fn sold(&self, sold: Sold) {
+        let _ = self.hold.sold.set(sold);
+    }
+
     /// Ends it. The result takes in whether its release was confirmed.
     pub fn end(self) -> impl FnOnce(bool) + use<'a> {
         let (of, hold) = (self.of, self.of.tells_all.then(|| Arc::clone(&self.hold)));

@@ -7,6 +7,7 @@ use redis::Script;
 
 use super::cache::{Cache, CacheError};
 use super::failed::Failed;
+use super::held_locks::Sold;
 use super::random::{Choice, draw};
 use super::section::Section;
 use super::tools::Tools;
@@ -109,6 +110,10 @@ impl Inventory {
                 sale.exec_async(&mut self.tools.cache.connection()).await?;
             }
         }
+        section.sold(Sold {
+            at_us: mark.at_us,
+            left,
+        });
         Ok(true)
     }
 

@@ -19,7 +19,7 @@ mod under_way;
 mod work;
 
 pub use cache::{CACHE_REPLY_TIMEOUT, Cache, CacheError, connect_cache};
-pub use held_locks::{Happened, HeldLocks, HoldNews, LiveHold, Refused};
+pub use held_locks::{Happened, HeldLocks, HoldNews, LiveHold, Refused, Sold};
 pub use hurry::Hurry;
 pub use inventory::{batches, orders_in_cache, prepare_cache, stock_sold_in_cache};
 pub use live_settings::LiveSettings;

@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use super::failed::Failed;
-use super::held_locks::{Held, Refused};
+use super::held_locks::{Held, Refused, Sold};
 use super::stalls::Moment;
 use super::tools::Tools;
 use crate::under_test::Guard;
@@ -103,7 +103,15 @@ impl Section<'_> {
         if self.tools.arm.on_loss == OnLoss::Abort && self.guard.is_lost() {
             return Err(Failed::Lost);
         }
+        if self.guard.overran() {
+            self.held.writes_late();
+        }
         Ok(())
+    }
+
+    /// Notes what its write left of a stock.
+    pub(super) fn sold(&self, sold: Sold) {
+        self.held.sold(sold);
     }
 
     /// The number that fences its holder, if the lock hands one out.
@@ -142,6 +150,9 @@ impl Section<'_> {
             // Nobody knows how long it would have taken.
             Err(Failed::Cancelled) => counter.count(Count::CutOff),
             Ok(true) | Err(_) => self.count_work(),
+        }
+        if self.held.has_written_late() && matches!(worked, Ok(true)) {
+            counter.count(Count::LateWrites);
         }
         counter.voted(self.guard.votes(), self.guard.nodes());
         if self.guard.is_lost() {

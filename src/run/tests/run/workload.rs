@@ -309,13 +309,14 @@ impl Bench {
     }
 }
 
-const ANSWERS: [(Count, &str); 10] = [
+const ANSWERS: [(Count, &str); 11] = [
     (Count::Hits, "hits"),
     (Count::StaleReads, "stale"),
     (Count::GaveUp, "gave up"),
     (Count::SoldOut, "sold out"),
     (Count::LocksLost, "lost"),
     (Count::Overran, "overran"),
+    (Count::LateWrites, "wrote late"),
     (Count::Aborted, "aborted"),
     (Count::Fenced, "fenced"),
     (Count::Errors, "errors"),
@@ -652,7 +653,7 @@ fn a_lost_lock_is_counted_and_only_an_arm_that_aborts_stops() {
             let careless = Bench::new(&node, losing(OnLoss::CarryOn), reads(pages), ms(300)).await;
             assert_eq!(
                 counted(&careless.request().await),
-                format!("1 lost, 1 overran, {}", calls(pages.unwrap_or(1)))
+                format!("1 lost, 1 overran, 1 wrote late, {}", calls(pages.unwrap_or(1)))
             );
             assert_eq!(version(&careless), Some(1));
 
@@ -893,7 +894,7 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
             assert_eq!(sell(losing(OnLoss::Abort), ms(300)).await, aborted);
             assert_eq!(
                 sell(losing(OnLoss::CarryOn), ms(300)).await,
-                ("1 lost, 1 overran".to_owned(), (1, 9))
+                ("1 lost, 1 overran, 1 wrote late".to_owned(), (1, 9))
             );
             let lasting = lasting();
             assert_eq!(sell(lasting, ms(10)).await, ("nothing".to_owned(), (1, 9)));
@@ -905,8 +906,8 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
 #[test]
 fn a_fence_refuses_the_sale_of_a_lost_lock() {
     test(async |node| {
-        let both = ("2 lost, 2 overran", (2, 9));
-        let one = ("2 lost, 2 overran, 1 fenced", (1, 9));
+        let both = ("2 lost, 2 overran, 2 wrote late", (2, 9));
+        let one = ("2 lost, 2 overran, 1 wrote late, 1 fenced", (1, 9));
         for (fence, second_first, first_first) in [
             (Fence::Off, both, both),
             (Fence::Write, one, both),

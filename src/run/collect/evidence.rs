@@ -1,0 +1,133 @@
+//! The evidence of an arm's double holds: which of them are kept, and what is told of them.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::server_hold::ServerHold;
+use crate::oracle::holds::{DoubleHold, Hold};
+use crate::under_test::HeldLock;
+use lockstorm_base::monotonic_ns;
+use lockstorm_data::history::{self, Belief, BeliefSale, LostVote, Ruling};
+use lockstorm_data::model::HostId;
+
+/// Of so many double holds the evidence is kept: the first ones, a random choice of the others, and the longest.
+const FIRST: usize = 50;
+const CHOICE: usize = 50;
+const LONGEST: usize = 10;
+
+/// A double hold with what is known of its cause.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub double: DoubleHold<ServerHold>,
+    /// `None` as long as its cause may still be found, and for a lock without votes.
+    pub ruling: Option<Ruling>,
+    /// The votes that the first one had lost.
+    pub lost: Vec<(SocketAddr, Option<u64>)>,
+    pub is_over: bool,
+}
+
+/// The evidence of double holds that are over and judged.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    /// The first ones, and behind them a random choice.
+    some: Vec<Case>,
+    longest: Vec<Case>,
+    /// How many there were.
+    all: usize,
+    rng: SmallRng,
+}
+
+impl Evidence {
+    /// Keeps nothing yet; `seed` chooses what is kept.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            some: Vec::new(),
+            longest: Vec::new(),
+            all: 0,
+            rng: SmallRng::seed_from_u64(seed),
+        }
+    }
+
+    /// Takes in a double hold that is over and judged.
+    pub fn add(&mut self, case: Case) {
+        self.all += 1;
+        let overlap = |case: &Case| case.double.overlap();
+        let place = self.longest.partition_point(|longer| overlap(longer) >= overlap(&case));
+        if place < LONGEST {
+            self.longest.insert(place, case.clone());
+            self.longest.truncate(LONGEST);
+        }
+        if self.some.len() < FIRST + CHOICE {
+            self.some.push(case);
+            return;
+        }
+        // Each of those behind the first ones is chosen with the same probability.
+        let place = FIRST + self.rng.random_range(0..self.all - FIRST);
+        if let Some(one) = self.some.get_mut(place) {
+            *one = case;
+        }
+    }
+
+    /// The double holds that are kept, and the first of those that are `waiting`, in the order in which they were found. `host` tells which
+    /// host a server is on.
+    pub fn told(
+        &self,
+        waiting: &[Case],
+        origin: i64,
+        host: impl Fn(SocketAddr) -> Option<HostId>,
+    ) -> Vec<history::DoubleHold> {
+        let kept = self.some.iter().chain(&self.longest);
+        let mut cases: Vec<&Case> = kept.chain(waiting.iter().take(FIRST)).collect();
+        cases.sort_by_key(|case| case.double.number);
+        cases.dedup_by_key(|case| case.double.number);
+        cases.into_iter().map(|case| case.told(origin, &host)).collect()
+    }
+}
+
+impl Case {
+    fn told(&self, origin: i64, host: &impl Fn(SocketAddr) -> Option<HostId>) -> history::DoubleHold {
+        let micros = |at: i64| (at - origin).div_euclid(1000);
+        let belief = |hold: &ServerHold, from, until: Option<i64>| Belief {
+            holder: hold.holder(),
+            token: hold
+                .hold
+                .lock
+                .as_ref()
+                .map_or_else(String::new, |lock| lock.token().to_owned()),
+            asked_us: hold.hold.lock.as_ref().map(|lock| micros(monotonic_ns(lock.asked()))),
+            from_us: micros(from),
+            until_us: until.map(micros),
+            relied_until_us: hold.relied_until().map(micros),
+            votes: hold.voters().into_iter().filter_map(host).map(|host| host.0).collect(),
+            nodes: hold.hold.lock.as_ref().map_or(0, HeldLock::nodes),
+            sale: hold.hold.sold.get().map(|sold| BeliefSale {
+                at_us: sold.at_us,
+                left: sold.left,
+            }),
+        };
+        let double = &self.double;
+        let lost = self.lost.iter().map(|(server, event)| LostVote {
+            host: host(*server).map(|host| host.0),
+            event: *event,
+        });
+        history::DoubleHold {
+            number: double.number,
+            key: double.second.key().to_owned(),
+            first: belief(&double.first, double.first_from, double.first_until),
+            second: belief(&double.second, double.second_from, double.second_until),
+            overlap_us: double
+                .overlap()
+                .map(|overlap| length(overlap).as_micros())
+                .and_then(|us| us.try_into().ok()),
+            lost: lost.collect(),
+            ruling: self.ruling,
+        }
+    }
+}
+
+pub(super) fn length(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos.max(0).cast_unsigned())
+}

@@ -1,0 +1,76 @@
+//! A hold of one of the app servers, as the judge of holds sees it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::oracle::holds::Hold;
+use crate::oracle::law::VotedLock;
+use crate::under_test::HeldLock;
+use crate::workload::LiveHold;
+use lockstorm_base::monotonic_ns;
+use lockstorm_data::history::Holder;
+
+/// A hold of one of the app servers.
+#[derive(Debug, Clone)]
+pub(super) struct ServerHold {
+    pub server: usize,
+    pub hold: Arc<LiveHold>,
+    /// Whether arms of its kind believe anything: those without a lock don't.
+    pub believes: bool,
+}
+
+impl Hold for ServerHold {
+    type Id = (usize, u64);
+
+    fn id(&self) -> (usize, u64) {
+        (self.server, self.hold.number)
+    }
+
+    fn key(&self) -> &str {
+        self.hold.key()
+    }
+
+    fn counts(&self) -> bool {
+        self.hold.measured
+    }
+
+    fn relied_until(&self) -> Option<i64> {
+        match self.believes {
+            true => self.hold.relied_until().map(monotonic_ns),
+            false => Some(i64::MIN),
+        }
+    }
+}
+
+impl ServerHold {
+    /// Whose it is.
+    pub fn holder(&self) -> Holder {
+        Holder {
+            server: self.server,
+            worker: self.hold.worker,
+        }
+    }
+
+    /// Its votes, if its lock has any.
+    pub fn voters(&self) -> Vec<SocketAddr> {
+        self.hold.lock.as_ref().map_or_else(Vec::new, HeldLock::voters)
+    }
+
+    /// What `look` makes of its lock, for which these servers voted and which was held until then; `None` without votes.
+    pub fn voted<T>(
+        &self,
+        voters: &[SocketAddr],
+        until: Option<i64>,
+        look: impl FnOnce(VotedLock<'_>) -> T,
+    ) -> Option<T> {
+        let lock = self.hold.lock.as_ref()?;
+        Some(look(VotedLock {
+            token: lock.token(),
+            asked: monotonic_ns(lock.asked()),
+            until,
+            voters,
+            nodes: lock.nodes(),
+            quorum: lock.quorum(),
+        }))
+    }
+}

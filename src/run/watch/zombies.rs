@@ -1,0 +1,130 @@
+//! Zombies: keys of locks that nobody holds. A node that was paused, or slow, runs a `SET` that its client has given up, and if nothing
+//! deletes the key, it keeps everybody out for a whole TTL.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use super::lacks::ArmLocks;
+use crate::under_test::HeldLock;
+use lockstorm_lab::{Kept, Lab, NodeName, Role};
+
+/// The pause between two looks. An attempt that is not given up holds keys for less.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// An arm whose keys are looked at.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// What its keys begin with.
+    pub prefix: String,
+    pub locks: ArmLocks,
+}
+
+/// A key with the value that a node has of it.
+type Entry = (String, String);
+
+/// Looks at the nodes again and again, and sends how many new zombies there are of which arm. A key is one if two looks in a row have
+/// found the same value, and nobody held it before or after any of them. The nodes must be ours: others may have too many keys.
+pub(crate) async fn watch(
+    lab: Arc<Lab>,
+    patience: Duration,
+    arms: Vec<Watched>,
+    found: mpsc::Sender<Vec<(usize, u64)>>,
+) {
+    let (mut before, mut known) = (HashSet::new(), HashSet::new());
+    loop {
+        sleep(EVERY.max(patience)).await;
+        let suspects = look(&lab, &arms).await;
+        let zombies: Vec<&Entry> = suspects
+            .intersection(&before)
+            .filter(|zombie| !known.contains(*zombie))
+            .collect();
+        let of = |arm: &Watched| {
+            let its = zombies.iter().filter(|(key, _)| key.starts_with(&arm.prefix));
+            (arm.locks.0, its.count() as u64)
+        };
+        let counts = arms.iter().map(of).filter(|(_, count)| *count > 0).collect();
+        // Once a key is gone it is forgotten.
+        known = known.intersection(&suspects).chain(zombies).cloned().collect();
+        before = suspects;
+        if found.send(counts).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What nodes have and nobody holds.
+async fn look(lab: &Lab, arms: &[Watched]) -> HashSet<Entry> {
+    let keeps_locks = |name: &NodeName| matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
+    let (mut entries, mut held) = (HashSet::new(), tokens(arms));
+    for node in lab.names().filter(keeps_locks) {
+        let keys = lab.keys(node).await.unwrap_or_default();
+        let names: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let kept = lab.kept(node, &names).await.unwrap_or_default();
+        let entry = |(key, kept): (&String, Kept)| match kept {
+            Kept::Value(token) => Some((key.clone(), token)),
+            Kept::Nothing | Kept::Elsewhere => None,
+        };
+        entries.extend(keys.iter().zip(kept).filter_map(entry));
+    }
+    held.extend(tokens(arms));
+    entries.retain(|(_, token)| !held.contains(token));
+    entries
+}
+
+/// The tokens of the locks that are held now.
+fn tokens(arms: &[Watched]) -> HashSet<String> {
+    let held = arms.iter().flat_map(|arm| &arm.locks.1).flat_map(|held| held.now());
+    held.map(|lock: HeldLock| lock.token().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::watch::new_master::testing::acquire;
+    use crate::workload::HeldLocks;
+    use lockstorm_data::scenario::LabSpec;
+    use lockstorm_kit::{beside, lab};
+    use lockstorm_lock::{NodeOptions, Nodes};
+
+    #[tokio::test]
+    async fn a_key_without_a_holder_is_a_zombie_and_a_held_one_is_none() {
+        let (options, _turn) = (lab::options(), beside());
+        let lab = Arc::new(Lab::up(&LabSpec::of(1), options).await.unwrap());
+        let addresses = lab.follow_lock_nodes().into_iter().map(|(_, address)| address);
+        let nodes = Nodes::follow(addresses.collect(), NodeOptions::default());
+        let held = Arc::new(HeldLocks::default());
+        let guards = acquire(&nodes, 0..3).await;
+        let holds: Vec<_> = guards[..2]
+            .iter()
+            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .collect();
+        let (sender, mut found) = mpsc::channel(1);
+        let arm = |arm, prefix: &str| Watched {
+            prefix: prefix.to_owned(),
+            locks: (arm, vec![Arc::clone(&held)]),
+        };
+        let arms = vec![arm(4, "key:"), arm(5, "other:")];
+        tokio::spawn(watch(Arc::clone(&lab), Duration::ZERO, arms, sender));
+        let began = Instant::now();
+        let mut next = async || {
+            loop {
+                let new = found.recv().await.unwrap();
+                if !new.is_empty() {
+                    break new;
+                }
+            }
+        };
+        assert_eq!(next().await, [(4, 1)], "nobody holds the third one");
+        assert!(began.elapsed() >= EVERY * 2, "two looks have found it");
+        // It is counted once, and one more is not forgotten for it.
+        drop(holds);
+        assert_eq!(next().await, [(4, 2)]);
+        lab.down().await;
+    }
+}
