@@ -52,7 +52,8 @@ impl CameBack {
             event: Some(event),
             since: monotonic_ns(self.died),
             asked_from: i64::MIN,
-            asked_before: monotonic_ns(self.back),
+            // Whoever asks a dead node gets no vote of it, so a later vote is one of the node that is back. It votes before that is proved.
+            asked_before: monotonic_ns(self.died),
             keys: match self.forgets {
                 true => LostKeys::All,
                 false => lost_keys(lacks.as_ref()),
@@ -92,7 +93,7 @@ impl Returning {
             let on_it = |lock: &HeldLock| lock.voters().iter().any(is_voter);
             let lacks = match self.forgets {
                 true => self.arms.iter().map(|(arm, _)| (*arm, None)).collect(),
-                false => of_arms(lab, *node, back, &self.arms, on_it).await,
+                false => of_arms(lab, *node, *died, &self.arms, on_it).await,
             };
             all.push(CameBack {
                 servers: [servers.clone(), lab.servers(*node)].concat(),
@@ -127,6 +128,13 @@ mod tests {
         nodes: Nodes,
         held: Arc<HeldLocks>,
         timeline: Timeline,
+    }
+
+    fn audit() -> HoldAudit {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let redlock = scenario.arms.iter().find(|arm| arm.name == "redlock").unwrap();
+        HoldAudit::new(redlock, 1)
     }
 
     impl Case {
@@ -169,10 +177,7 @@ mod tests {
         /// Lets a lock with so many votes of so many nodes lose some of them, and somebody else try to acquire it. Returns the figures
         /// of the judge, who is told of the losses only if `told`, and whether the other one got the lock.
         async fn play(&self, (nodes, votes, losses): (usize, usize, usize), told: bool) -> (Figures, bool) {
-            let source = Source::open("single-vs-redlock").unwrap();
-            let scenario = parse(&source, &Overrides::default()).unwrap();
-            let redlock = scenario.arms.iter().find(|arm| arm.name == "redlock").unwrap();
-            let mut audit = HoldAudit::new(redlock, 1);
+            let mut audit = audit();
             let key = format!("{nodes} {votes} {losses} {told}");
             for host in votes + 1..=nodes {
                 self.kill(host).await;
@@ -203,6 +208,28 @@ mod tests {
             let mut figures = Figures::default();
             audit.fill(&mut figures);
             (figures, second.is_some())
+        }
+    }
+
+    impl Case {
+        /// That a node is back is proved some time after its first vote.
+        async fn votes_of_a_node_that_is_back_are_not_lost(&self) {
+            self.kill(1).await;
+            let arms = vec![(0, vec![Arc::clone(&self.held)])];
+            let [forgets, keeps] =
+                [true, false].map(|forgets| Returning::of(&self.lab, HostId(1), forgets, arms.clone()));
+            self.lab.apply(Action::Undo(Condition::Down), HostId(1)).await.unwrap();
+            self.all_connected().await;
+            let guard = self.acquire(1, "early").await.unwrap();
+            let entered = self.held.enter(0, true, "early", guard.held_lock());
+            let mut audit = audit();
+            audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
+            for returning in [forgets, keeps] {
+                for node in returning.look(&self.lab, Instant::now()).await {
+                    assert_eq!(audit.lost(node.loss(0, 7).unwrap()), (0, 0));
+                }
+            }
+            drop(entered);
         }
     }
 
@@ -237,6 +264,7 @@ mod tests {
             }
         }
         assert_eq!(cases, 14);
+        case.votes_of_a_node_that_is_back_are_not_lost().await;
         // Nobody has told the judge of a loss: then the law is broken.
         let (figures, came_in) = case.play((3, 2, 1), false).await;
         assert!(came_in);

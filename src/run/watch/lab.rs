@@ -137,14 +137,15 @@ impl LiveLab {
             return None;
         };
         let down = before.conditions.get(Condition::Down)?;
+        let is_ours = self.handle.is_ours(*node);
         (!after.conditions.has(Condition::Down)).then(|| Loss {
             servers: self.handle.servers(*node),
             event: None,
             since: monotonic_ns(down.since),
             asked_from: i64::MIN,
-            asked_before: monotonic_ns(Instant::now()),
-            // Of a server that is not ours it is not known whether it had died.
-            keys: match self.handle.is_ours(*node) && self.spec.persistence == Persistence::None {
+            // Of a server that is not ours it is not known whether, and when, it had died.
+            asked_before: monotonic_ns(if is_ours { down.since } else { Instant::now() }),
+            keys: match is_ours && self.spec.persistence == Persistence::None {
                 true => LostKeys::All,
                 false => LostKeys::Unknown,
             },
