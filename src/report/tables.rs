@@ -129,7 +129,9 @@ mod tests {
 
     /// Figures that are part of another column or only exist during a run, and quantiles for expectations and the record
     /// only.
-    const NO_COLUMN: [Metric; 15] = [
+    const NO_COLUMN: [Metric; 17] = [
+        Metric::BareQuorums,
+        Metric::DuplicateFills,
         Metric::AcquireP90,
         Metric::AcquireP999,
         Metric::Attempts,

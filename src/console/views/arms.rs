@@ -31,18 +31,20 @@ struct TableColumn {
 }
 
 /// The columns of every workload.
-const COMMON: [(Column, u8); 6] = [
+const COMMON: [(Column, u8); 7] = [
     (Column::Figure(Metric::AcquireP50), 6),
     (Column::Figure(Metric::AcquireP99), 2),
     (Column::ThroughputNow, 3),
     (Column::Figure(Metric::Contended), 7),
     (Column::Figure(Metric::NoQuorum), 4),
     (Column::VotesNow, 5),
+    (Column::Figure(Metric::DoubleHolds), 3),
 ];
 
 /// Counts that get a column only if they are not zero, with their rank.
-const EXTRAS: ([Metric; 7], u8) = (
+const EXTRAS: ([Metric; 8], u8) = (
     [
+        Metric::LawViolations,
         Metric::Stalled,
         Metric::Errors,
         Metric::LocksLost,
@@ -271,8 +273,8 @@ mod tests {
         let damage = [Metric::LostUpdates, Metric::Oversold].map(Figure);
         let now = Column::ThroughputNow;
         let [p50, p99] = [Metric::AcquireP50, Metric::AcquireP99].map(Figure);
-        let [contended, orders] = [Metric::Contended, Metric::Orders].map(Figure);
-        assert_eq!(kept[..kept.len() - 2], [p50, p99, now, contended, orders]);
+        let double_holds = Figure(Metric::DoubleHolds);
+        assert_eq!(kept[..kept.len() - 2], [p50, p99, now, double_holds]);
         assert_eq!(kept[kept.len() - 2..], damage);
         assert_eq!(fitting(&workload, &[an_arm(&Figures::default())], 24), damage);
     }
@@ -295,6 +297,6 @@ mod tests {
             fitting(&workload, &[], 30),
             [Figure(Metric::AcquireP99), Figure(Metric::DbHitsPerExpiry)]
         );
-        assert_eq!(fitting(&workload, &[], 500).len(), 9);
+        assert_eq!(fitting(&workload, &[], 500).len(), 10);
     }
 }

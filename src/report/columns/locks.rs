@@ -39,6 +39,7 @@ pub(crate) const SECTIONS: &[Shown] = &[
     Always(Figure(Metric::HoldP99)),
     IfAny(Figure(Metric::LocksLost)),
     Always(Figure(Metric::Overran)),
+    IfAny(Figure(Metric::LateWrites)),
     IfAny(Figure(Metric::Stalled)),
     IfAny(Figure(Metric::Aborted)),
     IfAny(Figure(Metric::CutOff)),
@@ -54,6 +55,7 @@ pub(crate) const HOLDS: &[Shown] = &[
     IfAny(Figure(Metric::LawViolations)),
     IfAny(Figure(Metric::Unjudged)),
     IfAny(Figure(Metric::Covered)),
+    IfAny(Figure(Metric::ZombieKeys)),
 ];
 
 pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
