@@ -2,6 +2,7 @@
 
 use super::arm::Arm;
 use super::judged::{judge, marked, written};
+use crate::report::figures::percent;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 use lockstorm_data::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
@@ -87,11 +88,11 @@ pub(super) fn double_holds(arm: &Arm<'_>) -> Option<Cell> {
 
 /// A count with its share of `all`; none in n means fewer than 3 in n (the rule of three).
 fn share(arm: &Arm<'_>, count: u64, all: u64) -> String {
-    let percent = |n: u64| n as f64 * 100.0 / all as f64;
+    let part = |n: u64| percent(n as f64 / all as f64);
     match count {
         0 if all < 30 => "0".to_owned(),
-        0 => format!("0 (< {:.2} %)", percent(3)),
-        _ => format!("{} ({:.2} %)", arm.count(count), percent(count)),
+        0 => format!("0 (< {})", part(3)),
+        _ => format!("{} ({})", arm.count(count), part(count)),
     }
 }
 
