@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   lockstorm                             choose a scenario in the console
   lockstorm single-vs-redlock           open the console on a built-in scenario
-  lockstorm my.toml --set swarm.rate=200/s
+  lockstorm my.toml --set swarm.workers=8
   lockstorm run stampede --record out.json
   lockstorm scenarios show flash-sale > my.toml
   lockstorm lab up                      keep three hosts for a program of your own";
@@ -179,7 +179,7 @@ pub enum Command {
 Examples:
   lockstorm run single-vs-redlock
   lockstorm run stampede --duration 20s --seed 7 --record out.json
-  lockstorm run my.toml --set arm.redlock.ttl=500ms --set swarm.rate=200/s
+  lockstorm run my.toml --set duration=20s --set swarm.workers=8
   lockstorm run flash-sale --json --quiet | jq '.arms[] | [.name, .figures.orders, .figures.oversold]'
 
 Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expectation failed, 5 inconclusive, \

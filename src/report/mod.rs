@@ -35,7 +35,7 @@ pub use file::RecordFile;
 pub use history::{Checker, export, render_judgements};
 pub use journal::Journal;
 pub use json::write_json;
-pub use lanes::{svg as lanes_svg, text as lanes_text};
+pub use lanes::{ShownHold, svg as lanes_svg, text as lanes_text};
 pub use measurement::{measuring_bar, render_measurement};
 pub use paint::Paint;
 pub use plan::{Given, plan_csv, plan_page, render_plan};

@@ -87,7 +87,11 @@ fn trouble(figures: &Figures, nodes: LockNodes) -> Vec<String> {
         ),
         (
             figures.stuck.unwrap_or(0),
-            ["key", "keys", "stayed taken at the end without a holder"],
+            [
+                "key",
+                "keys",
+                "could not be locked at the end, although nobody held them",
+            ],
         ),
         (
             figures.counts[Count::Fenced],

@@ -1,10 +1,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::{RecordFile, lanes_svg, lanes_text, render};
+use lockstorm::report::{RecordFile, ShownHold, lanes_svg, lanes_text, render};
 use lockstorm_base::output;
 use lockstorm_data::history::DoubleHold;
-use lockstorm_data::metrics::units::count;
+use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_run::{ArmRecord, Record};
 
 use crate::cli::{Look, ShowArgs};
@@ -18,12 +18,12 @@ pub(super) fn show(args: &ShowArgs, look: Look) -> Result<ExitCode, Failure> {
         return print_result(args.json, &record, |paint| render(&record, paint), look);
     };
     let (arm, double) = find(&args.record, &record, args.arm.as_deref(), number).map_err(Failure::usage)?;
-    let end = record.elapsed;
+    let shown = ShownHold::of(&record, arm, double);
     let Some(path) = &args.out else {
-        let text = |paint| lanes_text(&arm.name, double, &record.events, end, paint);
+        let text = |paint| lanes_text(&shown, paint);
         return print_result(args.json, double, text, look);
     };
-    let picture = lanes_svg(&arm.name, double, &record.events, end);
+    let picture = lanes_svg(&shown);
     output::replace(path, |file| file.write_all(picture.as_bytes()))
         .map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))?;
     Ok(ExitCode::SUCCESS)
@@ -42,9 +42,15 @@ fn find<'a>(
     let names = names.join(", ");
     let arm = match (arm, &with[..]) {
         (_, []) => {
-            return Err(format!(
-                "{path} has no double hold: no lock of this run let two hold it at once"
-            ));
+            let uses: u64 = record.arms.iter().map(|arm| arm.figures.double_uses).sum();
+            let uses = match uses {
+                0 => String::new(),
+                uses => format!(
+                    "; of its {} evidence is not kept",
+                    counted(uses, "double use", "double uses")
+                ),
+            };
+            return Err(format!("{path} has no evidence of a double hold{uses}"));
         }
         (None, [one]) => *one,
         (None, _) => {

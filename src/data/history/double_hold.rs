@@ -62,6 +62,8 @@ pub struct LostVote {
     pub host: Option<usize>,
     /// The number of the event that tells of it; null if there is none.
     pub event: Option<u64>,
+    /// The host of the node that had become the master without the key, so that the vote counted no more; null if the node itself lost it.
+    pub new_master: Option<usize>,
 }
 
 /// What the law says of a double hold: a second holder can win only if so many nodes have lost the first one's key that a quorum is left

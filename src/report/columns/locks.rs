@@ -53,7 +53,7 @@ pub(crate) const HOLDS: &[Shown] = &[
     IfAny(Figure(Metric::FirstDoubleHold)),
     IfAny(Figure(Metric::OverlapP50)),
     IfAny(Figure(Metric::OverlapMax)),
-    IfAny(Figure(Metric::LawViolations)),
+    Always(Figure(Metric::LawViolations)),
     IfAny(Figure(Metric::Unjudged)),
     IfAny(Figure(Metric::Covered)),
     IfAny(Figure(Metric::ZombieKeys)),

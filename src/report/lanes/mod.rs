@@ -1,9 +1,11 @@
 //! The evidence of a double hold: who held, what the nodes lost, and who came in.
 
 mod picture;
+mod shown;
 mod story;
 mod svg;
 mod text;
 
+pub use shown::ShownHold;
 pub use svg::svg;
 pub use text::text;

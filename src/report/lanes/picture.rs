@@ -36,6 +36,18 @@ pub(super) enum Kind {
     Second,
 }
 
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Belief,
+        Self::Beyond,
+        Self::Both,
+        Self::First,
+        Self::Second,
+        Self::Down,
+    ];
+}
+
 /// The time that a picture shows, and its lanes.
 #[derive(Debug, PartialEq)]
 pub(super) struct Picture {
@@ -125,7 +137,10 @@ fn holds(belief: &Belief, left: i64) -> Vec<Span> {
 /// Whose key a host's node has, as far as votes, losses and deaths tell.
 fn keys(double: &DoubleHold, host: usize, changes: &[(i64, bool)], end: i64) -> Vec<Span> {
     let mut spans = Vec::new();
-    let lost = double.lost.iter().any(|lost| lost.host == Some(host));
+    let lost = double
+        .lost
+        .iter()
+        .any(|lost| lost.host == Some(host) && lost.new_master.is_none());
     for (belief, kind, is_lost) in [
         (&double.first, Kind::First, lost),
         (&double.second, Kind::Second, false),

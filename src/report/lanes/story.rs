@@ -45,13 +45,21 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
         .chain(second.until_us)
         .max()
         .unwrap_or(i64::MAX);
-    let during = events
-        .iter()
-        .filter_map(told)
-        .filter(|(at, _)| (first.from_us..end).contains(at));
-    lines.extend(during);
+    let matters =
+        |event: &&Event| (first.from_us..end).contains(&micros(event.at)) || lasts(event, events, first.from_us);
+    lines.extend(events.iter().filter(matters).filter_map(told));
     lines.sort_by_key(|(at, _)| *at);
     lines
+}
+
+/// Whether it is a fault that began before `at` and had not ended then.
+fn lasts(event: &Event, events: &[Event], at: i64) -> bool {
+    let begun =
+        |event: &Event| matches!(event.kind, EventKind::Fault { effect_at: Some(effect), .. } if micros(effect) < at);
+    let is_end = |other: &Event| matches!(other.kind, EventKind::Fault { ends: Some(id), .. } if id == event.id);
+    let is_fault =
+        matches!(event.kind, EventKind::Fault { action: Action::Fault(fault), .. } if fault.brings().is_some());
+    is_fault && begun(event) && !events.iter().any(|other| is_end(other) && begun(other))
 }
 
 /// What happened to a host, and when, without what it meant for others and how it was proved.
@@ -65,7 +73,7 @@ fn told(event: &Event) -> Option<Line> {
             ..
         } => Some((
             micros(event.at),
-            format!("{text} (ordered now, proved at {effect:.3} s)"),
+            format!("{text} (ordered then, and seen to answer at {effect:.3} s)"),
         )),
         EventKind::Fault { effect_at, .. } => Some((micros(effect_at.unwrap_or(event.at)), text.to_owned())),
         EventKind::Failover { .. } | EventKind::Demoted { .. } => Some((micros(event.at), text.to_owned())),
@@ -90,7 +98,8 @@ fn votes(belief: &Belief) -> String {
 }
 
 /// What it comes to: how long both believed, and whether it is known why.
-pub(super) fn conclusion(double: &DoubleHold) -> Vec<String> {
+/// `has_replicas`: whether the lock is on a master whose replicas may take its place.
+pub(super) fn conclusion(double: &DoubleHold, has_replicas: bool) -> Vec<String> {
     let (first, second) = (double.first.holder, double.second.holder);
     let long = double
         .overlap_us
@@ -99,20 +108,24 @@ pub(super) fn conclusion(double: &DoubleHold) -> Vec<String> {
     let mut lines = vec![format!(
         "{one} and {other} both had reason to believe {long} that the lock was theirs alone."
     )];
-    lines.extend(double.ruling.map(|ruling| why(ruling, double)));
-    if let (Some(one), Some(other)) = (double.first.sale, double.second.sale)
-        && one.left == other.left
-    {
-        lines.push(format!(
-            "Damage: both read {} units and wrote {}, so one of the two sales is lost.",
-            one.left + 1,
-            one.left
-        ));
+    lines.extend(double.ruling.map(|ruling| why(ruling, double, has_replicas)));
+    if let (Some(one), Some(other)) = (double.first.sale, double.second.sale) {
+        let ((earlier, _), (later, buyer)) = match one.at_us <= other.at_us {
+            true => ((one, first), (other, second)),
+            false => ((other, second), (one, first)),
+        };
+        lines.push(match later.left < earlier.left {
+            true => format!("No damage here: {buyer} read the stock after the other had written it."),
+            false => format!(
+                "Damage: {buyer} had read the stock before the other wrote {}, and wrote {} over it. A sale is lost.",
+                earlier.left, later.left
+            ),
+        });
     }
     lines
 }
 
-fn why(ruling: Ruling, double: &DoubleHold) -> String {
+fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
     let Belief {
         holder, votes, nodes, ..
     } = &double.first;
@@ -124,15 +137,26 @@ fn why(ruling: Ruling, double: &DoubleHold) -> String {
         .collect();
     let (forgot, had) = (forgot.join(" and "), counted(votes.len() as u64, "vote", "votes"));
     let left = votes.len().saturating_sub(double.lost.len());
+    let new_master = double.lost.iter().find_map(|lost| lost.new_master);
     match ruling {
+        Ruling::Explained if new_master.is_some() => format!(
+            "Why: host {} became the master without the key of {holder}, of which it had no copy yet. What the master before it, on \
+             {forgot}, kept did not count any more. The lock did what it promises; this set-up can't survive a failover that comes too early.",
+            new_master.unwrap_or_default()
+        ),
         Ruling::Explained if *nodes == 1 => {
+            let replicas = match has_replicas {
+                true => " Copies on replicas are no votes: they follow their master, and become as empty.",
+                false => "",
+            };
             format!(
-                "Why: {forgot} had forgotten the key of {holder}, and no other node knew it. The lock kept its rule; its node forgot."
+                "Why: {forgot} came back without the key of {holder}, and that was its only vote.{replicas} The lock did what it promises; this \
+                 set-up can't survive one node that forgets."
             )
         }
         Ruling::Explained => format!(
             "Why: {holder} had {had} of {nodes}, and {forgot} forgot. With {left} left, {} nodes could vote for somebody else, and {} are \
-             enough. The lock kept its rule; its nodes forgot.",
+             enough. The lock did what it promises; this set-up can't survive so many nodes that forget.",
             nodes - left,
             nodes / 2 + 1
         ),

@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 
 use super::picture::{Kind, Lane, Picture, micros};
+use super::shown::ShownHold;
 use super::story;
-use lockstorm_data::history::DoubleHold;
-use lockstorm_data::model::Event;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 80.0;
@@ -13,16 +12,17 @@ const LANE: f64 = 34.0;
 const TOP: f64 = 70.0;
 const LINE: f64 = 20.0;
 
-/// The evidence of a double hold of an arm as an SVG; the run ended `end` seconds after second 0.
-pub fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: f64) -> String {
-    let picture = Picture::of(double, events, micros(end));
+/// The evidence of a double hold as an SVG.
+pub fn svg(shown: &ShownHold<'_>) -> String {
+    let (double, events) = (shown.double, shown.events);
+    let picture = Picture::of(double, events, micros(shown.end));
     let scale = (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64;
     // A tenth of a pixel is enough.
     let x = |at: i64| ((LEFT + (at - picture.from) as f64 * scale) * 10.0).round() / 10.0;
     let story: Vec<String> = story::lines(double, events)
         .into_iter()
         .map(|(at, what)| format!("{:.3} s  {what}", at as f64 / 1e6))
-        .chain(story::conclusion(double))
+        .chain(story::conclusion(double, shown.has_replicas))
         .flat_map(|line| {
             textwrap::wrap(&line, 130)
                 .into_iter()
@@ -30,22 +30,31 @@ pub fn svg(arm: &str, double: &DoubleHold, events: &[Event], end: f64) -> String
                 .collect::<Vec<_>>()
         })
         .collect();
-    let below = TOP + LANE * picture.lanes.len() as f64 + 36.0;
-    let height = below + LINE * story.len() as f64 + 10.0;
+    let legend = TOP + LANE * picture.lanes.len() as f64 + 20.0;
+    let below = legend + 36.0;
+    let end = below + LINE * story.len() as f64 + 10.0;
+    let height = end + LINE;
     let second = double.second.from_us;
     let markup = html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH} {height}")) font-family="sans-serif" font-size="13" {
             rect width="100%" height="100%" fill="#fff" {}
-            text x="20" y="28" font-size="17" font-weight="bold" { (arm) ": two hold " (double.key) " at once" }
+            text x="20" y="28" font-size="17" font-weight="bold" { (shown.arm) ": two hold " (double.key) " at once" }
             text x=(LEFT) y="54" fill="#666" { (format!("{:.3} s", picture.from as f64 / 1e6)) }
             text x=(WIDTH - 20.0) y="54" fill="#666" text-anchor="end" { (format!("{:.3} s", picture.until as f64 / 1e6)) }
             @for (place, lane) in picture.lanes.iter().enumerate() {
                 (row(lane, TOP + LANE * place as f64, x))
             }
-            line x1=(x(second)) x2=(x(second)) y1=(TOP - 8.0) y2=(below - 30.0) stroke="#c00" stroke-dasharray="4 3" {}
+            line x1=(x(second)) x2=(x(second)) y1=(TOP - 8.0) y2=(legend - 20.0) stroke="#c00" stroke-dasharray="4 3" {}
+            @for (place, kind) in Kind::ALL.into_iter().enumerate() {
+                @let (fill, what) = look(kind);
+                @let at = 20.0 + 155.0 * place as f64;
+                rect x=(at) y=(legend - 11.0) width="12" height="12" fill=(fill) {}
+                text x=(at + 17.0) y=(legend) font-size="11" { (what) }
+            }
             @for (place, line) in story.iter().enumerate() {
                 text x="20" y=(below + LINE * place as f64) { (line) }
             }
+            text x="20" y=(end) font-size="11" fill="#666" { (shown.run) }
         }
     };
     markup.into_string() + "\n"
@@ -68,8 +77,8 @@ const fn look(kind: Kind) -> (&'static str, &'static str) {
         Kind::Belief => ("#2b6cb0", "relies on the lock"),
         Kind::Beyond => ("#bcd", "works on without"),
         Kind::Both => ("#c00", "two at once"),
-        Kind::First => ("#90cdf4", "has the first one's key"),
-        Kind::Second => ("#f6ad55", "has the second one's key"),
-        Kind::Down => ("#444", "down"),
+        Kind::First => ("#bee3f8", "has the first one's key"),
+        Kind::Second => ("#dd6b20", "has the second one's key"),
+        Kind::Down => ("#111", "down"),
     }
 }

@@ -1,20 +1,20 @@
 //! Lanes as text.
 
 use super::picture::{Kind, Lane, Picture, micros};
+use super::shown::ShownHold;
 use super::story;
 use crate::report::paint::{Paint, Tone};
 use crate::report::wrap::{WIDTH, hanging};
-use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::units::place;
-use lockstorm_data::model::Event;
 
 /// The columns of the labels.
 const LABELS: usize = 9;
 
-/// The evidence of a double hold of an arm; the run ended `end` seconds after second 0.
-pub fn text(arm: &str, double: &DoubleHold, events: &[Event], end: f64, paint: Paint) -> String {
-    let (picture, columns) = (Picture::of(double, events, micros(end)), WIDTH - LABELS);
-    let title = format!("{arm}: double hold {}, lock {}", double.number, double.key);
+/// The evidence of a double hold.
+pub fn text(shown: &ShownHold<'_>, paint: Paint) -> String {
+    let (double, events) = (shown.double, shown.events);
+    let (picture, columns) = (Picture::of(double, events, micros(shown.end)), WIDTH - LABELS);
+    let title = format!("{}: double hold {}, lock {}", shown.arm, double.number, double.key);
     let mut text = format!("{}\n\n", paint.apply(Tone::Strong, &title));
     let [from, until] = [picture.from, picture.until].map(seconds);
     text += &format!("{:LABELS$}{from}{until:>1$}\n", "", columns - from.len());
@@ -31,7 +31,7 @@ pub fn text(arm: &str, double: &DoubleHold, events: &[Event], end: f64, paint: P
         text += &hanging(&format!("{:>10}  ", seconds(at)), &what);
     }
     text += "\n";
-    for line in story::conclusion(double) {
+    for line in story::conclusion(double, shown.has_replicas) {
         text += &hanging("", &line);
     }
     text
@@ -67,8 +67,8 @@ fn row(lane: &Lane, picture: &Picture, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::history::{Belief, BeliefSale, Holder, LostVote, Ruling};
-    use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, Target};
+    use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
+    use lockstorm_data::model::{Action, Condition, Direction, Event, EventKind, Fault, HostId, Target};
 
     fn belief(worker: usize, [from, until, relied]: [i64; 3], votes: &[usize]) -> Belief {
         Belief {
@@ -105,11 +105,23 @@ mod tests {
         }
     }
 
+    fn shown<'a>(double: &'a DoubleHold, events: &'a [Event], has_replicas: bool) -> ShownHold<'a> {
+        ShownHold {
+            arm: "redlock",
+            double,
+            has_replicas,
+            events,
+            end: 10.0,
+            run: "failover · seed 1".to_owned(),
+        }
+    }
+
     #[test]
     fn the_evidence_shows_who_held_what_the_nodes_lost_and_who_came_in() {
         let lost = [1, 2].map(|host| LostVote {
             host: Some(host),
             event: Some(host as u64),
+            new_master: None,
         });
         let double = DoubleHold {
             number: 3,
@@ -128,11 +140,43 @@ mod tests {
             fault(3, 3.0, 3.1, kill, 2),
             fault(4, 3.4, 3.5, back, 2),
         ];
-        insta::assert_snapshot!(text("redlock", &double, &events, 10.0, Paint::Off));
-        let svg = super::super::svg("redlock", &double, &events, 10.0);
+        insta::assert_snapshot!(text(&shown(&double, &events, false), Paint::Off));
+        let svg = super::super::svg(&shown(&double, &events, false));
         assert!(
             svg.starts_with("<svg xmlns")
                 && svg.contains("s1w20 holds it too, valid until 9.000 s: 2 votes of 3 by hosts 1, 2")
+                && svg.contains("failover · seed 1")
+                && svg.contains("has the second one&#39;s key") | svg.contains("has the second one's key")
         );
+        // The first one's key is where it was, on a host that is cut off since before; another one has become the master.
+        let mut double = double;
+        double.first.votes = vec![1];
+        double.second.votes = vec![2];
+        [double.first.nodes, double.second.nodes] = [1, 1];
+        double.lost = vec![LostVote {
+            host: Some(1),
+            event: None,
+            new_master: Some(2),
+        }];
+        double.second.sale = Some(BeliefSale {
+            at_us: 6_990_000,
+            left: 35,
+        });
+        let cut = Action::Fault(Fault::Cut {
+            direction: Direction::Both,
+        });
+        let mut events = vec![
+            fault(1, 0.2, 0.3, cut, 1),
+            fault(2, 0.1, 0.2, kill, 3),
+            fault(3, 0.4, 0.5, back, 3),
+        ];
+        if let EventKind::Fault { ends, .. } = &mut events[2].kind {
+            *ends = Some(2);
+        }
+        insta::assert_snapshot!("failover", text(&shown(&double, &events, true), Paint::Off));
+        // It came back empty.
+        double.lost[0].new_master = None;
+        let text = text(&shown(&double, &[], true), Paint::Off);
+        assert!(text.contains("Copies on replicas"), "{text}");
     }
 }

@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{DoubleHold, Hold};
+use crate::oracle::law::LostKey;
 use crate::under_test::HeldLock;
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::history::{self, Belief, BeliefSale, LostVote, Ruling};
@@ -25,7 +26,7 @@ pub(super) struct Case {
     /// `None` as long as its cause may still be found, and for a lock without votes.
     pub ruling: Option<Ruling>,
     /// The votes that the first one had lost.
-    pub lost: Vec<(SocketAddr, Option<u64>)>,
+    pub lost: Vec<LostKey>,
     pub is_over: bool,
 }
 
@@ -109,9 +110,10 @@ impl Case {
             }),
         };
         let double = &self.double;
-        let lost = self.lost.iter().map(|(server, event)| LostVote {
-            host: host(*server).map(|host| host.0),
-            event: *event,
+        let lost = self.lost.iter().map(|lost| LostVote {
+            host: host(lost.server).map(|host| host.0),
+            event: lost.event,
+            new_master: lost.new_master.map(|host| host.0),
         });
         history::DoubleHold {
             number: double.number,

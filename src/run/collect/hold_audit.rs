@@ -316,6 +316,7 @@ mod tests {
         let loss = |keys| Loss {
             servers: vec![server()],
             event: Some(3),
+            new_master: None,
             since: died,
             asked_from: i64::MIN,
             asked_before: i64::MAX,

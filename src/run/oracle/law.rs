@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use lockstorm_data::history::Ruling;
+use lockstorm_data::model::HostId;
 
 /// Keys that a node has lost.
 #[derive(Debug, Clone)]
@@ -17,6 +18,8 @@ pub struct Loss {
     pub servers: Vec<SocketAddr>,
     /// The number of the event that tells of it.
     pub event: Option<u64>,
+    /// The host of the node that has become the master without these keys; `None` if the node itself has lost them.
+    pub new_master: Option<HostId>,
     /// Since when, in nanoseconds: who comes in before that is not explained by it.
     pub since: i64,
     /// The locks that were asked for from this time on,
@@ -65,6 +68,17 @@ impl Loss {
     }
 }
 
+/// A key that a server had voted with, and that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostKey {
+    /// The server.
+    pub server: SocketAddr,
+    /// The number of the event that tells of it.
+    pub event: Option<u64>,
+    /// The host of the node that has become the master without it, if it was lost so.
+    pub new_master: Option<HostId>,
+}
+
 /// A lock that was held, as the law sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct VotedLock<'a> {
@@ -99,13 +113,17 @@ impl VotedLock<'_> {
         }
     }
 
-    /// The servers that have lost its key until `at`, each with the event that tells of it.
-    pub fn lost(&self, at: i64, losses: &[Loss]) -> Vec<(SocketAddr, Option<u64>)> {
+    /// The servers that have lost its key until `at`.
+    pub fn lost(&self, at: i64, losses: &[Loss]) -> Vec<LostKey> {
         let lost = |voter: &SocketAddr| {
             let loss = losses
                 .iter()
                 .find(|loss| loss.since <= at && loss.of(*voter, self) == Vote::Lost);
-            loss.map(|loss| (*voter, loss.event))
+            loss.map(|loss| LostKey {
+                server: *voter,
+                event: loss.event,
+                new_master: loss.new_master,
+            })
         };
         self.voters.iter().filter_map(lost).collect()
     }
@@ -133,6 +151,7 @@ mod tests {
         Loss {
             servers: vec![server(number)],
             event: Some(u64::from(number)),
+            new_master: None,
             since: 50,
             asked_from: i64::MIN,
             asked_before: 60,
@@ -220,7 +239,12 @@ mod tests {
         };
         assert_eq!(one.ruling(100, std::slice::from_ref(&silent)), Ruling::Unknown);
         assert_eq!(one.ruling(100, &[silent, looked("t")]), Ruling::Explained);
-        assert_eq!(one.lost(100, &[looked("t")]), [(server(1), Some(1))]);
+        let lost = LostKey {
+            server: server(1),
+            event: Some(1),
+            new_master: None,
+        };
+        assert_eq!(one.lost(100, &[looked("t")]), [lost]);
         assert_eq!(one.lost(100, &[looked("other")]), []);
     }
 }

@@ -141,6 +141,7 @@ impl LiveLab {
         (!after.conditions.has(Condition::Down)).then(|| Loss {
             servers: self.handle.servers(*node),
             event: None,
+            new_master: None,
             since: monotonic_ns(down.since),
             asked_from: i64::MIN,
             // Of a server that is not ours it is not known whether, and when, it had died.

@@ -139,6 +139,7 @@ impl LiveLab {
                 let loss = |since, asked_from, asked_before, keys| Loss {
                     servers: others.clone(),
                     event: None,
+                    new_master: master.node.host,
                     since,
                     asked_from,
                     asked_before,

@@ -1,0 +1,35 @@
+use lockstorm_data::history::DoubleHold;
+use lockstorm_data::model::Event;
+use lockstorm_run::{ArmRecord, Record};
+
+/// A double hold, and what must be known of its run.
+#[derive(Debug)]
+pub struct ShownHold<'a> {
+    pub(super) arm: &'a str,
+    pub(super) double: &'a DoubleHold,
+    /// Whether the lock is on a master whose replicas may take its place.
+    pub(super) has_replicas: bool,
+    pub(super) events: &'a [Event],
+    /// When the run ended, in seconds since second 0.
+    pub(super) end: f64,
+    /// Which run it was.
+    pub(super) run: String,
+}
+
+impl<'a> ShownHold<'a> {
+    /// A double hold of this arm.
+    pub fn of(record: &'a Record, arm: &'a ArmRecord, double: &'a DoubleHold) -> Self {
+        let mut specs = record.scenario.arms.iter();
+        Self {
+            arm: &arm.name,
+            double,
+            has_replicas: specs.any(|spec| spec.name == arm.name && spec.has_master()),
+            events: &record.events,
+            end: record.elapsed,
+            run: format!(
+                "{} · seed {} · {} · lockstorm {}",
+                record.scenario.name, record.seed, record.started, record.lockstorm
+            ),
+        }
+    }
+}
