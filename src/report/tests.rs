@@ -8,12 +8,14 @@ use super::file::RecordFile;
 use super::paint::Paint;
 use super::text::{render, summary};
 use lockstorm_data::metrics::{
-    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, PhaseTimes, Point, Quantiles, Time,
+    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, NodeLoad, PhaseTimes, Point, Quantiles, Series,
+    ServerLoad, Time,
 };
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_kit::{eventually, play};
-use lockstorm_run::{CheckedExpectation, JournalLine, Record};
+use lockstorm_run::{ArmRecord, CheckedExpectation, JournalLine, Record};
+use serde_json::Value;
 use strum::VariantArray;
 
 fn scenario(name: &str) -> Scenario {
@@ -319,10 +321,7 @@ fn journal(record: &Record) -> String {
         arms: record
             .arms
             .iter()
-            .map(|_| Figures {
-                orders: 15,
-                ..Figures::default()
-            })
+            .map(|_| serde_json::json!({ "orders": 15 }))
             .collect(),
     });
     let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
@@ -361,7 +360,7 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
     let old = whole.replacen("\"format\":4", "\"format\":5", 1);
     for (text, said) in [
         (broken.as_str(), "is not a record of lockstorm: line 2: "),
-        (&twice, "line 8 is one too many"),
+        (&twice, "line 8: a second header"),
         (&old, "is a record of format 5"),
         (&whole[..500], "is not a record of lockstorm: EOF"),
     ] {
@@ -486,6 +485,76 @@ fn the_record_of_a_busy_hour_is_small() {
     println!("{size} bytes, read in {:?}", start.elapsed());
     assert!(size < 20_000_000, "{size} bytes");
     assert!(read == record);
+
+    // Its journal, if nearly every number changes every other second.
+    for arm in &mut record.arms {
+        use Time::{Acquired, Contended, Lag, Needed, Overshoot, Response, Service};
+        let (figures, times) = (&mut arm.figures, quantiles(412, 21_000, 91_000));
+        for time in [Acquired, Contended, Response, Service, Lag, Overshoot, Needed] {
+            figures.times[time] = times;
+        }
+        let node = NodeLoad {
+            sets: 1,
+            deletes: 1,
+            ..NodeLoad::default()
+        };
+        let server = ServerLoad {
+            offered: 1,
+            completed: 1,
+            late: 1,
+            orders: 1,
+            response_us: times,
+            ..ServerLoad::default()
+        };
+        (figures.nodes, figures.servers) = (vec![node; 3], vec![server; 4]);
+    }
+    let mut text = String::new();
+    let figures = || record.arms.iter().map(|arm| arm.figures.clone());
+    let mut written: Vec<Value> = figures()
+        .map(|figures| serde_json::to_value(figures).unwrap())
+        .collect();
+    let mut grown = written.clone();
+    for second in 0..3600 {
+        let points = |arm: &ArmRecord| *arm.series.iter().nth(second).unwrap();
+        let line = JournalLine::Second(record.arms.iter().map(points).collect());
+        text += &(serde_json::to_string(&line).unwrap() + "\n");
+        if second % (second / 300).max(1) == 0 {
+            grown.iter_mut().for_each(grow);
+            let figures = grown
+                .iter()
+                .map(|figures| serde_json::from_value(figures.clone()).unwrap());
+            let line = JournalLine::figures(1.0, figures, &mut written);
+            text += &(serde_json::to_string(&line).unwrap() + "\n");
+        }
+    }
+    assert!(text.len() < 20_000_000, "{} bytes", text.len());
+    record.arms.iter_mut().for_each(|arm| arm.series = Series::default());
+    let header = serde_json::to_string(&JournalLine::Header(Box::new(record))).unwrap();
+    fs::write(&path, format!("{header}\n{text}")).unwrap();
+    let start = Instant::now();
+    let read = RecordFile::read(&path).unwrap();
+    println!("{} bytes of journal, read in {:?}", text.len(), start.elapsed());
+    assert_eq!(serde_json::to_value(&read.arms[5].figures).unwrap(), grown[5]);
+}
+
+/// Numbers that are not zero grow, of quantiles every other one.
+fn grow(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let grows = |name: &str| !["host", "server", "p50", "p999", "max"].contains(&name);
+            fields
+                .iter_mut()
+                .filter(|(name, _)| grows(name))
+                .for_each(|(_, value)| grow(value));
+        }
+        Value::Array(list) => list.iter_mut().for_each(grow),
+        Value::Number(n) if n.as_u64() != Some(0) => {
+            *value = n
+                .as_u64()
+                .map_or_else(|| Value::from(4999.123_456_789), |n| Value::from(n + 5000))
+        }
+        _ => {}
+    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ mod show;
 mod swarm;
 mod watch;
 
-pub use close::journal::JournalLine;
+pub use close::journal::{JournalLine, Recovered};
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
 pub use error::RunError;
 pub use handle::{RunHandle, start};

@@ -61,10 +61,8 @@ impl Engine {
         let under_way = self.timing.timeline.when(now).second();
         if let Some(until) = under_way.or(newest.map(|point| point.time + 1)) {
             journal.add_seconds(until, &series);
-            journal.add(&JournalLine::Figures {
-                elapsed: self.timing.elapsed(),
-                arms: (0..self.arms.len()).map(|arm| self.figures(arm)).collect(),
-            });
+            let figures = (0..self.arms.len()).map(|arm| self.figures(arm));
+            journal.add_figures(now, self.timing.elapsed(), figures);
         }
         journal.write(now);
         self.journal = Some(journal);
