@@ -630,6 +630,9 @@ pub struct SweepArgs {
     /// The file of the results [default: NAME.sweep.jsonl in the current directory].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Keep the record of each play in DIR, named after its setting and seed. DIR must be new or empty, unless the sweep goes on.
+    #[arg(long, value_name = "DIR")]
+    pub records: Option<PathBuf>,
     #[command(flatten)]
     pub play: Play,
     /// Print the table as JSON: a row for each setting and arm, what a search found, and the file of the results. Times are in
