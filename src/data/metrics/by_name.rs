@@ -109,7 +109,9 @@ mod tests {
         let arm = Arm { name, figures };
         let mut json = serde_json::to_value(&arm).expect("figures are JSON");
         let named = json["figures"].as_object().expect("an object");
-        assert!(named.keys().eq(Metric::VARIANTS.iter().map(|metric| metric.name())));
+        let mut names: Vec<&str> = Metric::VARIANTS.iter().map(|metric| metric.name()).collect();
+        names.sort_unstable();
+        assert!(named.keys().eq(&names), "{named:?}");
         let is = |name: &str, value: Value| assert_eq!(named[name], value, "{name}");
         is("locks_lost", 3.into());
         is("hold_p99", 5_100.into());

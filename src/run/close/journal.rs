@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::record::Record;
 use lockstorm_base::output::Stream;
+use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Figures, Point, Series};
 use lockstorm_data::model::{Event, EventKind, in_us};
 
@@ -18,8 +19,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const FIGURES_PART: f64 = 1.0 / 300.0;
 /// How many seconds later a second may still change: the ledger is read a little later.
 const LATE: i64 = 10;
-/// The most events that are read; a run of days has thousands.
-const MOST_EVENTS: usize = 1_000_000;
+/// The most events that are read, and the most double holds of an arm; a run of days has thousands.
+const MOST: usize = 1_000_000;
 
 /// A line of a journal.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,6 +32,13 @@ pub enum JournalLine {
     Second(Vec<Point>),
     /// An event, or what it has become.
     Event(Event),
+    /// The evidence of a double hold that is over and judged. A later line of the same number in the same arm replaces it.
+    DoubleHold {
+        /// The place of its arm, from 0.
+        arm: usize,
+        /// The evidence.
+        evidence: Box<DoubleHold>,
+    },
     /// The figures of all arms.
     Figures {
         /// When.
@@ -135,11 +143,13 @@ impl Recovered {
                     }
                 }
             }
-            JournalLine::Event(event) => match record.events.binary_search_by_key(&event.id, |there| there.id) {
-                Ok(place) => record.events[place] = event,
-                Err(_) if record.events.len() == MOST_EVENTS => return Err(Error::custom("one event too many")),
-                Err(place) => record.events.insert(place, event),
-            },
+            JournalLine::Event(event) => put(&mut record.events, event, |event| event.id)?,
+            JournalLine::DoubleHold { arm, evidence } => {
+                let Some(arm) = record.arms.get_mut(arm) else {
+                    return Err(Error::custom("there is no such arm"));
+                };
+                put(&mut arm.evidence, *evidence, |double| double.number)?;
+            }
             JournalLine::Figures { elapsed, arms } => {
                 record.elapsed = elapsed.max(0.0);
                 for (known, changes) in self.figures.iter_mut().zip(arms) {
@@ -170,6 +180,16 @@ impl Recovered {
         ));
         Ok(self.record)
     }
+}
+
+/// Adds something by its number, or replaces what has it.
+fn put<T>(list: &mut Vec<T>, one: T, number: impl Fn(&T) -> u64) -> serde_json::Result<()> {
+    match list.binary_search_by_key(&number(&one), &number) {
+        Ok(place) => list[place] = one,
+        Err(_) if list.len() == MOST => return Err(Error::custom("one of too many")),
+        Err(place) => list.insert(place, one),
+    }
+    Ok(())
 }
 
 /// A journal that is being written.
