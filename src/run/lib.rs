@@ -123,8 +123,9 @@ mod show;
 mod swarm;
 mod watch;
 
-pub use close::journal::{JournalLine, Recovered};
+pub use close::journal::JournalLine;
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
+pub use close::recovered::Recovered;
 pub use error::RunError;
 pub use handle::{RunHandle, start};
 pub use headless::{Ended, headless};
