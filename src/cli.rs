@@ -381,7 +381,7 @@ pub struct PlanArgs {
     pub validate: Option<ValidationTable>,
     #[command(flatten)]
     pub server: Server,
-    /// Print the plan as JSON: every figure with its interval and what it rests on. Times are in seconds.
+    /// Print the plan as JSON: every figure with its interval and what it rests on. Times are in microseconds.
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
     /// Write the plan to FILE as one HTML page that opens offline, besides what is printed. An existing file is replaced.
@@ -630,6 +630,9 @@ pub struct SweepArgs {
     /// The file of the results [default: NAME.sweep.jsonl in the current directory].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Keep the record of each play in DIR, named after its setting and seed. DIR must be new or empty, unless the sweep goes on.
+    #[arg(long, value_name = "DIR")]
+    pub records: Option<PathBuf>,
     #[command(flatten)]
     pub play: Play,
     /// Print the table as JSON: a row for each setting and arm, what a search found, and the file of the results. Times are in
@@ -668,7 +671,7 @@ Exit codes: 0 measured, 1 error, 2 usage, 129, 130, 131 and 143 ended by SIGHUP,
 target does not change the exit code.
 
 The JSON file has every figure of every round, the machine, and how each client was set up. Names that end in _us are \
-microseconds, in _ms milliseconds, in _s seconds. Every field is documented at the type `BenchRecord` of the library.")]
+microseconds, in _ns nanoseconds. Every field is documented at the type `BenchRecord` of the library.")]
 pub struct BenchArgs {
     /// Measure only this case; may be repeated. If left out, all cases are measured.
     #[arg(long, value_name = "NAME", value_parser = Known(cases), hide_possible_values = true)]

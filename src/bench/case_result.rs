@@ -1,6 +1,7 @@
 //! The result of one case: its rounds and their summary.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ use super::contender::Contender;
 use super::figures::Run;
 use super::metric::Metric;
 use super::statistics::Quartiles;
+use lockstorm_data::model::in_us;
 
 /// A case that can't be measured on this machine, or by this build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,23 +33,25 @@ pub struct CaseResult {
     /// Tasks on each app server.
     pub tasks: usize,
     /// Hosts, each with one lock node.
-    #[serde(default = "three")]
     pub hosts: usize,
     /// Whether clients talked to the nodes over TLS.
-    #[serde(default)]
     pub tls: bool,
     /// What the tasks do.
     pub load: LoadKind,
     /// What went wrong with the nodes.
     pub trouble: Trouble,
     /// The TTL of the locks.
-    pub ttl_ms: f64,
+    #[serde(rename = "ttl_us", with = "in_us")]
+    pub ttl: Duration,
     /// The time inside the lock that was asked for; timers make it longer.
-    pub hold_ms: f64,
+    #[serde(rename = "hold_us", with = "in_us")]
+    pub hold: Duration,
     /// The mean pause of a task before each acquire.
-    pub think_ms: f64,
+    #[serde(rename = "think_us", with = "in_us")]
+    pub think: Duration,
     /// The length of the measured part.
-    pub measured_s: f64,
+    #[serde(rename = "measured_us", with = "in_us")]
+    pub measured: Duration,
     /// How each contender was set up.
     pub settings: BTreeMap<Contender, BTreeMap<String, String>>,
     /// One for each round.
@@ -56,11 +60,6 @@ pub struct CaseResult {
     pub summary: Vec<Summary>,
     /// The engine's figure divided by the peer's in each round, with medians and quartiles.
     pub ratios: Vec<Ratio>,
-}
-
-/// The number of hosts in records that don't say: at that time every case had three.
-const fn three() -> usize {
-    3
 }
 
 /// One round: all contenders, one after the other.

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::contender::Contender;
 use super::nodes::NodeCounts;
 use super::statistics::jain;
 use super::tally::Tally;
+use lockstorm_data::metrics::Quantiles;
+use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::model::in_us;
 
 /// One contender in one round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,14 +25,15 @@ pub struct Run {
     /// The load on healthy nodes, just before; only in cases that break a node.
     pub baseline: Option<Figures>,
     /// The mean time of an acquire without contention, before the load; only if tasks share a key.
-    pub uncontended_us: Option<f64>,
+    pub uncontended_ns: Option<u64>,
     /// The memory of this process before the measured part, MiB.
     pub rss_before_mib: Option<f64>,
     /// The memory of this process after the measured part, MiB.
     pub rss_after_mib: Option<f64>,
     /// How long after a node's first answer a lock had the votes of all nodes; only if a node comes back, and the client
     /// reports votes.
-    pub back_in_use_ms: Option<f64>,
+    #[serde(rename = "back_in_use_us", with = "in_us")]
+    pub back_in_use: Option<Duration>,
     /// Keys on the node that was up, 100 ms after the load ended; only without a quorum.
     pub survivor_keys: Option<u64>,
     /// Locks that were held and renewed, but lost all the same; only in cases that hold locks until the end.
@@ -54,7 +57,8 @@ pub(super) struct Usage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// The length of the phase.
-    pub seconds: f64,
+    #[serde(rename = "elapsed_us", with = "in_us")]
+    pub elapsed: Duration,
     /// Acquires with their releases that ended in the phase.
     pub cycles: u64,
     /// Cycles a second.
@@ -62,15 +66,15 @@ pub struct Figures {
     /// Granted acquires that ended in the phase or were under way at its end, waiting included; acquires that never ended
     /// count with the time that they had waited. The load is a closed loop: a waiting task asks for nothing else, so this
     /// is the time that a caller waits, not the latency under requests that arrive independently.
-    pub acquire: Times,
+    pub acquire_ns: Quantiles,
     /// Acquires that had not ended several seconds after the phase.
     pub unfinished: u64,
     /// Acquires that were refused.
-    pub refusal: Times,
+    pub refusal_ns: Quantiles,
     /// Releases, as long as the client itself waits for them.
-    pub release: Times,
-    /// The mean time from an acquire to its release, in microseconds.
-    pub hold_mean_us: f64,
+    pub release_ns: Quantiles,
+    /// The mean time from an acquire to its release.
+    pub hold_mean_ns: u64,
     /// The share of acquires that were granted, 0 to 1, where unfinished ones count as not granted; null if there were
     /// none.
     pub acquired_share: Option<f64>,
@@ -78,53 +82,29 @@ pub struct Figures {
     pub refused: BTreeMap<String, u64>,
     /// The message of the first refusal.
     pub refusal_text: Option<String>,
-    /// Processor seconds of this process.
-    pub client_cpu_s: f64,
-    /// Processor seconds of this process for 100,000 cycles.
-    pub client_cpu_s_per_100k: Option<f64>,
-    /// Processor seconds of all nodes, as they report it. They are asked while the load runs, a little before the phase
-    /// begins and after it ends, so the value is scaled to `seconds`.
-    pub server_cpu_s: f64,
-    /// Processor seconds of all nodes for 100,000 cycles.
-    pub server_cpu_s_per_100k: Option<f64>,
+    /// Processor time of this process.
+    #[serde(rename = "client_cpu_us", with = "in_us")]
+    pub client_cpu: f64,
+    /// The same for one cycle.
+    pub client_cpu_ns_per_cycle: Option<u64>,
+    /// Processor time of all nodes, as they report it. They are asked while the load runs, a little before the phase
+    /// begins and after it ends, so the value is scaled to `elapsed_us`.
+    #[serde(rename = "server_cpu_us", with = "in_us")]
+    pub server_cpu: f64,
+    /// The same for one cycle.
+    pub server_cpu_ns_per_cycle: Option<u64>,
     /// Commands that the clients sent to a node for one cycle: the mean of the nodes that were up, scaled in the same way.
     /// A script counts once. Null if no lock was granted.
     pub commands_per_node_and_cycle: Option<f64>,
     /// Calls of each command on all nodes, as they report it, including calls within scripts.
     pub calls: BTreeMap<String, u64>,
-    /// The time over which the calls were counted, averaged over the nodes; a little longer than `seconds`.
-    pub calls_seconds: f64,
+    /// The time over which the calls were counted, averaged over the nodes; a little longer than `elapsed_us`.
+    #[serde(rename = "calls_over_us", with = "in_us")]
+    pub calls_over: f64,
     /// Attempts for one cycle, if the client counts them.
     pub attempts_per_cycle: Option<f64>,
     /// Jain's fairness index over the cycles of all tasks; null without cycles, and in a baseline.
     pub jain: Option<f64>,
-}
-
-/// A distribution of times in microseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "their names say it")]
-pub struct Times {
-    /// The number of values.
-    pub n: u64,
-    pub mean_us: f64,
-    pub p50_us: f64,
-    pub p99_us: f64,
-    pub p999_us: f64,
-    pub max_us: f64,
-}
-
-impl Times {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
-        Self {
-            n: histogram.len(),
-            mean_us: histogram.mean() / 1e3,
-            p50_us: at(0.5),
-            p99_us: at(0.99),
-            p999_us: at(0.999),
-            max_us: histogram.max() as f64 / 1e3,
-        }
-    }
 }
 
 impl Figures {
@@ -146,24 +126,24 @@ impl Figures {
         let per_cycle = |figure: f64| (tally.cycles > 0 && granted > 0).then(|| figure / tally.cycles as f64);
         let asked = tally.acquire.len() + tally.refusal.len();
         Self {
-            seconds: usage.wall.as_secs_f64(),
+            elapsed: usage.wall,
             cycles: tally.cycles,
             cycles_per_s: tally.cycles as f64 / usage.wall.as_secs_f64(),
-            acquire: Times::of(&tally.acquire),
+            acquire_ns: Quantiles::of(&tally.acquire),
             unfinished: tally.unfinished,
-            refusal: Times::of(&tally.refusal),
-            release: Times::of(&tally.release),
-            hold_mean_us: tally.held.as_secs_f64() * 1e6 / granted.max(1) as f64,
+            refusal_ns: Quantiles::of(&tally.refusal),
+            release_ns: Quantiles::of(&tally.release),
+            hold_mean_ns: rounded(tally.held.as_secs_f64() * 1e9 / granted.max(1) as f64),
             acquired_share: (asked > 0).then(|| granted as f64 / asked as f64),
             refused: tally.refused.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
             refusal_text: tally.refusal_text.clone(),
-            client_cpu_s: usage.client_cpu,
-            client_cpu_s_per_100k: per_cycle(usage.client_cpu * 1e5),
-            server_cpu_s: server_cpu,
-            server_cpu_s_per_100k: per_cycle(server_cpu * 1e5),
+            client_cpu: usage.client_cpu,
+            client_cpu_ns_per_cycle: per_cycle(usage.client_cpu * 1e9).map(rounded),
+            server_cpu,
+            server_cpu_ns_per_cycle: per_cycle(server_cpu * 1e9).map(rounded),
             commands_per_node_and_cycle: per_cycle(commands_per_node),
             calls,
-            calls_seconds: mean(nodes.iter().map(|(_, time)| time.as_secs_f64()).sum()),
+            calls_over: mean(nodes.iter().map(|(_, time)| time.as_secs_f64()).sum()),
             attempts_per_cycle: usage.attempts.and_then(|attempts| per_cycle(attempts as f64)),
             jain: jain(cycles_of_tasks),
         }
@@ -199,9 +179,9 @@ mod tests {
         tally.acquire.record(1_000_000).unwrap();
         let figures = Figures::of(&tally, &usage(), &[100]);
         assert!((figures.commands_per_node_and_cycle.unwrap() - 2.0).abs() < 1e-9);
-        assert!((figures.server_cpu_s - 1.5).abs() < 1e-9);
+        assert!((figures.server_cpu - 1.5).abs() < 1e-9);
         assert_eq!((figures.calls["set"], figures.cycles), (330, 100));
-        assert!((figures.calls_seconds - 1.1).abs() < 1e-9);
+        assert!((figures.calls_over - 1.1).abs() < 1e-9);
     }
 
     #[test]
@@ -212,7 +192,7 @@ mod tests {
         };
         let figures = Figures::of(&tally, &usage(), &[8]);
         assert_eq!(
-            (figures.commands_per_node_and_cycle, figures.server_cpu_s_per_100k),
+            (figures.commands_per_node_and_cycle, figures.server_cpu_ns_per_cycle),
             (None, None)
         );
     }

@@ -51,7 +51,7 @@ pub use self::certificates::Certificates;
 pub use self::contender::Contender;
 pub use self::driver::{Step, bench};
 pub use self::error::BenchError;
-pub use self::figures::{Figures, Run, Times};
+pub use self::figures::{Figures, Run};
 pub use self::metric::Metric;
 pub use self::options::BenchOptions;
 pub use self::record::BenchRecord;

@@ -5,30 +5,24 @@ use strum::VariantArray;
 
 use super::case::Case;
 use super::figures::{Figures, Run};
+use lockstorm_data::metrics::{Quantile, Quantiles};
 
-/// One figure of a run.
+/// One figure of a run; times are in microseconds unless the name says otherwise, as in the figures of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields of `Run` and `Figures` tell")]
 pub enum Metric {
     CyclesPerS,
-    #[serde(rename = "acquire_p50_us")]
     AcquireP50,
-    #[serde(rename = "acquire_p99_us")]
     AcquireP99,
-    #[serde(rename = "acquire_p999_us")]
     AcquireP999,
-    #[serde(rename = "release_p50_us")]
     ReleaseP50,
-    #[serde(rename = "release_p99_us")]
     ReleaseP99,
-    #[serde(rename = "refusal_p50_us")]
     RefusalP50,
-    #[serde(rename = "refusal_max_us")]
     RefusalMax,
-    #[serde(rename = "client_cpu_s_per_100k")]
+    #[serde(rename = "client_cpu_ns_per_cycle")]
     ClientCpu,
-    #[serde(rename = "server_cpu_s_per_100k")]
+    #[serde(rename = "server_cpu_ns_per_cycle")]
     ServerCpu,
     /// Client CPU in percent of one core.
     ClientCpuPercent,
@@ -46,7 +40,7 @@ pub enum Metric {
     OfHealthyReleaseP99,
     /// Growth of this process in the measured part.
     GrowthMib,
-    BackInUseMs,
+    BackInUse,
     SurvivorKeys,
     LostLocks,
     OrphanKeys,
@@ -59,41 +53,38 @@ impl Metric {
     /// The value of this metric for a run; `None` if it was not measured.
     pub fn of(self, run: &Run, case: &Case) -> Option<f64> {
         let figures = run.figures.as_ref()?;
-        let granted = |figure: f64| (figures.acquire.n > 0).then_some(figure);
-        let released = |figure: f64| (figures.release.n > 0).then_some(figure);
-        let refused = |figure: f64| (figures.refusal.n > 0).then_some(figure);
+        let (acquire, release, refusal) = (figures.acquire_ns, figures.release_ns, figures.refusal_ns);
+        let time = |of: Quantiles, quantile| (of.count > 0).then(|| of.get(quantile) as f64 / 1e3);
         let of_healthy = |figure: fn(&Figures) -> f64| {
             let healthy = figure(run.baseline.as_ref()?);
-            (healthy > 0.0 && figures.acquire.n > 0).then(|| figure(figures) / healthy)
+            (healthy > 0.0 && acquire.count > 0).then(|| figure(figures) / healthy)
         };
         match self {
             Self::CyclesPerS => figures.acquired_share.map(|_| figures.cycles_per_s),
-            Self::AcquireP50 => granted(figures.acquire.p50_us),
-            Self::AcquireP99 => granted(figures.acquire.p99_us),
-            Self::AcquireP999 => granted(figures.acquire.p999_us),
-            Self::ReleaseP50 => released(figures.release.p50_us),
-            Self::ReleaseP99 => released(figures.release.p99_us),
-            Self::RefusalP50 => refused(figures.refusal.p50_us),
-            Self::RefusalMax => refused(figures.refusal.max_us),
-            Self::ClientCpu => figures.client_cpu_s_per_100k,
-            Self::ServerCpu => figures.server_cpu_s_per_100k,
-            Self::ClientCpuPercent => Some(100.0 * figures.client_cpu_s / figures.seconds),
+            Self::AcquireP50 => time(acquire, Quantile::P50),
+            Self::AcquireP99 => time(acquire, Quantile::P99),
+            Self::AcquireP999 => time(acquire, Quantile::P999),
+            Self::ReleaseP50 => time(release, Quantile::P50),
+            Self::ReleaseP99 => time(release, Quantile::P99),
+            Self::RefusalP50 => time(refusal, Quantile::P50),
+            Self::RefusalMax => time(refusal, Quantile::Max),
+            Self::ClientCpu => figures.client_cpu_ns_per_cycle.map(|ns| ns as f64),
+            Self::ServerCpu => figures.server_cpu_ns_per_cycle.map(|ns| ns as f64),
+            Self::ClientCpuPercent => Some(100.0 * figures.client_cpu / figures.elapsed.as_secs_f64()),
             Self::CommandsPerNodeAndCycle => figures.commands_per_node_and_cycle,
             Self::AttemptsPerCycle => figures.attempts_per_cycle,
             Self::AcquiredShare => figures.acquired_share,
             Self::Jain => figures.jain,
             Self::IdealQueueRatio => {
-                let ideal = case.all_tasks() as f64 * (figures.hold_mean_us + run.uncontended_us?);
-                granted(figures.acquire.p99_us / ideal)
+                let ideal = case.all_tasks() as f64 * (figures.hold_mean_ns + run.uncontended_ns?) as f64;
+                (acquire.count > 0).then(|| acquire.p99 as f64 / ideal)
             }
             Self::OfHealthyCycles => of_healthy(|figures| figures.cycles_per_s),
-            Self::OfHealthyAcquireP99 => of_healthy(|figures| figures.acquire.p99_us),
-            Self::OfHealthyReleaseP99 => {
-                released(0.0)?;
-                of_healthy(|figures| figures.release.p99_us)
-            }
+            Self::OfHealthyAcquireP99 => of_healthy(|figures| figures.acquire_ns.p99 as f64),
+            Self::OfHealthyReleaseP99 if release.count == 0 => None,
+            Self::OfHealthyReleaseP99 => of_healthy(|figures| figures.release_ns.p99 as f64),
             Self::GrowthMib => Some(run.rss_after_mib? - run.rss_before_mib?),
-            Self::BackInUseMs => run.back_in_use_ms,
+            Self::BackInUse => run.back_in_use.map(|after| after.as_secs_f64() * 1e6),
             Self::SurvivorKeys => run.survivor_keys.map(|keys| keys as f64),
             Self::LostLocks => run.lost.map(|locks| locks as f64),
             Self::OrphanKeys => (!run.orphans.is_empty()).then(|| run.orphans.iter().sum::<u64>() as f64),

@@ -1,9 +1,13 @@
-//! The result of a bench: one JSON file. The docs of its fields are the documentation of the format.
+//! The result of a bench: one JSON file. The docs of its fields are the documentation of the format; names that end with `_us` are
+//! whole microseconds there, and with `_ns` whole nanoseconds.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::case_result::{CaseResult, LeftOut};
 use super::target::Judged;
+use lockstorm_data::model::in_us;
 use lockstorm_lab::NodeSettings;
 use lockstorm_run::Machine;
 
@@ -25,11 +29,14 @@ pub struct BenchRecord {
     /// The servers as they were started; for one lab after the other, if cases need different ones.
     pub nodes: Vec<NodeSettings>,
     /// The length of the measured part of a round, unless the case changes it.
-    pub time_s: f64,
+    #[serde(rename = "time_us", with = "in_us")]
+    pub time: Duration,
     /// The length of the load before each measured part, which is not counted.
-    pub warm_up_ms: f64,
+    #[serde(rename = "warm_up_us", with = "in_us")]
+    pub warm_up: Duration,
     /// How long after the end of the load, with all nodes up again, leftover keys were counted.
-    pub orphans_after_ms: f64,
+    #[serde(rename = "orphans_after_us", with = "in_us")]
+    pub orphans_after: Duration,
     /// The number of rounds that were asked for.
     pub rounds: usize,
     /// Whether the bench was stopped before its end.
@@ -37,7 +44,6 @@ pub struct BenchRecord {
     /// One for each case, in the order in which they ran.
     pub cases: Vec<CaseResult>,
     /// Cases that were asked for and can't be measured here.
-    #[serde(default)]
     pub left_out: Vec<LeftOut>,
     /// The targets that could be judged.
     pub targets: Vec<Judged>,
@@ -45,5 +51,5 @@ pub struct BenchRecord {
 
 impl BenchRecord {
     /// The version of the format that this program writes.
-    pub const FORMAT: u32 = 2;
+    pub const FORMAT: u32 = 3;
 }

@@ -14,6 +14,7 @@ use super::fleet::Fleet;
 use super::nodes;
 use super::process;
 use super::tally::{Phase, Tally};
+use lockstorm_data::metrics::in_nanos;
 use lockstorm_data::model::{Action, Condition, HostId};
 use lockstorm_lab::Lab;
 
@@ -84,7 +85,7 @@ impl Round<'_> {
             self.break_nodes().await?;
         }
         let mut fleet = self.start().await?;
-        run.uncontended_us = fleet.uncontended.map(|trip| trip.as_secs_f64() * 1e6);
+        run.uncontended_ns = fleet.uncontended.map(in_nanos);
         let mut phases = Vec::new();
         if !matches!(self.case.trouble, Trouble::None | Trouble::Hung) {
             phases.push(self.phase(&fleet, Phase::Baseline, self.time).await);
@@ -105,10 +106,7 @@ impl Round<'_> {
                 Phase::Measured => run.figures = Some(figures(&counts, phase)),
             }
         }
-        run.back_in_use_ms = counts
-            .iter()
-            .find_map(|counts| counts.back_in_use)
-            .map(|after| after.as_secs_f64() * 1e3);
+        run.back_in_use = counts.iter().find_map(|counts| counts.back_in_use);
         run.lost = (self.case.load == Load::Renewal).then(|| fleet.lost() as u64);
         self.count_leftovers(run).await?;
         Ok(())

@@ -29,9 +29,9 @@ impl BenchRecord {
             machine: Machine::this(),
             cpu_model: process::cpu_model(),
             nodes: Vec::new(),
-            time_s: options.time.as_secs_f64(),
-            warm_up_ms: WARM_UP.as_secs_f64() * 1e3,
-            orphans_after_ms: ORPHANS_AFTER.as_secs_f64() * 1e3,
+            time: options.time,
+            warm_up: WARM_UP,
+            orphans_after: ORPHANS_AFTER,
             rounds: options.rounds,
             interrupted: false,
             cases: Vec::new(),
@@ -42,7 +42,6 @@ impl BenchRecord {
 
     /// Adds a case.
     pub(super) fn begin(&mut self, case: &Case, time: Duration, setup: &Setup) {
-        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let [hold, think] = case.load.times();
         let settings = case.contenders().into_iter().map(|one| (one, settings(one, setup)));
         self.cases.push(CaseResult {
@@ -54,10 +53,10 @@ impl BenchRecord {
             tls: case.tls,
             load: case.load.into(),
             trouble: case.trouble,
-            ttl_ms: ms(case.ttl),
-            hold_ms: ms(hold),
-            think_ms: ms(think),
-            measured_s: case.measured(time).as_secs_f64(),
+            ttl: case.ttl,
+            hold,
+            think,
+            measured: case.measured(time),
             settings: settings.collect(),
             rounds: Vec::new(),
             summary: Vec::new(),

@@ -91,7 +91,7 @@ pub const TARGETS: &[Target] = &[
     target("hung", "orphan keys", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
     target("killed", "share acquired", Metric::AcquiredShare, EveryRound, AtLeast(1.0)),
     target("killed", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(1.5)),
-    target("restarted", "ms until the node's vote counts again", Metric::BackInUseMs, EveryRound, AtMost(250.0)),
+    target("restarted", "µs until the node's vote counts again", Metric::BackInUse, EveryRound, AtMost(250_000.0)),
     target("restarted", "acquire p99 of the first 2 s, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(2.0)),
     target("no-quorum-killed", "µs to the slowest refusal", Metric::RefusalMax, Median, AtMost(50_000.0)),
     target("no-quorum-killed", "keys on the survivor after 100 ms", Metric::SurvivorKeys, EveryRound, AtMost(0.0)),

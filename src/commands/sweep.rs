@@ -1,10 +1,11 @@
 //! `lockstorm sweep`: a scenario, played with other settings.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use lockstorm::report::render_sweep;
+use lockstorm::report::{RecordFile, render_sweep};
 use lockstorm_base::Stop;
 use lockstorm_data::scenario::{Overrides, Scenario, Source, parse, warnings};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
@@ -39,6 +40,7 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
         repeat: u64::from(args.repeat),
         base,
         conditions,
+        records: args.records.clone(),
         quiet: args.quiet,
     };
     let grid = Grid::of(&args.over).map_err(Failure::usage)?;
@@ -46,13 +48,17 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
         let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;
         Ok::<_, Failure>(Cell(vec![(key.to_owned(), scale.write(first))]))
     });
-    for cell in grid.cells.iter().chain(&first.transpose()?) {
-        stage.scenario(cell, stage.base.seed)?;
-    }
+    let first = first.transpose()?;
+    let cells = || grid.cells.iter().chain(&first);
+    cells().try_for_each(|cell| stage.scenario(cell, stage.base.seed).map(drop))?;
     check_temp_dir().map_err(Failure::usage)?;
     let doubts = consent::admit(&stage.base, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
     let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
+    if let Some(dir) = &stage.records {
+        records_in(dir, fs::metadata(&path).is_ok_and(|there| there.len() > 0)).map_err(Failure::usage)?;
+    }
+    cells().try_for_each(|cell| stage.file(cell, stage.base.seed).map(drop))?;
     let identity = [stage.base.to_toml(), stage.conditions.join("\n")].join("\n");
     let mut journal = Journal::open(&path, identity).map_err(|error| match error {
         JournalError::Busy(_) => Failure::error(error),
@@ -90,6 +96,19 @@ fn default_file(scenario: &str) -> PathBuf {
     PathBuf::from(format!("{name}.sweep.jsonl"))
 }
 
+/// Makes the directory of the records, which must be empty unless the sweep `goes_on`.
+fn records_in(dir: &Path, goes_on: bool) -> Result<(), String> {
+    let read = fs::create_dir_all(dir).and_then(|()| fs::read_dir(dir));
+    let cannot = |error| format!("cannot keep records in {}: {error}", dir.display());
+    match read.map_err(cannot)?.next() {
+        Some(_) if !goes_on => Err(format!(
+            "{} is not empty, and this sweep is new: name another directory for its records",
+            dir.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// What is played.
 struct Stage {
     source: Source,
@@ -98,6 +117,8 @@ struct Stage {
     /// What must hold, as expectations, if the largest value is looked for.
     conditions: Vec<String>,
     repeat: u64,
+    /// The directory that gets the record of each play.
+    records: Option<PathBuf>,
     quiet: bool,
 }
 
@@ -121,6 +142,12 @@ impl Stage {
         Ok(scenario)
     }
 
+    /// The file for the record of a cell's play, if it is to be kept.
+    fn file(&self, cell: &Cell, seed: u64) -> Result<Option<RecordFile>, Failure> {
+        let file = |dir: &PathBuf| RecordFile::check(&dir.join(cell.file_name(seed)));
+        self.records.as_ref().map(file).transpose().map_err(Failure::usage)
+    }
+
     /// Plays a cell with each seed for which there is no result. Returns the signal that ended it.
     fn play(&self, cell: &Cell, server: &ServerBinary, journal: &mut Journal) -> Result<Option<Stop>, Failure> {
         for repeat in 0..self.repeat {
@@ -128,11 +155,14 @@ impl Stage {
             if journal.has(cell, seed) {
                 continue;
             }
-            let scenario = self.scenario(cell, seed)?;
+            let (scenario, file) = (self.scenario(cell, seed)?, self.file(cell, seed)?);
             let played = headless(scenario, server::options(server), |_| ());
             match played.map_err(|error| Failure::error(format!("with {cell}: {error}")))? {
                 Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Some(stop)),
                 Ended::Finished(record, None) => {
+                    // First, so that a play with a result has its record.
+                    let written = file.map_or(Ok(()), |file| file.write(&record));
+                    written.map_err(Failure::error)?;
                     let outcome = Outcome::of(cell.clone(), *record);
                     journal.keep(outcome).map_err(Failure::error)?;
                 }

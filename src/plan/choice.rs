@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::question::Question;
 use super::row::{Row, Shortfall};
 use super::wish::Wish;
+use lockstorm_data::model::in_us;
 
 /// Which setting is recommended, as a place in the rows of the plan; or what comes nearest, and why it does not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,6 +43,7 @@ pub struct Why {
     /// What none of the remaining settings has.
     pub lacks: Vec<Wish>,
     /// What [`Wish::Pause`] asks for, in seconds.
+    #[serde(rename = "pause_us", with = "in_us")]
     pub pause: f64,
     /// Of the settings that remain, whether it is the one with the fewest renewals, and not the shortest: where a takeover was asked for,
     /// a shorter one is worth nothing.

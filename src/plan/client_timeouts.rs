@@ -4,6 +4,7 @@ use super::formulas::{reliable, restart_delay};
 use super::question::Question;
 use super::setting::Setting;
 use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::model::in_us;
 
 /// The longest that the waiting for one node may take, as a part of the TTL.
 const NODE_PART: f64 = 0.25;
@@ -19,12 +20,15 @@ const LEAST_DELAY: f64 = 1e-6;
 pub struct ClientTimeouts {
     /// For one node's answer: twice the round trip that one in 10,000 exceeds, at least 5 ms and a hundredth of the TTL, and at most a
     /// quarter of it, so that a silent node does not use up the validity.
+    #[serde(rename = "node_us", with = "in_us")]
     pub node: f64,
     /// Between two attempts: the median of a section, at most a tenth of the TTL and half of what it leaves of the takeover, and at
     /// least a millionth of the TTL and twice the median round trip. Add up to as much again at random.
+    #[serde(rename = "retry_delay_us", with = "in_us")]
     pub retry_delay: f64,
     /// For the whole acquire: the time after which every lock of a crashed holder has expired ([`restart_delay`]), the longest delay,
     /// and one more attempt with what it gives back.
+    #[serde(rename = "acquire_us", with = "in_us")]
     pub acquire: f64,
 }
 

@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(of(1.0, [0.0, 3.0]), Verdict::Undecided);
         assert_eq!(of(4.0, [0.0, 3.0]), Verdict::Differs);
         assert_eq!(of(0.0, [0.0, 0.0]), Verdict::Undecided);
-        let none = Compared::of("takeover_mean", Some(0.1), (0..100).map(|_| None));
+        let none = Compared::of("takeover_mean_us", Some(0.1), (0..100).map(|_| None));
         assert_eq!((none.mean, none.verdict), (None, Verdict::Undecided));
     }
 }

@@ -3,6 +3,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use super::formulas::wilson;
 use super::tail::{self, Tail, Tails};
 use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::model::in_us::InMicros as _;
 
 /// The fewest values from which a distribution can be made.
 const FEWEST: f64 = 30.0;
@@ -248,15 +249,15 @@ fn rounded_to(values: &[f64]) -> Option<f64> {
 }
 
 impl Serialize for Measured {
-    /// Its count, some quantiles and the unit of rounding, in seconds.
+    /// Its count, some quantiles and the unit of rounding.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Measured", 6)?;
         fields.serialize_field("count", &self.count())?;
-        fields.serialize_field("p50", &self.quantile_beyond(0.5))?;
-        fields.serialize_field("p90", &self.quantile_beyond(0.1))?;
-        fields.serialize_field("p99", &self.quantile_beyond(0.01))?;
-        fields.serialize_field("extrapolated_from", &self.start)?;
-        fields.serialize_field("rounded_to", &self.rounded_to)?;
+        fields.serialize_field("p50_us", &self.quantile_beyond(0.5).micros())?;
+        fields.serialize_field("p90_us", &self.quantile_beyond(0.1).micros())?;
+        fields.serialize_field("p99_us", &self.quantile_beyond(0.01).micros())?;
+        fields.serialize_field("extrapolated_from_us", &self.start.micros())?;
+        fields.serialize_field("rounded_to_us", &self.rounded_to.micros())?;
         fields.end()
     }
 }

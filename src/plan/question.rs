@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::pauses::{Outages, Pauses};
 use super::spread::Spread;
+use lockstorm_data::model::in_us;
 
 /// The overlaps that may happen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +19,7 @@ pub struct Goal {
     /// The most sections a day that may overlap with another holder's.
     pub overlaps_per_day: f64,
     /// The longest that others may have to wait after a holder's crash, in seconds; `None` if that does not matter.
+    #[serde(rename = "takeover_us", with = "in_us")]
     pub takeover: Option<f64>,
 }
 

@@ -51,8 +51,8 @@ pub struct Replayed {
     pub refused: f64,
     /// Locks of dead app servers that somebody else got.
     pub takeovers: f64,
-    /// The mean time from the death until then, in seconds; `None` if there were none.
-    pub takeover_mean: Option<f64>,
+    /// The mean time from the death until then, in microseconds; `None` if there were none.
+    pub takeover_mean_us: Option<f64>,
 }
 
 impl Replayed {
@@ -63,7 +63,7 @@ impl Replayed {
             overran: simulated.overran as f64,
             refused: simulated.refused as f64,
             takeovers: takeovers.count as f64,
-            takeover_mean: (takeovers.count > 0).then(|| takeovers.mean()),
+            takeover_mean_us: (takeovers.count > 0).then(|| takeovers.mean() * 1e6),
         }
     }
 }
@@ -76,7 +76,7 @@ const FIGURES: [Figure; 5] = [
     ("overran", |did| Some(did.overran)),
     ("refused", |did| Some(did.refused)),
     ("takeovers", |did| Some(did.takeovers)),
-    ("takeover_mean", |did| did.takeover_mean),
+    ("takeover_mean_us", |did| did.takeover_mean_us),
 ];
 
 /// What the worlds of a replay gave.
@@ -290,7 +290,7 @@ fn real(arm: &ArmRecord) -> Result<Replayed, PlanError> {
         overran: arm.figures.counts[Count::Overran] as f64,
         refused: (outcomes.contended + outcomes.no_quorum + outcomes.expired + outcomes.unknown) as f64,
         takeovers: takeovers.len() as f64,
-        takeover_mean: (!takeovers.is_empty()).then(|| takeovers.mean() / 1e6),
+        takeover_mean_us: (!takeovers.is_empty()).then(|| takeovers.mean()),
     })
 }
 

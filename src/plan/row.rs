@@ -12,6 +12,7 @@ use super::renewed;
 use super::setting::Setting;
 use super::simulated::Simulated;
 use super::wish::Wish;
+use lockstorm_data::model::in_us;
 
 /// Seconds of a day.
 pub(super) const DAY: f64 = 86_400.0;
@@ -44,22 +45,29 @@ pub struct Row {
     /// The probability that an acquire is not granted because the quorum answers when nothing is left of the validity.
     pub late: f64,
     /// The mean time in seconds from a holder's crash until others can have its lock.
+    #[serde(rename = "takeover_mean_us", with = "in_us")]
     pub takeover_mean: f64,
     /// The longest time in seconds from a holder's crash until others can have its lock.
+    #[serde(rename = "takeover_worst_us", with = "in_us")]
     pub takeover_worst: f64,
     /// The longest time in seconds from then on until whoever waits asks again: twice [`ClientTimeouts::retry_delay`].
+    #[serde(rename = "asked_within_us", with = "in_us")]
     pub asked_within: f64,
     /// The longest pause in seconds that a section of median length survives, wherever it falls; 0 if none.
+    #[serde(rename = "pause_survived_us", with = "in_us")]
     pub pause_survived: f64,
     /// How many renewals in a row may fail.
     pub renewals_may_fail: f64,
     /// How long a node without persistence must stay away after its crash, in seconds.
+    #[serde(rename = "restart_delay_us", with = "in_us")]
     pub restart_delay: f64,
     /// For how long no lock is granted after a crash of a majority of such nodes, in seconds: until they may come back.
+    #[serde(rename = "unavailable_us", with = "in_us")]
     pub unavailable: f64,
     /// Renewal commands a second and node.
     pub renewals_per_second: f64,
     /// Seconds a day in which somebody waits for the lock of a crashed holder.
+    #[serde(rename = "blocked_per_day_us", with = "in_us")]
     pub blocked_per_day: f64,
     /// What is to be expected of a run, if that was asked for.
     pub predicted: Option<Predicted>,

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use lockstorm_data::model::setting;
+use lockstorm_data::model::{in_us, setting};
 
 /// How often a held lock is extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -14,6 +14,7 @@ pub enum Renewal {
     /// Every `ttl / n`.
     Fraction(u32),
     /// At this interval.
+    #[serde(rename = "every_us", with = "in_us")]
     Every(Duration),
 }
 
@@ -31,6 +32,7 @@ impl fmt::Display for Renewal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Setting {
     /// The TTL, in whole milliseconds.
+    #[serde(rename = "ttl_us", with = "in_us")]
     pub ttl: Duration,
     /// Its renewal.
     pub renewal: Renewal,

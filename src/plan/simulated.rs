@@ -3,12 +3,14 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::formulas::wilson;
+use lockstorm_data::model::in_us;
 use lockstorm_lock::simulation::{Report, Samples};
 
 /// What was seen in virtual time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Simulated {
     /// The virtual time that was played, in seconds, of all worlds together.
+    #[serde(rename = "elapsed_us", with = "in_us")]
     pub seconds: f64,
     /// Sections that were played.
     pub sections: u64,
@@ -34,8 +36,10 @@ pub struct Takeovers {
     /// How many times there were.
     pub count: u64,
     /// Their sum in seconds.
+    #[serde(rename = "total_us", with = "in_us")]
     pub total: f64,
     /// The longest, in seconds.
+    #[serde(rename = "worst_us", with = "in_us")]
     pub worst: f64,
 }
 

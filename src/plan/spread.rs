@@ -6,23 +6,28 @@ use super::bins;
 use super::chance::{Basis, Chance};
 use super::formulas::{log_normal_excess, normal_beyond, normal_quantile_beyond};
 use super::measured::{Bound, Measured};
+use lockstorm_data::model::in_us;
 
 /// How long something takes, in seconds, and how that varies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// Always the same.
+    #[serde(rename = "constant_us", with = "in_us")]
     Constant(f64),
     /// Each length from the least to the most is equally likely.
     Uniform {
         /// The least, 0 or more.
+        #[serde(rename = "least_us", with = "in_us")]
         least: f64,
         /// The most, above the least.
+        #[serde(rename = "most_us", with = "in_us")]
         most: f64,
     },
     /// Log-normal.
     LogNormal {
         /// The median, above 0.
+        #[serde(rename = "median_us", with = "in_us")]
         median: f64,
         /// The standard deviation of the logarithm, above 0.
         sigma: f64,

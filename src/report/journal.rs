@@ -8,13 +8,10 @@ use std::path::{Path, PathBuf};
 
 use lockstorm_base::input;
 use lockstorm_base::output::{self, Stream};
-use lockstorm_run::{JournalLine, Record};
+use lockstorm_run::{JournalLine, Record, Recovered};
 use serde::Deserialize;
 
 use super::reading::{FileError, Format, LARGEST, check_format, no_record, readable};
-
-/// The most events that are read; a run of days has thousands.
-const MOST_EVENTS: usize = 1_000_000;
 
 /// How the first line of a journal begins.
 const BEGINNING: &[u8] = b"{\"header\":";
@@ -93,7 +90,7 @@ pub(super) fn read(path: &Path, file: &File) -> Result<Option<Record>, FileError
     if !reader.fill_buf().map_err(unreadable)?.starts_with(BEGINNING) {
         return Ok(None);
     }
-    let (mut record, mut line) = (None::<Record>, Vec::new());
+    let (mut read, mut line) = (None::<Recovered>, Vec::new());
     for number in 1_u64.. {
         line.clear();
         let taken = (&mut reader).take(LARGEST << 20).read_until(b'\n', &mut line);
@@ -106,25 +103,26 @@ pub(super) fn read(path: &Path, file: &File) -> Result<Option<Record>, FileError
         if number == 1 {
             check_format::<Header>(path, &line)?;
         }
-        match (serde_json::from_slice(&line), &mut record) {
-            (Ok(JournalLine::Header(header)), None) => record = Some(*header),
-            (Ok(line), Some(record)) if !line.is_header() && record.events.len() < MOST_EVENTS => record.take(line),
-            (Ok(_), _) => {
-                let why = format!("line {number} is one too many");
-                return Err(FileError::NoRecord(path.to_owned(), why));
+        let taken = serde_json::from_slice(&line).and_then(|line| match (&mut read, line) {
+            (Some(read), line) => read.take(line),
+            (read, JournalLine::Header(header)) => {
+                *read = Some(Recovered::of(*header));
+                Ok(())
             }
-            (Err(_), Some(_)) if is_last => break,
-            (Err(error), None) => return Err(no_record(path, &error)),
-            (Err(error), Some(_)) => {
+            (None, _) => Ok(()),
+        });
+        match taken {
+            Ok(()) if is_last => break,
+            Err(_) if is_last && number > 1 => break,
+            Ok(()) => {}
+            Err(error) => {
                 let why = format!("line {number}: {}", readable(&error));
                 return Err(FileError::NoRecord(path.to_owned(), why));
             }
         }
-        if is_last {
-            break;
-        }
     }
-    Ok(record.map(Record::without_end))
+    let record = read.map(Recovered::without_end).transpose();
+    record.map_err(|error| no_record(path, &error))
 }
 
 /// The first line, whichever format it has.

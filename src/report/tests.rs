@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 use super::file::RecordFile;
 use super::paint::Paint;
 use super::text::{render, summary};
+use lockstorm_data::history::{Belief, DoubleHold, Holder, Ruling};
 use lockstorm_data::metrics::{
-    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, PhaseTimes, Point, Quantiles, Time,
+    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, NodeLoad, PhaseTimes, Point, Quantiles, Series,
+    ServerLoad, Time,
 };
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_kit::{eventually, play};
-use lockstorm_run::{CheckedExpectation, JournalLine, Record};
+use lockstorm_run::{ArmRecord, CheckedExpectation, JournalLine, Record};
+use serde_json::Value;
 use strum::VariantArray;
 
 fn scenario(name: &str) -> Scenario {
@@ -314,15 +317,35 @@ fn journal(record: &Record) -> String {
     lines.push(JournalLine::Event(event.clone()));
     event.text = "in effect".to_owned();
     lines.push(JournalLine::Event(event));
+    let belief = || Belief {
+        holder: Holder { server: 1, worker: 2 },
+        token: String::new(),
+        asked_us: None,
+        from_us: 1,
+        until_us: None,
+        relied_until_us: None,
+        votes: Vec::new(),
+        nodes: 1,
+        sale: None,
+    };
+    for ruling in [None, Some(Ruling::Explained)] {
+        let evidence = Box::new(DoubleHold {
+            number: 7,
+            key: "product:1".to_owned(),
+            first: belief(),
+            second: belief(),
+            overlap_us: Some(300),
+            lost: Vec::new(),
+            ruling,
+        });
+        lines.push(JournalLine::DoubleHold { arm: 1, evidence });
+    }
     lines.push(JournalLine::Figures {
         elapsed: 3.5,
         arms: record
             .arms
             .iter()
-            .map(|_| Figures {
-                orders: 15,
-                ..Figures::default()
-            })
+            .map(|_| serde_json::json!({ "orders": 15 }))
             .collect(),
     });
     let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
@@ -348,6 +371,8 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
             (read.elapsed, read.events.len(), read.events[0].text.as_str()),
             (3.5, 1, "in effect")
         );
+        let evidence = &read.arms[1].evidence;
+        assert_eq!((evidence.len(), evidence[0].ruling), (1, Some(Ruling::Explained)));
         for arm in &read.arms {
             assert_eq!((arm.series.iter().count(), arm.figures.orders), (3, 15));
         }
@@ -361,7 +386,7 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
     let old = whole.replacen("\"format\":4", "\"format\":5", 1);
     for (text, said) in [
         (broken.as_str(), "is not a record of lockstorm: line 2: "),
-        (&twice, "line 8 is one too many"),
+        (&twice, "line 10: a second header"),
         (&old, "is a record of format 5"),
         (&whole[..500], "is not a record of lockstorm: EOF"),
     ] {
@@ -425,8 +450,7 @@ fn files_of_any_size_are_refused_in_one_line() {
 }
 
 /// An hour of six arms with 5,000 locks a second, a fault every other minute, and all that a record has.
-#[test]
-fn the_record_of_a_busy_hour_is_small() {
+fn busy_hour() -> Record {
     let mut record = sales();
     let mut arm = record.arms[1].clone();
     let histogram = || {
@@ -477,6 +501,12 @@ fn the_record_of_a_busy_hour_is_small() {
             )
         })
         .collect();
+    record
+}
+
+#[test]
+fn the_record_of_a_busy_hour_is_small() {
+    let record = busy_hour();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hour.json");
     RecordFile::check(&path).unwrap().write(&record).unwrap();
@@ -486,6 +516,77 @@ fn the_record_of_a_busy_hour_is_small() {
     println!("{size} bytes, read in {:?}", start.elapsed());
     assert!(size < 20_000_000, "{size} bytes");
     assert!(read == record);
+}
+
+/// As if nearly every number changed all the time.
+#[test]
+fn the_journal_of_a_busy_hour_is_small() {
+    use Time::{Acquired, Contended, Lag, Needed, Overshoot, Response, Service};
+    let mut record = busy_hour();
+    let times = quantiles(412, 21_000, 91_000);
+    let node = NodeLoad {
+        sets: 1,
+        deletes: 1,
+        ..NodeLoad::default()
+    };
+    let server = ServerLoad {
+        offered: 1,
+        completed: 1,
+        late: 1,
+        orders: 1,
+        response_us: times,
+        ..ServerLoad::default()
+    };
+    for arm in &mut record.arms {
+        let figures = &mut arm.figures;
+        for time in [Acquired, Contended, Response, Service, Lag, Overshoot, Needed] {
+            figures.times[time] = times;
+        }
+        (figures.nodes, figures.servers) = (vec![node.clone(); 3], vec![server.clone(); 4]);
+    }
+    let line = |line: &JournalLine| serde_json::to_string(line).unwrap() + "\n";
+    let json = |arm: &ArmRecord| serde_json::to_value(&arm.figures).unwrap();
+    let mut written: Vec<Value> = record.arms.iter().map(json).collect();
+    let (mut grown, mut text, mut next) = (written.clone(), String::new(), 0);
+    for second in 0..3600 {
+        let points = |arm: &ArmRecord| *arm.series.iter().nth(second).unwrap();
+        text += &line(&JournalLine::Second(record.arms.iter().map(points).collect()));
+        if second >= next {
+            next = second + second.div_ceil(300).max(1);
+            grown.iter_mut().for_each(grow);
+            let figures = grown.iter().map(|grown| serde_json::from_value(grown.clone()).unwrap());
+            text += &line(&JournalLine::figures(1.0, figures, &mut written));
+        }
+    }
+    assert!(text.len() < 20_000_000, "{} bytes", text.len());
+    let size = text.len();
+    record.arms.iter_mut().for_each(|arm| arm.series = Series::default());
+    text.insert_str(0, &line(&JournalLine::Header(Box::new(record))));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hour.json.journal");
+    fs::write(&path, text).unwrap();
+    let start = Instant::now();
+    let read = RecordFile::read(&path).unwrap();
+    println!("{size} bytes, read in {:?}", start.elapsed());
+    assert_eq!(json(&read.arms[5]), grown[5]);
+}
+
+/// Numbers that are not zero grow, of quantiles every other one.
+fn grow(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let grows = |name: &str| !["host", "server", "p50", "p999", "max"].contains(&name);
+            let fields = fields.iter_mut().filter(|(name, _)| grows(name));
+            fields.for_each(|(_, value)| grow(value));
+        }
+        Value::Array(list) => list.iter_mut().for_each(grow),
+        Value::Number(n) => match n.as_u64() {
+            Some(0) => {}
+            Some(n) => *value = (n + 5000).into(),
+            None => *value = 4_999.123_456_789.into(),
+        },
+        _ => {}
+    }
 }
 
 #[test]

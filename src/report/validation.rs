@@ -108,7 +108,7 @@ fn distance(distance: Option<Distance>) -> Cell {
 }
 
 fn takeover(likeness: Likeness) -> Cell {
-    let [real, simulated] = [likeness.real, likeness.simulated].map(|us| time(us / 1e6));
+    let [real, simulated] = [likeness.real_us, likeness.simulated_us].map(|us| time(us as f64 / 1e6));
     let text = format!("{real} / {simulated} ({})", count(likeness.count));
     Cell::new(tone(likeness.verdict), text)
 }

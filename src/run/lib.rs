@@ -125,6 +125,7 @@ mod watch;
 
 pub use close::journal::JournalLine;
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
+pub use close::recovered::Recovered;
 pub use error::RunError;
 pub use handle::{RunHandle, start};
 pub use headless::{Ended, headless};

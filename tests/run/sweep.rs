@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use lockstorm_data::metrics::Count;
 use lockstorm_kit::place::Place;
+use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::{ended, eventually};
 use nix::sys::signal::Signal;
 
@@ -44,6 +46,13 @@ fn swept(place: &Place, arguments: &[&str], code: i32) -> (String, String) {
     (stdout, stderr)
 }
 
+fn names_in(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
 fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -52,7 +61,7 @@ fn lines(path: &Path) -> Vec<serde_json::Value> {
 #[test]
 fn a_ttl_that_is_too_short_overruns_and_the_sweep_is_not_played_twice() {
     let place = place();
-    let over = ["sale.toml", "--over", "ttl=20ms,5s"];
+    let over = ["sale.toml", "--over", "ttl=20ms,5s", "--records", "kept/all"];
     let (stdout, _) = swept(&place, &over, 0);
     let results = lines(&place.at(JOURNAL));
     assert_eq!(results.len(), 3, "{stdout}");
@@ -98,10 +107,39 @@ fn a_ttl_that_is_too_short_overruns_and_the_sweep_is_not_played_twice() {
         (&serde_json::Value::Null, &JOURNAL.into()),
         "{table:#}"
     );
-    // More repeats go on with other seeds.
-    swept(&place, &["sale.toml", "--over", "ttl=5s", "--repeat", "2"], 0);
+    // More repeats go on with other seeds, and their records go to those that are there.
+    let more = [
+        "sale.toml",
+        "--over",
+        "ttl=5s",
+        "--repeat",
+        "2",
+        "--records",
+        "kept/all",
+    ];
+    swept(&place, &more, 0);
     let results = lines(&place.at(JOURNAL));
     assert_eq!((results.len(), results[3]["seed"].as_u64()), (4, Some(8)));
+    let mut kept = names_in(&place.at("kept/all"));
+    kept.sort();
+    assert_eq!(
+        kept,
+        ["ttl=20ms,seed=7.json", "ttl=5s,seed=7.json", "ttl=5s,seed=8.json"]
+    );
+    let record = recorded_in(place.at("kept/all").join(&kept[2]));
+    let overran = record.arms[0].figures.counts[Count::Overran];
+    assert_eq!(
+        (record.seed, Some(overran)),
+        (8, results[3]["arms"][0]["overran"].as_u64())
+    );
+    // Another sweep does not write among them.
+    let other = [&more[..], &["--out", "other.jsonl"]].concat();
+    let (_, refused) = swept(&place, &other, 2);
+    assert!(
+        refused.contains("kept/all is not empty") && refused.lines().count() == 1,
+        "{refused}"
+    );
+    assert!(!place.at("other.jsonl").exists());
 }
 
 #[test]
@@ -208,7 +246,7 @@ fn mistakes_are_found_before_anything_starts() {
     let place = place();
     fs::write(place.at("diary"), "dear diary\n").unwrap();
     let many = (1..=1001).map(|n| format!("{n}s")).collect::<Vec<_>>().join(",");
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["sale.toml"], "--over"),
         (&["sale.toml", "--over", "ttl"], "write KEY=VALUE,VALUE"),
         (&["sale.toml", "--over", "ttl=1s,soon"], "\"soon\" is not a duration"),
@@ -229,6 +267,10 @@ fn mistakes_are_found_before_anything_starts() {
         (
             &["sale.toml", "--over", "ttl=1s", "--out", "none/there"],
             "cannot use none/there",
+        ),
+        (
+            &["sale.toml", "--over", "ttl=1s", "--records", "diary"],
+            "cannot keep records in diary",
         ),
     ];
     for (arguments, said) in cases {

@@ -159,17 +159,15 @@ fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
     let plan = json(dir.path(), &question, &[0, 3]);
     let hold = &plan["question"]["hold"]["measured"];
     assert_eq!(hold["count"].as_u64().unwrap(), sections(arm(&real, "redlock")));
-    let (planned, seen) = (
-        hold["p50"].as_f64().unwrap(),
-        arm(&real, "redlock")["hold_us"]["p50"].as_f64().unwrap() / 1e6,
-    );
+    let p50s = [&hold["p50_us"], &arm(&real, "redlock")["hold_us"]["p50"]];
+    let [planned, seen] = p50s.map(|p50| p50.as_f64().unwrap());
     assert!((planned / seen - 1.0).abs() < 0.02, "{planned} {seen}");
     // The holds have the pauses in them: the closed form of the TTL that ran is what was seen, within its interval.
     let row = plan["rows"]
         .as_array()
         .unwrap()
         .iter()
-        .find(|row| row["setting"]["ttl"]["nanos"] == 200_000_000 && row["setting"]["renewal"] == "off");
+        .find(|row| row["setting"]["ttl_us"] == 200_000 && row["setting"]["renewal"] == "off");
     let p = row.unwrap()["overrun"]["p"].as_f64().unwrap();
     let overran = arm(&real, "redlock")["overran"].as_f64().unwrap() / sections(arm(&real, "redlock")) as f64;
     assert!((p - overran).abs() < 0.02 + overran, "{p} planned, {overran} seen");

@@ -76,3 +76,56 @@ pub fn serialize<S: Serializer>(figures: &Figures, serializer: S) -> Result<S::O
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Figures, D::Error> {
     Named::deserialize(deserializer).map(|named| named.details.into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Count, Outage, Quantiles, Time};
+    use serde_json::Value;
+
+    /// As in a record.
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Arm {
+        name: String,
+        #[serde(flatten, with = "super")]
+        figures: Figures,
+    }
+
+    #[test]
+    fn every_figure_has_its_name_and_what_is_read_is_what_they_are_computed_from() {
+        let mut figures = Figures {
+            throughput: 4999.5,
+            outages: vec![Outage::default()],
+            ..Figures::default()
+        };
+        figures.outages[0].lasted_us = 2_345_678;
+        figures.counts[Count::LocksLost] = 3;
+        figures.times[Time::Hold] = Quantiles {
+            count: 2,
+            p99: 5_100,
+            ..Quantiles::default()
+        };
+        let name = "redlock".to_owned();
+        let arm = Arm { name, figures };
+        let mut json = serde_json::to_value(&arm).expect("figures are JSON");
+        let named = json["figures"].as_object().expect("an object");
+        let mut names: Vec<&str> = Metric::VARIANTS.iter().map(|metric| metric.name()).collect();
+        names.sort_unstable();
+        assert!(named.keys().eq(&names), "{named:?}");
+        let is = |name: &str, value: Value| assert_eq!(named[name], value, "{name}");
+        is("locks_lost", 3.into());
+        is("hold_p99", 5_100.into());
+        is("unavailable_ms", 2_345.into());
+        is("throughput", 4999.5.into());
+        // Nothing was measured.
+        is("acquire_p99", Value::Null);
+        is("first_double_hold", Value::Null);
+        assert_eq!(
+            (&json["locks_lost"], &json["hold_us"]["p99"]),
+            (&3.into(), &5_100.into())
+        );
+        // Who changes only the name changes nothing.
+        json["figures"]["locks_lost"] = 9.into();
+        assert_eq!(serde_json::from_value::<Arm>(json).expect("an arm"), arm);
+    }
+}

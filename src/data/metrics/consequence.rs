@@ -9,7 +9,7 @@ use crate::model::in_us;
 /// What a fault meant for the locks of one arm: why it lost some, or how it kept them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Consequence {
-    /// Since when it is so, in seconds.
+    /// Since when it is so.
     #[serde(rename = "at_us", with = "in_us")]
     #[schemars(with = "i64")]
     pub at: f64,

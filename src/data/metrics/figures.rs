@@ -64,7 +64,7 @@ pub struct NodeLoad {
 /// How long an arm's lock was unavailable after a fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outage {
-    /// When the fault took effect, in seconds.
+    /// When the fault took effect.
     #[serde(rename = "at_us", with = "in_us")]
     #[schemars(with = "i64")]
     pub at: f64,
@@ -136,7 +136,7 @@ pub struct Figures {
     pub never_begun: u64,
     /// Requests that ended with an answer: not with an error, and not given up, dropped or fenced.
     pub answered: u64,
-    /// Seconds until the arm's last request ended, if it has done all of a fixed number of requests; otherwise null.
+    /// When the arm's last request ended, if it has done all of a fixed number of requests; otherwise null.
     #[serde(rename = "finish_us", with = "in_us")]
     #[schemars(with = "Option<i64>")]
     pub finish: Option<f64>,
@@ -158,7 +158,7 @@ pub struct Figures {
     pub lost_by_stalls: u64,
     /// Whether the whole stock is sold (`inventory`): before that, overselling cannot show in full.
     pub sold_out_all: bool,
-    /// When the first update was lost, in seconds, by the time of the sale that proves it.
+    /// When the first update was lost, by the time of the sale that proves it.
     #[serde(rename = "first_lost_at_us", with = "in_us")]
     #[schemars(with = "Option<i64>")]
     pub first_lost_at: Option<f64>,

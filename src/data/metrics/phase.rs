@@ -10,7 +10,7 @@ use crate::model::in_us;
 /// How long things took in one arm between two faults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseTimes {
-    /// When it began, in seconds, to the tenth of one. It lasts until the next one begins.
+    /// When it began, to the tenth of a second. It lasts until the next one begins.
     #[serde(rename = "from_us", with = "in_us")]
     #[schemars(with = "i64")]
     pub from: f64,

@@ -10,7 +10,7 @@ use super::in_us;
 pub struct Event {
     /// Its number, from 0 in the order of `at`. An event keeps its number when its effect is added.
     pub id: u64,
-    /// When it happened, in seconds since the measured part of the run began; negative before that (set-up and warm-up).
+    /// When it happened, since the measured part of the run began; negative before that (set-up and warm-up).
     #[serde(rename = "at_us", with = "in_us")]
     #[schemars(with = "i64")]
     pub at: f64,
@@ -36,11 +36,11 @@ pub enum EventKind {
         order: Option<OrderId>,
         /// The number of the event of the fault that it ends; null if it is a fault, or ends what nobody ordered.
         ends: Option<u64>,
-        /// Since when it is in effect, in seconds like `at`; null while that is not proved, or if it failed.
+        /// Since when it is in effect; null while that is not proved, or if it failed.
         #[serde(rename = "effect_at_us", with = "in_us")]
         #[schemars(with = "Option<i64>")]
         effect_at: Option<f64>,
-        /// How the effect was proved, by whom and when, in seconds like `at`: what only time shows is proved later than it begins.
+        /// How the effect was proved, by whom and when: what only time shows is proved later than it begins.
         proof: Vec<Proof<f64>>,
         /// Why the effect could not be verified.
         error: Option<String>,

@@ -103,7 +103,7 @@ pub struct ReplicatedSpec {
     pub failover_timeout: Duration,
     /// With fewer replicas that are not too far behind, the master refuses writes; 0: it never does.
     pub min_replicas_to_write: usize,
-    /// How far behind a replica may be to count for that; whole seconds.
+    /// How far behind a replica may be to count for that, a multiple of one second.
     #[serde(rename = "min_replicas_max_lag_us", with = "in_us")]
     #[schemars(with = "u64")]
     pub min_replicas_max_lag: Duration,

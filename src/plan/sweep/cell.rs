@@ -16,6 +16,22 @@ impl fmt::Display for Cell {
 }
 
 impl Cell {
+    /// The name of a file about its play with this seed: `ttl=20ms,seed=7.json`. What could mislead in a name is in percent
+    /// encoding, so that no two cells share one.
+    pub fn file_name(&self, seed: u64) -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte);
+        let safe = |byte: u8| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02x}"),
+        };
+        let safe = |text: &String| text.bytes().map(safe).collect::<String>();
+        let parts = self
+            .0
+            .iter()
+            .map(|(key, value)| format!("{}={},", safe(key), safe(value)));
+        parts.collect::<String>() + &format!("seed={seed}.json")
+    }
+
     /// The changes that this makes to the scenario, after those that are made anyway.
     pub fn overrides(&self, scenario: &Scenario, others: &Overrides) -> Overrides {
         let mut changed = others.clone();
@@ -40,5 +56,26 @@ pub(super) fn paths(key: &str, scenario: &Scenario) -> Vec<String> {
             let arms = scenario.arms.iter().filter(|arm| arm.lock.uses_nodes());
             arms.map(|arm| format!("arm.{}.{key}", arm.name)).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_has_a_file_name_of_its_own_that_leads_nowhere_else() {
+        let name = |pairs: &[(&str, &str)]| {
+            let owned = pairs
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            Cell(owned.collect()).file_name(7)
+        };
+        let two = name(&[("arm.redlock.ttl", "1.5s"), ("rate", "200/s")]);
+        assert_eq!(two, "arm.redlock.ttl=1.5s,rate=200%2fs,seed=7.json");
+        assert_eq!(
+            name(&[("a", "../x,b=1"), ("b", "é")]),
+            "a=..%2fx%2cb%3d1,b=%c3%a9,seed=7.json"
+        );
     }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::verdict::Verdict;
 use crate::formulas::{normal_quantile_beyond, wilson_at};
+use lockstorm_data::model::in_us::InMicros as _;
 
 /// The error allowed over a whole table: how often a table without any difference may show one.
 const ALPHA: f64 = 0.01;
@@ -112,11 +113,11 @@ pub struct Likeness {
     /// How many values there are on real nodes.
     pub count: u64,
     /// Their mean, in microseconds.
-    pub real: f64,
+    pub real_us: i64,
     /// The mean in virtual time.
-    pub simulated: f64,
+    pub simulated_us: i64,
     /// The 99 % interval of the difference of the means.
-    pub interval: [f64; 2],
+    pub interval_us: [i64; 2],
     /// The distance of the distributions.
     pub d: f64,
     /// What this shows: no significant distance, and the interval within 10 % of the simulated mean; undecided with fewer than 30.
@@ -135,11 +136,12 @@ impl Likeness {
         let are_enough = real.len().min(simulated.len()) >= FEWEST_TAKEOVERS;
         let differ = d > noise(real.len(), simulated.len(), ALPHA / (tests.max(1) as f64));
         let verdict = judged(are_enough, differ, interval, margin);
+        let whole = |us: f64| (us / 1e6).micros().unwrap_or_default();
         Self {
             count: real.len(),
-            real: one,
-            simulated: other,
-            interval,
+            real_us: whole(one),
+            simulated_us: whole(other),
+            interval_us: interval.map(whole),
             d,
             verdict,
         }

@@ -8,7 +8,7 @@ use rand_distr::Exp1;
 use serde::Serialize;
 
 use crate::setting::{Renewal, Setting};
-use lockstorm_data::model::setting;
+use lockstorm_data::model::{in_us, setting};
 
 /// App servers where nothing breaks, and the workers of each.
 const CALM: [u32; 2] = [8, 4];
@@ -81,6 +81,7 @@ pub struct Stage {
     /// What breaks.
     pub breaks: Breaks,
     /// The length of the measured part of a run.
+    #[serde(rename = "length_us", with = "in_us")]
     pub length: Duration,
     /// How many runs it is played in, each with a seed of its own.
     pub runs: u64,

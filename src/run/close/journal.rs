@@ -1,17 +1,21 @@
-//! The journal of a run: JSON Lines that are written while it goes on, and from which its record is read if it was killed.
+//! The journal of a run: JSON Lines that are written while it goes on.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::record::Record;
 use lockstorm_base::output::Stream;
+use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Figures, Point, Series};
-use lockstorm_data::model::{Event, EventKind, in_us};
+use lockstorm_data::model::{Event, in_us};
 
 /// How often lines are written.
 const EVERY: Duration = Duration::from_secs(1);
+/// Figures are among them as often as a part of the time that has passed: in six busy arms 500 numbers change every second.
+const FIGURES_PART: f64 = 1.0 / 300.0;
 /// How many seconds later a second may still change: the ledger is read a little later.
 const LATE: i64 = 10;
 
@@ -25,59 +29,60 @@ pub enum JournalLine {
     Second(Vec<Point>),
     /// An event, or what it has become.
     Event(Event),
+    /// The evidence of a double hold that is over and judged. A later line of the same number in the same arm replaces it.
+    DoubleHold {
+        /// The place of its arm, from 0.
+        arm: usize,
+        /// The evidence.
+        evidence: Box<DoubleHold>,
+    },
     /// The figures of all arms.
     Figures {
-        /// When, in seconds.
+        /// When.
         #[serde(rename = "elapsed_us", with = "in_us")]
         elapsed: f64,
-        /// Those of each arm.
-        arms: Vec<Figures>,
+        /// What has [changed](changed) in those of each arm since the line before, or since the header.
+        arms: Vec<Value>,
     },
 }
 
 impl JournalLine {
-    /// Whether it is the first line.
-    pub const fn is_header(&self) -> bool {
-        matches!(self, Self::Header(_))
+    /// The line for the figures of all arms, if these are `written` already.
+    pub fn figures(elapsed: f64, arms: impl Iterator<Item = Figures>, written: &mut [Value]) -> Self {
+        let changes = arms.zip(written).map(|(figures, written)| {
+            let new = value_of(&figures);
+            changed(&std::mem::replace(written, new), written).unwrap_or_else(|| json!({}))
+        });
+        Self::Figures {
+            elapsed,
+            arms: changes.collect(),
+        }
     }
 }
 
-impl Record {
-    /// Takes in a line of its journal; the first one is the record itself.
-    pub fn take(&mut self, line: JournalLine) {
-        match line {
-            // Only the first line is one.
-            JournalLine::Header(_) => {}
-            JournalLine::Second(points) => {
-                for (arm, point) in self.arms.iter_mut().zip(points) {
-                    if let Some(place) = arm.series.at(point.time) {
-                        *place = point;
-                    }
-                }
-            }
-            JournalLine::Event(event) => match self.events.binary_search_by_key(&event.id, |there| there.id) {
-                Ok(place) => self.events[place] = event,
-                Err(place) => self.events.insert(place, event),
-            },
-            JournalLine::Figures { elapsed, arms } => {
-                self.elapsed = elapsed.max(0.0);
-                for (arm, figures) in self.arms.iter_mut().zip(arms) {
-                    arm.figures = figures;
-                }
-            }
-        }
-    }
+/// Figures are always JSON.
+pub(super) fn value_of(figures: &Figures) -> Value {
+    serde_json::to_value(figures).unwrap_or_default()
+}
 
-    /// The record of a run that was killed, once all lines of its journal were taken in.
-    #[must_use]
-    pub fn without_end(mut self) -> Self {
-        let warning = |event: &Event| matches!(event.kind, EventKind::Warning).then(|| event.text.clone());
-        self.warnings = self.events.iter().filter_map(warning).collect();
-        self.partial.push(format!(
-            "the run was killed before it had made its record: this is what its journal says until second {:.0}",
-            self.elapsed
-        ));
-        self
+/// What has changed: of an object only that, of a list of the same length too, under each place; `None` if nothing has. No field
+/// goes away while a run goes on.
+fn changed(old: &Value, new: &Value) -> Option<Value> {
+    match (old, new) {
+        _ if old == new => None,
+        (Value::Object(old), Value::Object(new)) => {
+            let changed = |(name, new): (&String, &Value)| {
+                let now = old.get(name).map_or_else(|| Some(new.clone()), |old| changed(old, new));
+                Some((name.clone(), now?))
+            };
+            Some(new.iter().filter_map(changed).collect())
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            let pairs = old.iter().zip(new).enumerate();
+            let changed = |(place, (old, new)): (usize, _)| Some((place.to_string(), changed(old, new)?));
+            Some(pairs.filter_map(changed).collect())
+        }
+        _ => Some(new.clone()),
     }
 }
 
@@ -86,6 +91,9 @@ impl Record {
 pub(crate) struct Journal {
     out: Stream,
     next: Instant,
+    figures_next: Instant,
+    /// The figures of each arm, as they were written.
+    figures: Vec<Value>,
     /// The newest seconds, as they were written.
     written: BTreeMap<i64, Vec<Point>>,
     lines: Vec<u8>,
@@ -94,14 +102,21 @@ pub(crate) struct Journal {
 impl Journal {
     /// Begins with the header.
     pub fn begin(out: Stream, header: Record) -> Self {
-        let mut journal = Self {
-            out,
-            next: Instant::now(),
-            written: BTreeMap::new(),
-            lines: Vec::new(),
-        };
+        let mut journal = Self::of(out, header.arms.iter().map(|arm| value_of(&arm.figures)).collect());
         journal.add(&JournalLine::Header(Box::new(header)));
         journal
+    }
+
+    fn of(out: Stream, figures: Vec<Value>) -> Self {
+        let now = Instant::now();
+        Self {
+            out,
+            next: now,
+            figures_next: now,
+            figures,
+            written: BTreeMap::new(),
+            lines: Vec::new(),
+        }
     }
 
     /// Whether it is time to write again.
@@ -141,6 +156,16 @@ impl Journal {
         self.written = self.written.split_off(&(until - LATE));
     }
 
+    /// Adds what has changed in the figures of all arms, if it is time.
+    pub fn add_figures(&mut self, now: Instant, elapsed: f64, arms: impl Iterator<Item = Figures>) {
+        if now < self.figures_next {
+            return;
+        }
+        self.figures_next = now + Duration::from_secs_f64(elapsed.max(0.0) * FIGURES_PART);
+        let line = JournalLine::figures(elapsed, arms, &mut self.figures);
+        self.add(&line);
+    }
+
     /// Writes what was added.
     pub fn write(&mut self, now: Instant) {
         self.next = now + EVERY;
@@ -152,18 +177,14 @@ impl Journal {
 mod tests {
     use std::io::Read;
 
+    use super::super::recovered::change;
     use super::*;
-    use lockstorm_data::metrics::Count;
+    use lockstorm_data::metrics::{Count, ServerLoad};
 
     /// The lines that a journal has written, without its header.
     fn lines(fill: impl FnOnce(&mut Journal)) -> Vec<JournalLine> {
         let (mut reader, writer) = std::io::pipe().unwrap();
-        let mut journal = Journal {
-            out: Stream::unbounded(writer),
-            next: Instant::now(),
-            written: BTreeMap::new(),
-            lines: Vec::new(),
-        };
+        let mut journal = Journal::of(Stream::unbounded(writer), vec![value_of(&Figures::default())]);
         fill(&mut journal);
         journal.add(&JournalLine::Second(Vec::new()));
         journal.write(Instant::now());
@@ -208,6 +229,57 @@ mod tests {
         let told = told(&lines);
         assert_eq!(told[..5], [(-2, 1), (-1, 0), (0, 3), (0, 33), (1, 4)]);
         assert_eq!((told[5], told.len(), told.last()), ((2, 0), 34, Some(&(30, 9))));
+    }
+
+    #[test]
+    fn figures_are_told_by_what_has_changed() {
+        let mut figures = Figures::default();
+        let mut all = Vec::new();
+        let lines = lines(|journal| {
+            let now = Instant::now();
+            let mut write = |figures: &Figures, second| {
+                journal.add_figures(now + Duration::from_secs(second), 1.0, std::iter::once(figures.clone()));
+                all.push(figures.clone());
+            };
+            figures.votes_at_release = vec![0, 0, 7];
+            figures.outcomes.acquired = 7;
+            write(&figures, 1);
+            figures.votes_at_release[2] = 8;
+            figures.outcomes.no_quorum = 1;
+            figures.finish = Some(1.5);
+            write(&figures, 3);
+            figures.votes_at_release.push(1);
+            figures.finish = None;
+            figures.servers.push(ServerLoad::default());
+            write(&figures, 5);
+            write(&figures, 7);
+            figures.servers[0].late = 3;
+            write(&figures, 9);
+        });
+        let changes = lines.into_iter().map(|line| match line {
+            JournalLine::Figures { mut arms, .. } => arms.remove(0),
+            other => panic!("{other:?}"),
+        });
+        let changes: Vec<Value> = changes.collect();
+        let second = json!({ "votes_at_release": { "2": 8 }, "outcomes": { "no_quorum": 1 }, "finish_us": 1_500_000 });
+        assert_eq!(changes[1], second);
+        assert_eq!(
+            (&changes[3], &changes[4]),
+            (&json!({}), &json!({ "servers": { "0": { "late": 3 } } }))
+        );
+        let mut read = value_of(&Figures::default());
+        for (changes, figures) in changes.into_iter().zip(all) {
+            change(&mut read, changes);
+            assert_eq!(serde_json::from_value::<Figures>(read.clone()).unwrap(), figures);
+        }
+        // What another program wrote.
+        for nonsense in [
+            json!(null),
+            json!([1]),
+            json!({ "votes_at_release": { "9": 1, "x": { "y": 2 } } }),
+        ] {
+            change(&mut read.clone(), nonsense);
+        }
     }
 
     #[test]

@@ -5,3 +5,4 @@ pub(crate) mod expect;
 pub(crate) mod flaws;
 pub(crate) mod journal;
 pub(crate) mod record;
+pub(crate) mod recovered;

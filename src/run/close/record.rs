@@ -41,7 +41,7 @@ pub struct Record {
     pub nodes: Vec<NodeSettings>,
     /// The timeouts of the clients.
     pub timeouts: Timeouts,
-    /// The length of the measured part, in seconds.
+    /// The length of the measured part.
     #[serde(rename = "elapsed_us", with = "in_us")]
     #[schemars(with = "i64")]
     pub elapsed: f64,
@@ -247,4 +247,35 @@ pub struct CheckedExpectation {
     pub result: CheckResult,
     /// Why, in one sentence.
     pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// The descriptions of fields whose names end in `_us`.
+    fn of_micros(schema: &Value, found: &mut Vec<String>) {
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let of_times = fields.filter(|(name, _)| name.ends_with("_us"));
+        found.extend(of_times.map(|(name, field)| format!("{name}: {}", field["description"])));
+        match schema {
+            Value::Object(parts) => parts.values().for_each(|part| of_micros(part, found)),
+            Value::Array(parts) => parts.iter().for_each(|part| of_micros(part, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn no_time_in_microseconds_is_said_to_be_in_seconds() {
+        let mut found = Vec::new();
+        of_micros(Record::schema().as_value(), &mut found);
+        assert!(found.len() > 40, "{found:#?}");
+        let words = |text: &str| {
+            text.split(|c: char| !c.is_alphanumeric())
+                .any(|word| word.eq_ignore_ascii_case("seconds"))
+        };
+        found.retain(|text| words(text));
+        assert!(found.is_empty(), "{found:#?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! The evidence of an arm's double holds: which of them are kept, and what is told of them.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -39,6 +40,8 @@ pub(super) struct Evidence {
     /// How many there were.
     all: usize,
     rng: SmallRng,
+    /// The numbers of those that the journal has, and what it says of their cause.
+    written: HashMap<u64, Option<Ruling>>,
 }
 
 impl Evidence {
@@ -49,6 +52,7 @@ impl Evidence {
             longest: Vec::new(),
             all: 0,
             rng: SmallRng::seed_from_u64(seed),
+            written: HashMap::new(),
         }
     }
 
@@ -70,6 +74,25 @@ impl Evidence {
         if let Some(one) = self.some.get_mut(place) {
             *one = case;
         }
+    }
+
+    /// What a journal has to say anew of the first ones, and of the first of those that are `waiting` for another cause.
+    pub fn unwritten(
+        &mut self,
+        waiting: &[Case],
+        origin: i64,
+        host: impl Fn(SocketAddr) -> Option<HostId>,
+    ) -> Vec<history::DoubleHold> {
+        let ruled = waiting.iter().filter(|case| case.is_over && case.ruling.is_some());
+        let mut new = Vec::new();
+        for case in self.some.iter().take(FIRST).chain(ruled.take(FIRST)) {
+            let number = case.double.number;
+            let has_room = self.written.len() < FIRST || self.written.contains_key(&number);
+            if has_room && self.written.insert(number, case.ruling) != Some(case.ruling) {
+                new.push(case.told(origin, &host));
+            }
+        }
+        new
     }
 
     /// The double holds that are kept, and the first of those that are `waiting`, in the order in which they were found. `host` tells which

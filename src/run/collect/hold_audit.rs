@@ -246,6 +246,16 @@ impl HoldAudit {
         figures.first_double_hold_us = self.first;
     }
 
+    /// The evidence of the first double holds, as far as it is new since the last call; of those whose cause was waited for.
+    pub fn unwritten(
+        &mut self,
+        timeline: &Timeline,
+        host: impl Fn(SocketAddr) -> Option<HostId>,
+    ) -> Vec<history::DoubleHold> {
+        let origin = timeline.origin().map(monotonic_ns);
+        origin.map_or_else(Vec::new, |origin| self.evidence.unwritten(&self.waiting, origin, host))
+    }
+
     /// The evidence, in the order in which it was found; `host` tells which host a server is on.
     pub fn evidence(
         &self,
@@ -311,8 +321,14 @@ mod tests {
             (figures.double_holds, figures.law_violations, figures.unjudged)
         };
         assert_eq!(figures(&audit), (1, 0, 0), "its cause may still be found");
+        let unwritten = |audit: &mut HoldAudit| {
+            let told = audit.unwritten(&timeline, |_| Some(HostId(1))).into_iter();
+            told.map(|double| (double.number, double.ruling)).collect::<Vec<_>>()
+        };
+        assert_eq!(unwritten(&mut audit), []);
         audit.rule(i64::MAX);
         assert_eq!(figures(&audit), (1, 1, 0));
+        assert_eq!(unwritten(&mut audit), [(1, Some(Ruling::Violation))]);
         let loss = |keys| Loss {
             servers: vec![server()],
             event: Some(3),
@@ -328,6 +344,8 @@ mod tests {
         audit.lost(loss(LostKeys::All));
         audit.close();
         assert_eq!(figures(&audit), (1, 0, 0));
+        assert_eq!(unwritten(&mut audit), [(1, Some(Ruling::Explained))], "it is told anew");
+        assert_eq!(unwritten(&mut audit), []);
         let evidence = audit.evidence(&timeline, |_| Some(HostId(1)));
         assert_eq!((evidence.len(), evidence[0].ruling), (1, Some(Ruling::Explained)));
         assert_eq!(

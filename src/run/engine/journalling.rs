@@ -56,15 +56,20 @@ impl Engine {
         for event in self.log.take_unwritten() {
             journal.add(&JournalLine::Event(event));
         }
+        for (arm, live) in self.arms.iter_mut().enumerate() {
+            let host = |server| self.lab.host_of(server);
+            for evidence in live.holds.unwritten(&self.timing.timeline, host) {
+                let evidence = Box::new(evidence);
+                journal.add(&JournalLine::DoubleHold { arm, evidence });
+            }
+        }
         let series: Vec<&Series> = self.arms.iter().map(|arm| &*arm.collector.curves.series).collect();
         let newest = series.first().and_then(|series| series.newest());
         let under_way = self.timing.timeline.when(now).second();
         if let Some(until) = under_way.or(newest.map(|point| point.time + 1)) {
             journal.add_seconds(until, &series);
-            journal.add(&JournalLine::Figures {
-                elapsed: self.timing.elapsed(),
-                arms: (0..self.arms.len()).map(|arm| self.figures(arm)).collect(),
-            });
+            let figures = (0..self.arms.len()).map(|arm| self.figures(arm));
+            journal.add_figures(now, self.timing.elapsed(), figures);
         }
         journal.write(now);
         self.journal = Some(journal);

@@ -201,3 +201,42 @@ pub(crate) fn seconds(from: Instant, to: Instant) -> f64 {
     to.checked_duration_since(from)
         .map_or_else(|| -from.duration_since(to).as_secs_f64(), |d| d.as_secs_f64())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::model::{Condition, Fault, HostId, Verified};
+
+    #[test]
+    fn what_ends_a_fault_names_the_newest_one_that_took_effect_on_its_target() {
+        let mut log = EventLog::new(Instant::now());
+        let mut does = |action: Action, host: usize, works: bool| {
+            let id = log.fault(action, Target::Host(HostId(host)), None, None);
+            let effect = match works {
+                true => Effect::Verified(Verified {
+                    at: Instant::now(),
+                    proof: Vec::new(),
+                }),
+                false => Effect::Failed("it can't".to_owned()),
+            };
+            log.effect(id, effect, "done", None);
+            match log.all[log.all.len() - 1].kind {
+                EventKind::Fault { ends, .. } => ends,
+                _ => None,
+            }
+        };
+        let (kill, pause) = (Action::Fault(Fault::Kill), Action::Fault(Fault::Pause));
+        let (restart, resume) = (Action::Undo(Condition::Down), Action::Undo(Condition::Paused));
+        // Events 0 to 3: faults end nothing.
+        for (action, host, works) in [(kill, 1, true), (kill, 2, true), (pause, 3, true), (pause, 3, false)] {
+            assert_eq!(does(action, host, works), None);
+        }
+        assert_eq!(does(restart, 1, false), Some(0), "it was tried");
+        assert_eq!(does(restart, 1, true), Some(0));
+        assert_eq!(does(restart, 1, true), None, "it is up");
+        assert_eq!(does(resume, 3, true), Some(2));
+        assert_eq!(does(kill, 1, true), None);
+        assert_eq!((does(restart, 1, true), does(restart, 2, true)), (Some(8), Some(1)));
+        assert_eq!(does(resume, 2, true), None, "nobody had paused it");
+    }
+}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::id::HostId;
 use crate::model::in_us::{self, InMicros};
 
-/// How the effect of an action was verified. `T` is the time: an instant during the run, seconds in the record.
+/// How the effect of an action was verified. `T` is the time: an instant during the run, which a record counts from second 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof<T> {
     /// The finding.
