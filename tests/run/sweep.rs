@@ -67,8 +67,8 @@ fn a_ttl_that_is_too_short_overruns_and_the_sweep_is_not_played_twice() {
     assert_eq!(results.len(), 3, "{stdout}");
     let overran = |line: usize| results[line]["arms"][0]["overran"].as_u64().unwrap();
     let sections = |line: usize| results[line]["arms"][0]["votes_at_release"][1].as_u64().unwrap();
-    assert!(overran(1) > 20 && overran(1) == sections(1), "{stdout}");
-    assert!(overran(2) == 0 && sections(2) > 20, "{stdout}");
+    assert!(overran(1) > 0 && overran(1) == sections(1), "{stdout}");
+    assert!(overran(2) == 0 && sections(2) > 0, "{stdout}");
     let row = |ttl: &str| {
         stdout
             .lines()
