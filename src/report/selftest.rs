@@ -5,12 +5,13 @@ use super::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::count;
 use lockstorm_selftest::{Row, SelfTest, Verdict};
 
-const COLUMNS: [Column<Row>; 5] = [
+const COLUMNS: [Column<Row>; 6] = [
     ("lock", |row| Cell::plain(format!("{}: {}", row.lock, row.what))),
-    ("seen as", |row| match row.layers {
+    ("caught as", |row| match row.layers {
         [layer] => Cell::plain(<&str>::from(layer).to_lowercase()),
         _ => Cell::plain("anything"),
     }),
+    ("locks", |row| Cell::plain(count(row.acquired))),
     ("found", |row| Cell::plain(count(row.found))),
     ("needed", |row| match row.needed {
         0 => Cell::plain("0"),

@@ -46,9 +46,13 @@ fn judged(place: &Place, arguments: &[&str]) -> (Record, String) {
             .find_map(|line| line.strip_prefix(arm.name.as_str()))
             .expect(&table);
         let figures: Vec<&str> = row.split_whitespace().filter(|cell| *cell != "✖").skip(1).collect();
+        let [mut double_holds, double_uses] = found.map(|figure| figure.to_string());
+        if arm.name == "no lock" {
+            "–".clone_into(&mut double_holds);
+        }
         assert_eq!(
             figures,
-            [found[0], found[1], 0].map(|figure| figure.to_string()),
+            [double_holds, double_uses, "0".to_owned()],
             "{}:\n{table}",
             arm.name
         );

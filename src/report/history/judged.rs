@@ -10,6 +10,7 @@ pub fn render_judgements(arms: &BTreeMap<String, Judgement>, paint: Paint) -> St
         ("arm", |(name, _)| Cell::plain(*name)),
         ("holds", |(_, found)| Cell::plain(found.holds.to_string())),
         ("double holds", |(_, found)| match found.double_holds {
+            0 if found.beliefs == 0 => Cell::plain("–"),
             0 => Cell::plain("0"),
             some => Cell::new(Tone::Bad, format!("✖ {some}")),
         }),

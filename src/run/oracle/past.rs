@@ -14,6 +14,8 @@ pub struct Judgement {
     pub holds: u64,
     /// Holds that were cut off with the run. Nobody knows how long they lasted, so they are not judged.
     pub cut_off: u64,
+    /// Those whose holder had reason to rely on the lock: without any there is nothing to judge.
+    pub beliefs: u64,
     /// Two holders of one lock who both had reason to rely on it.
     pub double_holds: u64,
     /// Two holders who were inside at once.
@@ -70,6 +72,7 @@ impl Arm {
             return;
         };
         self.found.holds += 1;
+        self.found.beliefs += u64::from(section.belief().is_some());
         let [from, until] = section.belief().unwrap_or([acquire.returned; 2]);
         let hold = PastHold {
             id: self.found.holds,

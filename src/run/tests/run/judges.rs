@@ -78,6 +78,7 @@ fn all_pairs(holds: &[Interval]) -> Judgement {
     Judgement {
         holds: holds.len() as u64,
         cut_off: 0,
+        beliefs: holds.iter().filter(|hold| hold.until > hold.from).count() as u64,
         double_holds: count(&|first, second| first.until > second.from && second.until > second.from),
         double_uses: count(&|first, second| first.left > second.from && second.left > second.from),
     }
