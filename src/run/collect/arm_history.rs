@@ -47,7 +47,7 @@ impl ArmHistory {
 
     /// Takes in what has happened on an app server.
     pub fn note(&mut self, server: usize, news: &[HoldNews]) {
-        for HoldNews { at, what } in news {
+        for HoldNews { at, what, .. } in news {
             let at = monotonic_ns(*at);
             let client = |worker| Holder { server, worker };
             match what {

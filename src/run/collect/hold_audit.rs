@@ -97,7 +97,13 @@ impl HoldAudit {
             if let Some(history) = &mut history {
                 history.note(index + 1, &news);
             }
-            changes.extend(news.drain(..).filter_map(|HoldNews { at, what }| {
+            changes.extend(news.drain(..).filter_map(|news| {
+                let HoldNews {
+                    at,
+                    number,
+                    key_hash,
+                    what,
+                } = news;
                 let (hold, ends) = match what {
                     Happened::Began(hold) => (hold, false),
                     Happened::Ended(hold) => (hold, true),
@@ -107,6 +113,8 @@ impl HoldAudit {
                     at: monotonic_ns(at),
                     hold: ServerHold {
                         server: index + 1,
+                        number,
+                        key_hash,
                         hold,
                         believes,
                     },

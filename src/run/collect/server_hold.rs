@@ -14,6 +14,9 @@ use lockstorm_data::history::Holder;
 #[derive(Debug, Clone)]
 pub(super) struct ServerHold {
     pub server: usize,
+    /// Its number there.
+    pub number: u64,
+    pub key_hash: u64,
     pub hold: Arc<LiveHold>,
     /// Whether arms of its kind believe anything: those without a lock don't.
     pub believes: bool,
@@ -23,7 +26,11 @@ impl Hold for ServerHold {
     type Id = (usize, u64);
 
     fn id(&self) -> (usize, u64) {
-        (self.server, self.hold.number)
+        (self.server, self.number)
+    }
+
+    fn key_hash(&self) -> u64 {
+        self.key_hash
     }
 
     fn key(&self) -> &str {

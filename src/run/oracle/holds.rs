@@ -3,16 +3,23 @@
 //! Holds are told in the order in which they began and ended, so nothing is kept of those that are over: the judge's memory is what is
 //! held now. Times are nanoseconds since any origin.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 
-/// What the judge asks of a hold.
+use foldhash::fast::FixedState;
+
+/// What the judge asks of a hold. Nearly all are alone, and of those it asks only the first two: they were another thread's, and reading
+/// what that has written takes longer than anything that the judge does.
 pub trait Hold {
     /// What tells it from all others.
     type Id: Copy + Eq + Hash;
 
     /// What tells it from all others.
     fn id(&self) -> Self::Id;
+
+    /// The [`hash_of`] its key.
+    fn key_hash(&self) -> u64;
 
     /// The lock.
     fn key(&self) -> &str;
@@ -25,6 +32,11 @@ pub trait Hold {
     ///
     /// It may be put off later, but only before it is over.
     fn relied_until(&self) -> Option<i64>;
+}
+
+/// The hash of a key.
+pub fn hash_of(key: &str) -> u64 {
+    FixedState::default().hash_one(key)
 }
 
 /// A hold begins or ends.
@@ -41,8 +53,10 @@ pub struct HoldChange<H> {
 /// The judge of one arm.
 #[derive(Debug)]
 pub struct Holds<H: Hold> {
-    /// By their keys, in the order in which they began.
-    open: HashMap<Box<str>, Vec<Open<H>>>,
+    /// By the hashes of their keys, in the order in which they began.
+    open: HashMap<u64, Vec<Open<H>>, FixedState>,
+    /// Empty lists, to be used again.
+    spare: Vec<Vec<Open<H>>>,
     /// Changes that came too early to be judged.
     early: Vec<HoldChange<H>>,
     /// How many double holds were found so far.
@@ -92,7 +106,8 @@ pub struct Found<H> {
 impl<H: Hold> Default for Holds<H> {
     fn default() -> Self {
         Self {
-            open: HashMap::new(),
+            open: HashMap::default(),
+            spare: Vec::new(),
             early: Vec::new(),
             found: 0,
             lasting: Vec::new(),
@@ -144,18 +159,17 @@ impl<H: Hold + Clone> Holds<H> {
     }
 
     fn begin(&mut self, HoldChange { at, hold, .. }: HoldChange<H>, found: &mut Found<H>) {
-        if self.empty.remove(&hold.id()) {
+        if !self.empty.is_empty() && self.empty.remove(&hold.id()) {
             return;
         }
-        let of_key = match self.open.get_mut(hold.key()) {
-            Some(of_key) => of_key,
-            None => self.open.entry(hold.key().into()).or_default(),
-        };
-        if hold.counts() && !of_key.is_empty() {
+        let empty = || self.spare.pop().unwrap_or_default();
+        let of_key = self.open.entry(hold.key_hash()).or_insert_with(empty);
+        let others = || of_key.iter().filter(|open| open.hold.key() == hold.key());
+        if hold.counts() && others().next().is_some() {
             found.double_uses.push(at);
             // Without an end is later than any.
             let until = |open: &&Open<H>| open.hold.relied_until().unwrap_or(i64::MAX);
-            let relies = of_key.iter().filter(|open| until(open) > at).max_by_key(until);
+            let relies = others().filter(|open| until(open) > at).max_by_key(until);
             // A hold whose validity was over before it began is no belief.
             if let Some(first) = relies.filter(|_| hold.relied_until().is_none_or(|until| until > at)) {
                 self.found += 1;
@@ -176,14 +190,14 @@ impl<H: Hold + Clone> Holds<H> {
     }
 
     fn end(&mut self, change: &HoldChange<H>, found: &mut Found<H>) {
-        let (id, key) = (change.hold.id(), change.hold.key());
+        let (id, hash) = (change.hold.id(), change.hold.key_hash());
         let mut known = false;
-        if let Some(of_key) = self.open.get_mut(key) {
-            let before = of_key.len();
-            of_key.retain(|open| open.hold.id() != id);
-            known = of_key.len() < before;
-            if of_key.is_empty() {
-                self.open.remove(key);
+        if let Entry::Occupied(mut of_key) = self.open.entry(hash) {
+            let before = of_key.get().len();
+            of_key.get_mut().retain(|open| open.hold.id() != id);
+            known = of_key.get().len() < before;
+            if of_key.get().is_empty() {
+                self.spare.push(of_key.remove());
             }
         }
         if !known {
@@ -206,7 +220,7 @@ impl<H: Hold + Clone> Holds<H> {
 mod tests {
     use super::*;
 
-    /// A hold of lock `a` with its number, and until when it may be relied on.
+    /// A hold of lock `a`, or from number 100 on of lock `b`, with its number, and until when it may be relied on.
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Held(u64, Option<i64>);
 
@@ -217,8 +231,12 @@ mod tests {
             self.0
         }
 
+        fn key_hash(&self) -> u64 {
+            7
+        }
+
         fn key(&self) -> &'static str {
-            "a"
+            if self.0 < 100 { "a" } else { "b" }
         }
 
         fn counts(&self) -> bool {
@@ -319,6 +337,26 @@ mod tests {
             (0, 0, 0),
             "nothing is kept"
         );
+    }
+
+    #[test]
+    fn keys_with_the_same_hash_are_not_the_same() {
+        let change = |number, at, ends| HoldChange {
+            at,
+            hold: Held(number, None),
+            ends,
+        };
+        let begins = [1, 100, 2, 101].map(|number| change(number, 1, false));
+        let mut holds = Holds::default();
+        let found = holds.judge(begins, 1);
+        let pairs: Vec<_> = found
+            .double_holds
+            .iter()
+            .map(|double| (double.first.0, double.second.0))
+            .collect();
+        assert_eq!((pairs, found.double_uses.len()), (vec![(1, 2), (100, 101)], 2));
+        let found = holds.judge([1, 100, 2, 101].map(|number| change(number, 5, true)), 5);
+        assert_eq!((found.over.len(), holds.open.len()), (2, 0));
     }
 
     #[test]

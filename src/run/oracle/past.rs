@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 use std::rc::Rc;
 
-use super::holds::{Hold, HoldChange, Holds};
+use super::holds::{Hold, HoldChange, Holds, hash_of};
 use lockstorm_data::history::{Acquire, Answer, HistoryError, Line, Operation, Reader, Section, Sections};
 
 /// What the holds of an arm prove.
@@ -37,6 +37,10 @@ impl Hold for PastHold {
 
     fn id(&self) -> u64 {
         self.id
+    }
+
+    fn key_hash(&self) -> u64 {
+        hash_of(&self.key)
     }
 
     fn key(&self) -> &str {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+use crate::oracle::holds::hash_of;
 use crate::under_test::HeldLock;
 
 /// The locks that workers of one app server and arm hold, and what has become of them since the engine's last visit. It can be read
@@ -36,6 +37,8 @@ pub struct LiveHold {
     pub measured: bool,
     /// The key of the lock.
     key: Box<str>,
+    /// Its hash.
+    key_hash: u64,
     /// The lock, if it is one on nodes.
     pub lock: Option<HeldLock>,
     /// What it sold, once that is written.
@@ -58,6 +61,10 @@ pub struct Sold {
 pub struct HoldNews {
     /// When. It is read under the lock of the buffer, so that what is found later has happened later.
     pub at: Instant,
+    /// The number of the hold, and the hash of its key; 0 of what is none.
+    pub number: u64,
+    /// The hash of its key.
+    pub key_hash: u64,
     /// What.
     pub what: Happened,
 }
@@ -110,11 +117,27 @@ impl LiveHold {
     }
 }
 
+impl HoldNews {
+    fn of(at: Instant, what: Happened) -> Self {
+        let (number, key_hash) = match &what {
+            Happened::Began(hold) | Happened::Ended(hold) | Happened::GivenBack(hold, _) => {
+                (hold.number, hold.key_hash)
+            }
+            Happened::Refused(_) => (0, 0),
+        };
+        Self {
+            at,
+            number,
+            key_hash,
+            what,
+        }
+    }
+}
+
 impl Kept {
     /// The time is read under the lock of the buffer.
     fn tell(&mut self, what: Happened) {
-        let at = Instant::now();
-        self.news.push(HoldNews { at, what });
+        self.news.push(HoldNews::of(Instant::now(), what));
     }
 }
 
@@ -142,6 +165,7 @@ impl HeldLocks {
             number,
             worker,
             measured,
+            key_hash: hash_of(lock.as_ref().map_or(key, HeldLock::key)),
             key: if lock.is_some() { Box::default() } else { key.into() },
             lock,
             sold: OnceLock::new(),
@@ -172,11 +196,8 @@ impl HeldLocks {
         let _ = self.orphans.set(valid.map(|lock| lock.key().to_owned()).collect());
         let kept = &mut *self.kept();
         let open = mem::take(&mut kept.open).into_values();
-        let ended = |hold| HoldNews {
-            at,
-            what: Happened::Ended(hold),
-        };
-        kept.news.extend(open.map(ended));
+        kept.news
+            .extend(open.map(|hold| HoldNews::of(at, Happened::Ended(hold))));
     }
 
     /// The keys of the locks that were held, and valid, when the app server died.
