@@ -47,7 +47,7 @@ pub fn svg(shown: &ShownHold<'_>) -> String {
             line x1=(x(second)) x2=(x(second)) y1=(TOP - 8.0) y2=(legend - 20.0) stroke="#c00" stroke-dasharray="4 3" {}
             @for (place, kind) in Kind::ALL.into_iter().enumerate() {
                 @let (fill, what) = look(kind);
-                @let at = 20.0 + 155.0 * place as f64;
+                @let at = 20.0 + 160.0 * place as f64;
                 rect x=(at) y=(legend - 11.0) width="12" height="12" fill=(fill) {}
                 text x=(at + 17.0) y=(legend) font-size="11" { (what) }
             }
