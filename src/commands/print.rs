@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::console::ascii;
-use lockstorm::report::{FileError, Paint, RecordFile, write_json};
+use lockstorm::report::{FileError, Paint, RecordFile};
 use lockstorm_base::output::{stderr, stdout};
 use lockstorm_base::{Stop, stop_at_once};
 use serde::Serialize;
@@ -34,9 +34,7 @@ pub(super) fn print_result(
     look: Look,
 ) -> Result<ExitCode, Failure> {
     if as_json {
-        let mut json = Vec::new();
-        write_json(&mut json, result).map_err(Failure::error)?;
-        print(json)
+        print(serde_json::to_string_pretty(result).map_err(Failure::error)? + "\n")
     } else {
         print_for_people(text(colour::paint(look)), look)
     }

@@ -19,7 +19,6 @@ use lockstorm_base::output::{self, READER_TIMEOUT, Stream};
 use lockstorm_run::Record;
 
 use super::journal::{self, Journal};
-use super::json::write_json;
 use super::reading::{FileError, Format, LARGEST, check_format, no_record};
 
 /// A place for a record that was found to be writable. The present file stays until the new record is complete.
@@ -139,6 +138,15 @@ impl RecordFile {
         stream.write(json);
         stream.settle()
     }
+}
+
+/// Writes a value as one line of JSON.
+///
+/// # Errors
+/// Those of the output.
+pub fn write_json(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")
 }
 
 /// Opens a device or a pipe; a pipe once somebody reads from it.
