@@ -187,7 +187,7 @@ Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expecta
 
 The record is one JSON file: the scenario as run, seed, versions, machine, node settings, timeouts, every event, and in \
 `arms[]` the figures of each arm, in total and second by second. Names that end in _us are whole microseconds. \
-`lockstorm record schema` describes every field.")]
+`lockstorm record schema` describes its fields.")]
 pub struct RunArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
     #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
