@@ -364,4 +364,38 @@ mod tests {
         let sale = BeliefSale { at_us: 7, left: 3 };
         assert_eq!((evidence[0].first.sale, evidence[0].second.sale), (None, Some(sale)));
     }
+
+    #[test]
+    fn what_an_old_master_grants_counts_again_once_it_is_the_master_again() {
+        let source = Source::open("failover").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let violations = [false, true].map(|is_again| {
+            let (mut audit, held) = (HoldAudit::new(&scenario.arms[1], 1), Arc::new(HeldLocks::default()));
+            let now = monotonic_ns(Instant::now());
+            audit.lost(Loss {
+                servers: vec![server()],
+                event: None,
+                new_master: Some(HostId(2)),
+                since: now,
+                asked_from: now,
+                asked_before: i64::MAX,
+                keys: LostKeys::All,
+            });
+            if is_again {
+                audit.is_master(&[server()], now);
+            }
+            let first = held.enter(1, true, "k", Some(lock("one")));
+            let second = held.enter(2, true, "k", Some(lock("two")));
+            drop((first, second));
+            let timeline = Timeline::from(Instant::now());
+            audit.look([held].into_iter(), &timeline, None);
+            audit.close();
+            let mut figures = Figures::default();
+            audit.fill(&mut figures);
+            let evidence = audit.evidence(&timeline, |_| Some(HostId(1)));
+            let new_master = evidence[0].lost.first().and_then(|lost| lost.new_master);
+            (figures.double_holds, figures.law_violations, new_master)
+        });
+        assert_eq!(violations, [(1, 0, Some(2)), (1, 1, None)]);
+    }
 }
