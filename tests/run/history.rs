@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use lockstorm_data::metrics::Time;
 use lockstorm_data::scenario::builtin;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::play::arm;
@@ -41,6 +42,12 @@ fn judged(place: &Place, arguments: &[&str]) -> (Record, String) {
         let broken = witnessed.get(&arm.name).map_or(&[][..], |(_, broken)| broken);
         let found = [arm.figures.double_holds, arm.figures.double_uses];
         assert_eq!(!broken.is_empty(), found[0] > 0, "{}: {found:?} {broken:?}", arm.name);
+        // When the first one began, how long each lasted, and the evidence of all of them.
+        let overlaps = arm.figures.times[Time::Overlap].count;
+        let evidence = arm.evidence.iter().map(|double| double.second.from_us).min();
+        assert_eq!(overlaps, found[0], "{}", arm.name);
+        assert_eq!(arm.evidence.len().min(100) as u64, found[0].min(100), "{}", arm.name);
+        assert_eq!(arm.figures.first_double_hold_us, evidence, "{}", arm.name);
         let row = table
             .lines()
             .find_map(|line| line.strip_prefix(arm.name.as_str()))
