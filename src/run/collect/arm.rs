@@ -103,11 +103,17 @@ impl Arm {
         self.voters.iter().filter_map(|voter| voter.host()).collect()
     }
 
+    /// Judges who has held its locks since the last look.
+    pub fn look_at_holds(&mut self, swarm: &LiveSwarm) {
+        let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
+        self.holds.look(held, &swarm.load.timeline, self.history.as_mut());
+    }
+
     /// Takes in what was counted since the last time, what its books say, and who held its locks. `offered` is how many requests were
     /// due in each second, if a dealer deals them.
     pub fn collect(&mut self, swarm: &LiveSwarm, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {
-        let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
-        let doubles = self.holds.look(held, &swarm.load.timeline, self.history.as_mut());
+        self.look_at_holds(swarm);
+        let doubles = self.holds.take();
         self.collector.doubles(&doubles);
         let name = &self.spec.name;
         let first = doubles.first.map(|text| {

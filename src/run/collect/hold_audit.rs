@@ -37,6 +37,8 @@ pub(crate) struct HoldAudit {
     /// Those that are not explained, or not over. One without a known cause waits to the end: a node may still tell what it has lost.
     waiting: Vec<Case>,
     evidence: Evidence,
+    /// What was not handed out yet.
+    new: NewDoubles,
     double_holds: u64,
     double_uses: u64,
     violations: u64,
@@ -47,7 +49,7 @@ pub(crate) struct HoldAudit {
     first: Option<i64>,
 }
 
-/// What was found in one look.
+/// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct NewDoubles {
     /// When each double hold began.
@@ -72,6 +74,7 @@ impl HoldAudit {
             has_new_losses: false,
             waiting: Vec::new(),
             evidence: Evidence::new(seed),
+            new: NewDoubles::default(),
             double_holds: 0,
             double_uses: 0,
             violations: 0,
@@ -82,13 +85,14 @@ impl HoldAudit {
         }
     }
 
-    /// Judges what has happened on the app servers since the last look, and lets the history have it, if there is one.
+    /// Judges what has happened on the app servers since the last look, and lets the history have it, if there is one. Every hold is kept
+    /// until the next look, and who acquires a lock must not have to wait for memory that is in no cache.
     pub fn look(
         &mut self,
         servers: impl Iterator<Item = Arc<HeldLocks>>,
         timeline: &Timeline,
         mut history: Option<&mut ArmHistory>,
-    ) -> NewDoubles {
+    ) {
         // Read first: what happened until then is in the buffers.
         let known = monotonic_ns(Instant::now());
         let (mut changes, believes) = (Vec::new(), self.believes);
@@ -129,25 +133,22 @@ impl HoldAudit {
         let found = self.holds.judge(changes, known);
         let origin = timeline.origin().map_or(known, monotonic_ns);
         let when = |at: i64| timeline.when_micros((at - origin).div_euclid(1000));
-        let mut doubles = NewDoubles {
-            first: None,
-            holds: found
-                .double_holds
-                .iter()
-                .map(|double| when(double.second_from))
-                .collect(),
-            uses: found.double_uses.into_iter().map(when).collect(),
-            overlaps: found.over.iter().filter_map(DoubleHold::overlap).map(length).collect(),
-        };
-        self.double_holds += doubles.holds.len() as u64;
-        self.double_uses += doubles.uses.len() as u64;
+        let new = &mut self.new;
+        let (holds, before) = (new.holds.len(), new.uses.len());
+        new.holds
+            .extend(found.double_holds.iter().map(|double| when(double.second_from)));
+        new.uses.extend(found.double_uses.into_iter().map(when));
+        new.overlaps
+            .extend(found.over.iter().filter_map(DoubleHold::overlap).map(length));
+        self.double_holds += (new.holds.len() - holds) as u64;
+        self.double_uses += (new.uses.len() - before) as u64;
         for double in found.double_holds {
             if self.first.is_none() {
                 let at = (double.second_from - origin).div_euclid(1000);
                 let [one, other] = [&double.first, &double.second].map(ServerHold::holder);
                 let when = at as f64 / 1e6;
                 self.first = Some(at);
-                doubles.first = Some(format!(
+                new.first = Some(format!(
                     "first double hold at {when:.3} s: {one} and {other} both hold {}",
                     double.first.key()
                 ));
@@ -168,8 +169,12 @@ impl HoldAudit {
                 (case.double, case.is_over) = (double, true);
             }
         }
-        self.rule(known - SETTLE);
-        doubles
+    }
+
+    /// What was found since the last time. Rules on what can be ruled on by now.
+    pub fn take(&mut self) -> NewDoubles {
+        self.rule(monotonic_ns(Instant::now()) - SETTLE);
+        std::mem::take(&mut self.new)
     }
 
     /// Rules on the double holds whose cause is known, and on all that began before `settled`.
@@ -312,16 +317,12 @@ mod tests {
         let second = held.enter(2, true, "k", Some(lock("two")));
         second.sold(Sold { at_us: 7, left: 3 });
         drop((first, second));
-        let found = audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
-        let told = found.first.unwrap();
+        audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        let told = audit.take().first.unwrap();
         assert!(told.ends_with("s: s1w1 and s1w2 both hold k"), "{told}");
         let third = held.enter(3, true, "other", Some(lock("three")));
-        assert!(
-            audit
-                .look([Arc::clone(&held)].into_iter(), &timeline, None)
-                .first
-                .is_none()
-        );
+        audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        assert!(audit.take().first.is_none());
         drop(third);
         let figures = |audit: &HoldAudit| {
             let mut figures = Figures::default();

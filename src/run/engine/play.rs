@@ -197,7 +197,10 @@ impl Engine {
                     let found = found.into_iter().filter(|_| self.stage.phase == Phase::Running);
                     found.for_each(|(arm, more)| self.arms[arm].noted.zombie_keys += more);
                 }
-                _ = conditions.tick() => self.due_faults(),
+                _ = conditions.tick() => {
+                    self.due_faults();
+                    self.arms.iter_mut().for_each(|arm| arm.look_at_holds(&self.swarm));
+                }
                 _ = self.ticks.tick() => {
                     if self.stage.phase == Phase::WarmUp && Instant::now() >= self.timing.origin {
                         self.measure();
