@@ -1,6 +1,6 @@
 //! `lockstorm run`: a scenario without the console.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lockstorm::report::{Journal, Progress, RecordFile, render};
@@ -25,7 +25,14 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     check_temp_dir().map_err(Failure::usage)?;
     let doubts = consent::admit(&scenario, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
-    let history = args.history.as_deref().map(begin_history).transpose()?;
+    let history = args.history.as_deref();
+    if let Some(path) = history.filter(|path| is_used(path, args)) {
+        return Err(Failure::usage(format!(
+            "{}: is used twice; name another file",
+            path.display()
+        )));
+    }
+    let history = history.map(begin_history).transpose()?;
     warn(warnings(&scenario).iter().chain(&tight).chain(&doubts));
     let journal = file.as_ref().map(RecordFile::journal).transpose();
     let mut journal = journal.map_err(Failure::usage)?.flatten();
@@ -73,6 +80,25 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             ended(stop, printed.map(|_| judge(&record)))
         }
     }
+}
+
+/// Whether the file of the history is one that the run reads, or writes for something else.
+fn is_used(history: &Path, args: &RunArgs) -> bool {
+    let place = |path: &Path| {
+        let inside = |directory: &Path| Some(directory.canonicalize().ok()?.join(path.file_name()?));
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        path.canonicalize()
+            .ok()
+            .or_else(|| inside(directory.unwrap_or(Path::new("."))))
+    };
+    let journal = |record: &PathBuf| record.with_added_extension("journal");
+    let record = args.record.iter();
+    let others = record
+        .clone()
+        .map(journal)
+        .chain(record.cloned())
+        .chain([PathBuf::from(&args.scenario)]);
+    place(history).is_some_and(|history| others.filter_map(|other| place(&other)).any(|other| other == history))
 }
 
 /// Begins the file of a history. Nobody waits for its disk while the run goes on.

@@ -50,14 +50,19 @@ fn keep_name(path: &Path) {
     let _ = File::open(directory(path)).and_then(|directory| directory.sync_all());
 }
 
-/// Empties or creates `path`, for what is written to it bit by bit.
+/// Empties or creates `path`, for what is written to it bit by bit. It is locked as long as the file is open.
 ///
 /// # Errors
-/// It is no regular file, a link that others made leads to it, or the system refuses.
+/// It is no regular file, a link that others made leads to it, somebody writes to it so already, or the system refuses.
 pub fn begin(path: &Path) -> io::Result<File> {
     foreign_link(path)?;
     regular_or_none(path)?;
-    File::create(path)
+    let file = File::options().write(true).create(true).truncate(false).open(path)?;
+    if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+        return Err(io::Error::other("a run that goes on writes there; name another file"));
+    }
+    file.set_len(0)?;
+    Ok(file)
 }
 
 /// Checks that no device or pipe would be in the way.
@@ -142,6 +147,25 @@ mod tests {
         entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect()
+    }
+
+    #[test]
+    fn what_somebody_writes_bit_by_bit_is_not_emptied_by_another() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("history");
+        fs::write(&path, "an old one").unwrap();
+        let mut file = begin(&path).unwrap();
+        file.write_all(b"a new one").unwrap();
+        assert!(
+            begin(&path)
+                .unwrap_err()
+                .to_string()
+                .starts_with("a run that goes on writes there")
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a new one");
+        drop(file);
+        begin(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
     }
 
     #[test]
