@@ -110,13 +110,15 @@ impl Row {
             .flat_map(|record| &record.arms)
             .filter(|arm| is_it(&arm.name))
             .collect();
+        let are_sound = arms.iter().all(|arm| arm.doubt.is_none()) && !played.iter().any(|record| record.interrupted);
         let counted = |arm: &&ArmRecord| layers.iter().map(|layer| layer.of(&arm.figures)).sum::<u64>();
         let (found, acquired) = (
             arms.iter().map(counted).sum(),
             arms.iter().map(|arm| arm.figures.outcomes.acquired).sum(),
         );
         let verdict = match (needed, found) {
-            (0, 0) if acquired > 0 => Verdict::Clean,
+            // That nothing was found says nothing of a run that was lost.
+            (0, 0) if acquired > 0 && are_sound => Verdict::Clean,
             (0, 1..) => Verdict::FalseAlarm,
             (1.., _) if found >= needed => Verdict::Caught,
             // Whatever a busy machine adds or leaves out, an oracle that sees finds something.
@@ -205,6 +207,9 @@ mod tests {
             let mut never = played(&[(name, 0)]);
             never.arms[0].figures.outcomes.acquired = 0;
             assert_eq!(SelfTest::of(&[never], true).with(Verdict::Inconclusive), [lock]);
+            let mut lost = played(&[(name, 0)]);
+            lost.arms[0].doubt = Some("the keeper process is gone".to_owned());
+            assert_eq!(SelfTest::of(&[lost], true).with(Verdict::Inconclusive), [lock]);
         }
     }
 
