@@ -59,6 +59,8 @@ impl Hold for PastHold {
 /// An arm so far.
 #[derive(Default)]
 struct Arm {
+    /// When the newest of its lines was known.
+    known: Option<i64>,
     judge: Holds<PastHold>,
     /// By key: how many hold it now, and what is not judged yet. A hold can be judged once all that began before it have ended.
     keys: HashMap<String, (usize, Vec<HoldChange<PastHold>>)>,
@@ -122,6 +124,18 @@ pub fn judge(mut reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgem
     let (mut arms, mut sections): (BTreeMap<String, Arm>, _) = (arms.collect(), Sections::default());
     while let Some(line) = reader.next() {
         let Line::Operation(operation) = line? else { continue };
+        let known = match &operation {
+            Operation::Acquire(acquire) => Some((&acquire.arm, acquire.returned)),
+            Operation::Release(release) if release.result == Answer::Ok => Some((&release.arm, release.returned)),
+            _ => None,
+        };
+        if let Some((arm, at)) = known {
+            let arm = arms.entry(arm.clone()).or_default();
+            if arm.known.is_some_and(|before| at < before) {
+                return Err(reader.wrong("its `return` is before that of an earlier line of its arm"));
+            }
+            arm.known = Some(at);
+        }
         if let Operation::Acquire(acquire) = &operation
             && acquire.result == Answer::Ok
         {

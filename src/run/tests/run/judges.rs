@@ -129,3 +129,21 @@ fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
         [[0, 2, 0, 0], [1, 1, 0, 0], [2, 0, 1, 1], [2, 1, 1, 1], [3, 0, 1, 1]]
     );
 }
+
+#[test]
+fn lines_in_another_order_are_not_judged() {
+    let hold = |asked| Interval {
+        key: 0,
+        warm_up: false,
+        asked,
+        from: asked + 1,
+        until: asked + 9,
+        left: asked + 9,
+        back: asked + 30,
+    };
+    let text = history(&[hold(0), hold(5)]);
+    let lines: Vec<&str> = text.lines().collect();
+    let sorted = [lines[0], lines[1], lines[3], lines[2], lines[4]].join("\n");
+    let error = judge(Reader::open(sorted.as_bytes()).unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with("line 4: its `return` is before"), "{error}");
+}
