@@ -14,6 +14,8 @@ use lockstorm_data::history::Sale;
 pub(super) fn json(sales: &[Sale], stock: u64) -> String {
     let mut sales: Vec<&Sale> = sales.iter().collect();
     sales.sort_by_key(|sale| sale.order);
+    // The same row.
+    sales.dedup_by_key(|sale| sale.order);
     // By product and units: the last order that left so many.
     let mut left: HashMap<(u64, u64), i64> = HashMap::new();
     // For each order the one before it in its list.

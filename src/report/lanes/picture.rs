@@ -128,7 +128,8 @@ impl Picture {
 
 /// A holder's time in its section: as long as it believes, and beyond.
 fn holds(belief: &Belief, left: i64) -> Vec<Span> {
-    let relied = belief.relied_until_us.unwrap_or(left).clamp(belief.from_us, left);
+    // Another program may have written anything.
+    let relied = belief.relied_until_us.unwrap_or(left).min(left).max(belief.from_us);
     let spans = [(belief.from_us, relied, Kind::Belief), (relied, left, Kind::Beyond)];
     let spans = spans.into_iter().filter(|(from, until, _)| from < until);
     spans.map(|(from, until, kind)| Span { from, until, kind }).collect()
@@ -173,4 +174,26 @@ fn keys(double: &DoubleHold, host: usize, changes: &[(i64, bool)], end: i64) -> 
     }
     spans.sort_by_key(|span| span.from);
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::history::Holder;
+
+    #[test]
+    fn a_hold_that_ends_before_it_begins_has_no_length() {
+        let belief = Belief {
+            holder: Holder { server: 1, worker: 1 },
+            token: String::new(),
+            asked_us: None,
+            from_us: 100,
+            until_us: Some(50),
+            relied_until_us: Some(70),
+            votes: Vec::new(),
+            nodes: 1,
+            sale: None,
+        };
+        assert_eq!(holds(&belief, 50), []);
+    }
 }

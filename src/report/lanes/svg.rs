@@ -1,5 +1,6 @@
 //! Lanes as a picture for pages and slides.
 
+use lockstorm_data::model::printable;
 use maud::{Markup, html};
 
 use super::picture::{Kind, Lane, Picture, micros};
@@ -57,7 +58,7 @@ pub fn svg(shown: &ShownHold<'_>) -> String {
             text x="20" y=(end) font-size="11" fill="#666" { (shown.run) }
         }
     };
-    markup.into_string() + "\n"
+    printable(&markup.into_string()) + "\n"
 }
 
 fn row(lane: &Lane, y: f64, x: impl Fn(i64) -> f64) -> Markup {

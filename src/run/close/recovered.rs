@@ -11,6 +11,8 @@ use lockstorm_data::model::{Event, EventKind};
 
 /// The most events that are read, and the most double holds of an arm; a run of days has thousands.
 const MOST: usize = 1_000_000;
+/// Seconds are of less than this many: thirty years.
+const LAST: i64 = 1_000_000_000;
 
 /// Changes `what` so that it is as the new one was in `changed`. Returns whether more than numbers are new.
 pub(super) fn change(what: &mut Value, changes: Value) -> bool {
@@ -60,6 +62,9 @@ impl Recovered {
         match line {
             JournalLine::Header(_) => return Err(Error::custom("a second header")),
             JournalLine::Second(points) => {
+                if points.iter().any(|point| point.time.abs() > LAST) {
+                    return Err(Error::custom("a second that no run reaches"));
+                }
                 for (arm, point) in record.arms.iter_mut().zip(points) {
                     if let Some(place) = arm.series.at(point.time) {
                         *place = point;
