@@ -7,6 +7,7 @@ use lockstorm::console::ascii;
 use lockstorm::report::{FileError, Paint, RecordFile};
 use lockstorm_base::output::{stderr, stdout};
 use lockstorm_base::{Stop, stop_at_once};
+use lockstorm_data::model::printable;
 use serde::Serialize;
 
 use super::colour;
@@ -56,7 +57,26 @@ pub(super) fn print_for_people(mut text: String, look: Look) -> Result<ExitCode,
     {
         text += &format!("\nstandard error was given up: {error}\n");
     }
+    let text = harmless(&text);
     print(if ascii { ascii::text(&text) } else { text })
+}
+
+/// The text without anything that a terminal would obey or hide, but for colours: a record may come from anybody.
+fn harmless(text: &str) -> String {
+    let is_colour = |part: &str| {
+        part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .starts_with('m')
+    };
+    let line = |line: &str| {
+        let parts: Vec<String> = line.split("\u{1b}[").map(printable).collect();
+        let mut whole = parts[0].clone();
+        for part in &parts[1..] {
+            whole += if is_colour(part) { "\u{1b}[" } else { "\u{fffd}" };
+            whole += part;
+        }
+        whole
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The columns and lines for a plot; `None` if nobody looks.
@@ -101,4 +121,17 @@ pub(super) fn keep(file: Option<&RecordFile>, record: &impl Serialize) -> Result
     let written = write();
     nothing_left_but_to_print();
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_colours_and_lines_and_nothing_else_to_obey() {
+        let text = "\u{1b}[1;31m✖ 3\u{1b}[0m\tof \u{1b}]0;title\u{7}\n\u{1b}[2J\u{202e}a\u{1b}\n";
+        let shown = "\u{1b}[1;31m✖ 3\u{1b}[0m of \u{fffd}]0;title\u{fffd}\n\u{fffd}2J\u{fffd}a\u{fffd}\n";
+        assert_eq!(harmless(text), shown);
+        assert_eq!(harmless(""), "");
+    }
 }
