@@ -92,12 +92,10 @@ fn is_used(history: &Path, args: &RunArgs) -> bool {
             .or_else(|| inside(directory.unwrap_or(Path::new("."))))
     };
     let journal = |record: &PathBuf| record.with_added_extension("journal");
+    // It may be the name of a built-in one.
+    let scenario = Some(PathBuf::from(&args.scenario)).filter(|path| path.exists());
     let record = args.record.iter();
-    let others = record
-        .clone()
-        .map(journal)
-        .chain(record.cloned())
-        .chain([PathBuf::from(&args.scenario)]);
+    let others = record.clone().map(journal).chain(record.cloned()).chain(scenario);
     place(history).is_some_and(|history| others.filter_map(|other| place(&other)).any(|other| other == history))
 }
 

@@ -24,7 +24,7 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
     for belief in [first, second] {
         let holder = belief.holder;
         let sold = |sale: BeliefSale| {
-            let (read, left) = (sale.left + 1, sale.left);
+            let (read, left) = (sale.left.saturating_add(1), sale.left);
             (
                 sale.at_us,
                 format!("{holder} sells a unit: it had read {read} and writes {left}"),

@@ -47,8 +47,8 @@ pub(crate) async fn watch(
             (arm.locks.0, its.count() as u64)
         };
         let counts = arms.iter().map(of).filter(|(_, count)| *count > 0).collect();
-        // Once a key is gone it is forgotten.
-        known = known.intersection(&suspects).chain(zombies).cloned().collect();
+        // None is forgotten: a node that is silent for a while still has its keys, and no token comes again.
+        known.extend(zombies.into_iter().cloned());
         before = suspects;
         if found.send(counts).await.is_err() {
             return;

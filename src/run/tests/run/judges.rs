@@ -105,9 +105,9 @@ proptest! {
     }
 }
 
-#[test]
-fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
-    let hold = |asked| Interval {
+/// A hold that was asked for then.
+const fn hold(asked: i64) -> Interval {
+    Interval {
         key: 0,
         warm_up: false,
         asked,
@@ -115,7 +115,11 @@ fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
         until: asked + 9,
         left: asked + 9,
         back: asked + 30,
-    };
+    }
+}
+
+#[test]
+fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
     let text = history(&[hold(0), hold(5), hold(50)]);
     let judged = |lines: usize| {
         let cut: String = text.split_inclusive('\n').take(lines).collect();
@@ -132,15 +136,6 @@ fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
 
 #[test]
 fn lines_in_another_order_are_not_judged() {
-    let hold = |asked| Interval {
-        key: 0,
-        warm_up: false,
-        asked,
-        from: asked + 1,
-        until: asked + 9,
-        left: asked + 9,
-        back: asked + 30,
-    };
     let text = history(&[hold(0), hold(5)]);
     let lines: Vec<&str> = text.lines().collect();
     let sorted = [lines[0], lines[1], lines[3], lines[2], lines[4]].join("\n");
