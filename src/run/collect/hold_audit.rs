@@ -95,13 +95,14 @@ impl HoldAudit {
     ) {
         // Read first: what happened until then is in the buffers.
         let known = monotonic_ns(Instant::now());
-        let (mut changes, believes) = (Vec::new(), self.believes);
+        let believes = self.believes;
         for (index, held) in servers.enumerate() {
-            let mut news = held.news(std::mem::take(&mut self.spare));
+            let done = self.holds.done().extract_if(.., |done| done.server == index + 1);
+            let mut news = held.news(std::mem::take(&mut self.spare), done.map(|done| done.hold));
             if let Some(history) = &mut history {
                 history.note(index + 1, &news);
             }
-            changes.extend(news.drain(..).filter_map(|news| {
+            self.holds.tell(news.drain(..).filter_map(|news| {
                 let HoldNews {
                     at,
                     number,
@@ -130,7 +131,7 @@ impl HoldAudit {
         if let Some(history) = history {
             history.write(known);
         }
-        let found = self.holds.judge(changes, known);
+        let found = self.holds.judge(known);
         let origin = timeline.origin().map_or(known, monotonic_ns);
         let when = |at: i64| timeline.when_micros((at - origin).div_euclid(1000));
         let new = &mut self.new;

@@ -57,8 +57,10 @@ pub struct Holds<H: Hold> {
     open: HashMap<u64, Vec<Open<H>>, FixedState>,
     /// Empty lists, to be used again.
     spare: Vec<Vec<Open<H>>>,
-    /// Changes that came too early to be judged.
-    early: Vec<HoldChange<H>>,
+    /// Changes that are not judged.
+    told: Vec<HoldChange<H>>,
+    /// What the last judgement was done with.
+    done: Vec<H>,
     /// How many double holds were found so far.
     found: u64,
     /// Double holds whose holders have not both left.
@@ -108,7 +110,8 @@ impl<H: Hold> Default for Holds<H> {
         Self {
             open: HashMap::default(),
             spare: Vec::new(),
-            early: Vec::new(),
+            told: Vec::new(),
+            done: Vec::new(),
             found: 0,
             lasting: Vec::new(),
             empty: HashSet::new(),
@@ -131,25 +134,35 @@ impl<H: Hold> DoubleHold<H> {
 }
 
 impl<H: Hold + Clone> Holds<H> {
-    /// Takes in changes, and judges those until `known`: everything that happened until then has been told, now or before.
-    pub fn judge(&mut self, changes: impl IntoIterator<Item = HoldChange<H>>, known: i64) -> Found<H> {
-        let mut due = std::mem::take(&mut self.early);
-        due.extend(changes);
+    /// Takes in changes.
+    pub fn tell(&mut self, changes: impl IntoIterator<Item = HoldChange<H>>) {
+        self.told.extend(changes);
+    }
+
+    /// What the last judgement was done with. Whoever made these holds frees them for less than another thread does.
+    pub const fn done(&mut self) -> &mut Vec<H> {
+        &mut self.done
+    }
+
+    /// Judges the changes until `known`: everything that happened until then has been told.
+    pub fn judge(&mut self, known: i64) -> Found<H> {
+        self.done.clear();
+        let mut told = std::mem::take(&mut self.told);
         // An end comes before a beginning at the same time: holds that only touch don't overlap.
-        due.sort_by_key(|change| (change.at, !change.ends));
-        let judged = due.partition_point(|change| change.at <= known);
-        self.early = due.split_off(judged);
+        told.sort_by_key(|change| (change.at, !change.ends));
+        let judged = told.partition_point(|change| change.at <= known);
         let mut found = Found {
             double_holds: Vec::new(),
             double_uses: Vec::new(),
             over: Vec::new(),
         };
-        for change in due {
+        for change in told.drain(..judged) {
             match change.ends {
-                true => self.end(&change, &mut found),
+                true => self.end(change, &mut found),
                 false => self.begin(change, &mut found),
             }
         }
+        self.told = told;
         found
     }
 
@@ -160,6 +173,7 @@ impl<H: Hold + Clone> Holds<H> {
 
     fn begin(&mut self, HoldChange { at, hold, .. }: HoldChange<H>, found: &mut Found<H>) {
         if !self.empty.is_empty() && self.empty.remove(&hold.id()) {
+            self.done.push(hold);
             return;
         }
         let empty = || self.spare.pop().unwrap_or_default();
@@ -189,13 +203,15 @@ impl<H: Hold + Clone> Holds<H> {
         of_key.push(Open { hold, from: at });
     }
 
-    fn end(&mut self, change: &HoldChange<H>, found: &mut Found<H>) {
+    fn end(&mut self, change: HoldChange<H>, found: &mut Found<H>) {
         let (id, hash) = (change.hold.id(), change.hold.key_hash());
+        self.done.push(change.hold);
         let mut known = false;
         if let Entry::Occupied(mut of_key) = self.open.entry(hash) {
-            let before = of_key.get().len();
-            of_key.get_mut().retain(|open| open.hold.id() != id);
-            known = of_key.get().len() < before;
+            let position = of_key.get().iter().position(|open| open.hold.id() == id);
+            let ended = position.map(|position| of_key.get_mut().remove(position).hold);
+            known = ended.is_some();
+            self.done.extend(ended);
             if of_key.get().is_empty() {
                 self.spare.push(of_key.remove());
             }
@@ -248,6 +264,12 @@ mod tests {
         }
     }
 
+    /// Takes in changes, and judges those until `known`.
+    fn judge(holds: &mut Holds<Held>, changes: impl IntoIterator<Item = HoldChange<Held>>, known: i64) -> Found<Held> {
+        holds.tell(changes);
+        holds.judge(known)
+    }
+
     /// Holds with their beginning, their end, and the end of their validity, told in one piece.
     fn judged(holds: &[(i64, i64, Option<i64>)]) -> Found<Held> {
         let changes = (1..).zip(holds).flat_map(|(number, (from, until, relied))| {
@@ -257,7 +279,7 @@ mod tests {
                 ends,
             })
         });
-        Holds::default().judge(changes, i64::MAX)
+        judge(&mut Holds::default(), changes, i64::MAX)
     }
 
     /// How many double holds and double uses, and how long the first of them lasted.
@@ -325,13 +347,13 @@ mod tests {
             ends,
         };
         // The second app server is read first, and has already seen what comes later.
-        let found = holds.judge([change(2, 12, false), change(1, 5, false)], 10);
+        let found = judge(&mut holds, [change(2, 12, false), change(1, 5, false)], 10);
         assert_eq!((found.double_holds.len(), holds.open().count()), (0, 1));
-        let found = holds.judge([change(1, 11, true)], 20);
+        let found = judge(&mut holds, [change(1, 11, true)], 20);
         assert_eq!((found.double_holds.len(), holds.open().count()), (0, 1));
-        let found = holds.judge([change(3, 15, false), change(2, 21, true)], 30);
+        let found = judge(&mut holds, [change(3, 15, false), change(2, 21, true)], 30);
         assert_eq!((found.double_holds.len(), found.over.len()), (1, 0));
-        assert_eq!(holds.judge([change(3, 31, true)], 40).over[0].overlap(), Some(6));
+        assert_eq!(judge(&mut holds, [change(3, 31, true)], 40).over[0].overlap(), Some(6));
         assert_eq!(
             (holds.open().count(), holds.lasting.len(), holds.empty.len()),
             (0, 0, 0),
@@ -348,14 +370,14 @@ mod tests {
         };
         let begins = [1, 100, 2, 101].map(|number| change(number, 1, false));
         let mut holds = Holds::default();
-        let found = holds.judge(begins, 1);
+        let found = judge(&mut holds, begins, 1);
         let pairs: Vec<_> = found
             .double_holds
             .iter()
             .map(|double| (double.first.0, double.second.0))
             .collect();
         assert_eq!((pairs, found.double_uses.len()), (vec![(1, 2), (100, 101)], 2));
-        let found = holds.judge([1, 100, 2, 101].map(|number| change(number, 5, true)), 5);
+        let found = judge(&mut holds, [1, 100, 2, 101].map(|number| change(number, 5, true)), 5);
         assert_eq!((found.over.len(), holds.open.len()), (2, 0));
     }
 
@@ -371,7 +393,11 @@ mod tests {
             hold: Held(number, None),
             ends: false,
         };
-        let found = Holds::default().judge([later(1, 1), warm_up(2, false), later(2, 3), warm_up(9, true)], 10);
+        let found = judge(
+            &mut Holds::default(),
+            [later(1, 1), warm_up(2, false), later(2, 3), warm_up(9, true)],
+            10,
+        );
         let pairs: Vec<_> = found.double_holds.iter().map(|double| double.second.0).collect();
         assert_eq!(pairs, [2]);
     }

@@ -101,7 +101,8 @@ impl Arm {
     }
 
     fn judge(&mut self, changes: Vec<HoldChange<PastHold>>) {
-        let found = self.judge.judge(changes, i64::MAX);
+        self.judge.tell(changes);
+        let found = self.judge.judge(i64::MAX);
         self.found.double_holds += found.double_holds.len() as u64;
         self.found.double_uses += found.double_uses.len() as u64;
     }

@@ -7,6 +7,9 @@ use std::time::Instant;
 use crate::oracle::holds::hash_of;
 use crate::under_test::HeldLock;
 
+/// How many holds are freed with each change; each hold changes twice.
+const FREED: usize = 3;
+
 /// The locks that workers of one app server and arm hold, and what has become of them since the engine's last visit. It can be read
 /// from any thread.
 #[derive(Debug, Default)]
@@ -24,6 +27,8 @@ struct Kept {
     open: BTreeMap<u64, Arc<LiveHold>>,
     begun: u64,
     news: Vec<HoldNews>,
+    /// What the judge has given back. It is freed a few at a time: nobody is to wait long for that.
+    judged: Vec<Arc<LiveHold>>,
 }
 
 /// One worker's hold of a lock; arms without a lock have holds too.
@@ -138,6 +143,7 @@ impl Kept {
     /// The time is read under the lock of the buffer.
     fn tell(&mut self, what: Happened) {
         self.news.push(HoldNews::of(Instant::now(), what));
+        self.judged.truncate(self.judged.len().saturating_sub(FREED));
     }
 }
 
@@ -183,9 +189,11 @@ impl HeldLocks {
         }
     }
 
-    /// What has begun and ended since the last call, in order; `empty` is used for what comes next.
-    pub fn news(&self, empty: Vec<HoldNews>) -> Vec<HoldNews> {
-        mem::replace(&mut self.kept().news, empty)
+    /// What has begun and ended since the last call, in order; `empty` is used for what comes next, and what is `judged` is freed here.
+    pub fn news(&self, empty: Vec<HoldNews>, judged: impl Iterator<Item = Arc<LiveHold>>) -> Vec<HoldNews> {
+        let mut kept = self.kept();
+        kept.judged.extend(judged);
+        mem::replace(&mut kept.news, empty)
     }
 
     /// Notes that the app server has died at `at`: nobody will release what is held now. A lock whose validity has ended was lost
@@ -254,7 +262,7 @@ mod tests {
     use super::*;
 
     fn told(locks: &HeldLocks) -> Vec<(u64, &'static str)> {
-        let news = locks.news(Vec::new());
+        let news = locks.news(Vec::new(), std::iter::empty());
         assert!(news.is_sorted_by_key(|news| news.at));
         let told = |news: &HoldNews| match &news.what {
             Happened::Began(hold) => (hold.number, "began"),
@@ -285,7 +293,7 @@ mod tests {
         let at = Instant::now();
         locks.orphan(at);
         drop(held);
-        let news = locks.news(Vec::new());
+        let news = locks.news(Vec::new(), std::iter::empty());
         let ended = news.iter().filter(|news| matches!(news.what, Happened::Ended(_)));
         assert_eq!(ended.map(|news| news.at).collect::<Vec<_>>(), [at]);
     }
