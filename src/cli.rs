@@ -84,6 +84,10 @@ pub struct ConsoleArgs {
     /// The colour theme of the console [default: dark].
     #[arg(long, value_enum, value_name = "THEME")]
     pub theme: Option<ThemeName>,
+    /// Record what the console shows to FILE, as asciinema plays it (asciicast 3), with a marker at each caption, fault and first damage. An
+    /// existing file is replaced at once.
+    #[arg(long, value_name = "FILE")]
+    pub cast: Option<PathBuf>,
 }
 
 /// How a scenario is played.
@@ -204,6 +208,9 @@ pub struct RunArgs {
     /// Print the record to standard output instead of the summary.
     #[arg(long)]
     pub json: bool,
+    /// Print all tables, sentences and predictions, too.
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
@@ -448,6 +455,9 @@ Exit codes: 0 shown, 1 error, 2 the file can't be read, or has no such double ho
 pub struct ShowArgs {
     /// A record, or the journal of a run that was killed.
     pub record: PathBuf,
+    /// Print all tables, sentences and predictions, too.
+    #[arg(long, short, conflicts_with = "double_hold")]
+    pub verbose: bool,
     /// Show the evidence of this double hold, by its number in its arm.
     #[arg(long, value_name = "N")]
     pub double_hold: Option<u64>,

@@ -1,17 +1,19 @@
 //! `lockstorm [SCENARIO]`: the console, or a headless run without a terminal.
 
 use std::io::{IsTerminal, stdin, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use lockstorm::console::{self, ConsoleOptions};
-use lockstorm::report::{is_dumb, render};
+use lockstorm::console::{self, Cast, ConsoleOptions};
+use lockstorm::report::is_dumb;
+use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::builtin;
 use lockstorm_lab::check_temp_dir;
 use lockstorm_run::start;
 
 use super::load::{load, room};
-use super::print::{ended, nothing_left_but_to_print, print_for_people};
+use super::print::{ended, nothing_left_but_to_print, print_for_people, summary};
 use super::{colour, consent, run, server, usage};
 use crate::cli::{ConsoleArgs, LabKind, Look, RunArgs};
 use crate::failure::{Failure, warn};
@@ -30,6 +32,10 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
     let scenario = scenario.transpose()?;
     // A terminal that can't move its cursor can't show the console.
     if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
+        if args.cast.is_some() {
+            let why = "--cast records the console, which needs a terminal; `lockstorm run SCENARIO --record FILE` keeps a run without one";
+            return Err(Failure::usage(why.to_owned()));
+        }
         return run::run(&headless(args)?, look);
     }
     check_temp_dir().map_err(Failure::usage)?;
@@ -51,16 +57,21 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         consent::admit(&scenario, &args.play, false).map_err(|failure| in_one_line(failure.message().to_owned()))?;
         Ok(scenario)
     };
+    let cast = args.cast.as_deref().map(begin_cast).transpose()?;
     let options = ConsoleOptions {
         theme: args.theme.unwrap_or_default(),
         colours: colour::wanted(look.color),
         ascii: look.ascii || console::ascii::wanted(),
         save_dir: PathBuf::from("."),
+        cast: cast.clone(),
     };
     let exit = console::open(scenario, catalogue, reload, launch, options).map_err(Failure::error)?;
     nothing_left_but_to_print();
+    if let Some(error) = cast.and_then(|cast| cast.settle().err()) {
+        return Err(Failure::error(format!("the cast is cut off: {error}")));
+    }
     let printed = match &exit.record {
-        Some(record) => print_for_people(render(record, colour::paint(look)), look),
+        Some(record) => print_for_people(summary(record, false, colour::paint(look)), look),
         None => Ok(ExitCode::SUCCESS),
     };
     let code = ended(exit.stop, printed)?;
@@ -68,6 +79,12 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         Some(failure) => Err(Failure::error(failure)),
         None => Ok(code),
     }
+}
+
+/// Begins a recording of the terminal. Nobody waits for its disk.
+fn begin_cast(path: &Path) -> Result<Arc<Cast>, Failure> {
+    let cannot = |error| Failure::usage(format!("cannot write the cast to {}: {error}", path.display()));
+    Ok(Arc::new(Cast::new(Stream::unbounded(begin(path).map_err(cannot)?))))
 }
 
 fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
@@ -85,6 +102,7 @@ fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
         record: None,
         history: None,
         json: false,
+        verbose: false,
         quiet: false,
     })
 }

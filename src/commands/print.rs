@@ -4,10 +4,11 @@ use std::io::{self, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use lockstorm::console::ascii;
-use lockstorm::report::{FileError, Paint, RecordFile};
+use lockstorm::report::{FileError, Paint, RecordFile, brief, render};
 use lockstorm_base::output::{stderr, stdout};
 use lockstorm_base::{Stop, stop_at_once};
 use lockstorm_data::model::printable;
+use lockstorm_run::Record;
 use serde::Serialize;
 
 use super::colour;
@@ -24,6 +25,20 @@ pub(super) fn print(text: impl AsRef<[u8]>) -> Result<ExitCode, Failure> {
             Err(Failure::error(format!("cannot write to standard output: {error}")))
         }
         _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The columns of a line where nothing says how wide it may be.
+const COLUMNS: u16 = 100;
+
+/// The summary of a record, whole if `verbose`; its lines are no wider than the terminal.
+pub(super) fn summary(record: &Record, verbose: bool, paint: Paint) -> String {
+    let (columns, _) = plot_room().unwrap_or((COLUMNS, 0));
+    let brief = brief(record, columns.clamp(40, COLUMNS).into(), paint);
+    if verbose {
+        format!("{brief}\n{}", render(record, paint))
+    } else {
+        brief
     }
 }
 

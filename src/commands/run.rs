@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lockstorm::report::{Journal, Progress, RecordFile, render};
+use lockstorm::report::{Journal, Progress, RecordFile};
 use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
 use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
 
 use super::load::{load, room};
-use super::print::{ended, keep, print_result, signalled};
+use super::print::{ended, keep, print_result, signalled, summary};
 use super::{consent, server};
 use crate::cli::{Look, RunArgs};
 use crate::exit_code;
@@ -72,7 +72,7 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             let written = keep(file.as_ref(), &record);
             left(journal, written.is_ok());
             // What was measured is shown even if the file could not be written.
-            let printed = print_result(args.json, &record, |paint| render(&record, paint), look);
+            let printed = print_result(args.json, &record, |paint| summary(&record, args.verbose, paint), look);
             written.map_err(Failure::error)?;
             if let Some(Err(error)) = history.map(|history| history.settle()) {
                 return Err(Failure::error(format!("the history is cut off: {error}")));

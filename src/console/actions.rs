@@ -11,6 +11,7 @@ use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
 use super::ttls;
+use crate::report::order;
 use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target,
 };
@@ -41,23 +42,31 @@ impl App {
             Act::Stop(stop) => return Ok(self.stop_by(stop)),
             Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
             Act::Turn(kind, turn) => return self.turn(kind, turn),
+            // It stands beside the key that restores a host.
+            Act::Reset if !again && self.is_live() => {
+                self.asked = Some(act);
+                return Err("R ends this run and plays it again: press R once more".to_owned());
+            }
             Act::Reset => return self.reset(),
             Act::Start => return self.start(),
             Act::Save => return self.save(),
             Act::Select(number) => self.select(number)?,
             Act::SwitchDigits => self.switch_digits()?,
             Act::Neighbour(step) => self.neighbour(step)?,
-            Act::Arm(step) => {
-                let arms = self.charted_view()?.arms.len();
-                if arms < 2 {
-                    return Err("there is no other arm to chart".to_owned());
-                }
-                self.arm = (self.arm + if step == Step::Forth { 1 } else { arms - 1 }) % arms;
+            Act::Charts => {
+                self.begun()?;
+                self.scroll = 0;
+                self.view = if self.view == View::Charts {
+                    View::Dashboard
+                } else {
+                    View::Charts
+                };
             }
             Act::NextView => self.next_view()?,
             Act::NextWindow => {
                 self.charted_view()?;
                 self.window = (self.window + 1) % WINDOWS.len();
+                self.say(format!("the time axis shows the {}", WINDOWS[self.window].1));
             }
             Act::Freeze => self.freeze_or_thaw()?,
             Act::Show(overlay) if self.overlay == Some(overlay) => self.show(None),
@@ -118,10 +127,9 @@ impl App {
     /// The snapshot of a run whose load has begun, if the view with the charts is shown.
     fn charted_view(&self) -> Result<&Snapshot, String> {
         let snapshot = self.begun()?;
-        if self.view == View::Dashboard {
-            Ok(snapshot)
-        } else {
-            Err("the charts are on the dashboard: v goes there".to_owned())
+        match self.view {
+            View::Dashboard | View::Charts => Ok(snapshot),
+            _ => Err("this view has no time axis: v goes to one that has".to_owned()),
         }
     }
 
@@ -241,13 +249,27 @@ impl App {
             return Err(format!("there is no {target}"));
         }
         self.selected = target;
+        self.say(format!("{target} is selected"));
         Ok(())
+    }
+
+    /// Says what a key has done, until something happens.
+    fn say(&mut self, words: String) {
+        self.status = Some(words);
+        self.passing = true;
     }
 
     fn switch_digits(&mut self) -> Result<(), String> {
         self.begun()?;
         self.digits_pick_servers = !self.digits_pick_servers;
-        self.select(1)
+        self.select(1)?;
+        let what = if self.digits_pick_servers {
+            "app servers"
+        } else {
+            "hosts"
+        };
+        self.say(format!("digits select {what} now"));
+        Ok(())
     }
 
     fn neighbour(&mut self, step: Step) -> Result<(), String> {
@@ -273,7 +295,7 @@ impl App {
         let over = matches!(self.begun()?.phase, Phase::Finished { .. });
         self.scroll = 0;
         self.view = match self.view {
-            View::Summary => View::Dashboard,
+            View::Summary | View::Charts => View::Dashboard,
             View::Dashboard => View::Scoreboard,
             View::Scoreboard => View::Events,
             View::Events if over => View::Summary,
@@ -285,6 +307,7 @@ impl App {
     /// Whether a window would show anything of this run.
     fn has_content(&self, overlay: Overlay) -> Result<(), String> {
         match overlay {
+            Overlay::Lock | Overlay::Target => self.begun().map(|_| ()),
             Overlay::Expectations if self.begun()?.scenario.expect.is_empty() => {
                 Err("this scenario has no expectations".to_owned())
             }
@@ -306,6 +329,9 @@ impl App {
             Step::Back => from.min(most).saturating_sub(lines),
         };
         let last = self.catalogue.len().saturating_sub(1);
+        if self.overlay.is_none() && self.picker.is_none() && self.has_rows() {
+            return self.choose_arm(step);
+        }
         match &mut self.picker {
             Some(picker) if self.overlay.is_none() => {
                 picker.selected = moved(picker.selected, last);
@@ -316,6 +342,23 @@ impl App {
             }
             _ => self.scroll = moved(self.scroll, self.scroll_most.get()),
         }
+        Ok(())
+    }
+
+    /// Whether the view has a row for each arm.
+    fn has_rows(&self) -> bool {
+        matches!(self.view, View::Dashboard | View::Charts) && self.begun().is_ok()
+    }
+
+    /// Chooses the arm above or below.
+    fn choose_arm(&mut self, step: Step) -> Result<(), String> {
+        let order = order(&self.charted_view()?.scenario);
+        let now = order.iter().position(|arm| *arm == self.arm).unwrap_or(0);
+        let next = match step {
+            Step::Forth => now + 1,
+            Step::Back => now.wrapping_sub(1),
+        };
+        self.arm = *order.get(next).ok_or("there is no other lock there")?;
         Ok(())
     }
 

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
 use ratatui::style::Style;
 
+use super::axis::WINDOWS;
 use super::keys::{Act, Overlay};
 use super::knobs::OrderedKnobs;
 use super::options::ConsoleOptions;
 use super::orders::Orders;
 use super::theme::Theme;
+use crate::report::order;
 use lockstorm_base::Stop;
 use lockstorm_data::model::{Event, EventKind, HostId, Target};
 use lockstorm_data::scenario::Scenario;
@@ -90,8 +92,10 @@ pub(super) enum AfterStop {
 /// The views of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// Every panel.
+    /// A row for each lock, and what happened.
     Dashboard,
+    /// The figures of all arms, and the latency of one.
+    Charts,
     /// One large figure for each arm.
     Scoreboard,
     /// The event log alone.
@@ -134,6 +138,8 @@ pub struct App {
     pub(super) fault_seen: bool,
     /// A line about the last key; it stays until the next one.
     pub(super) status: Option<String>,
+    /// Whether that line is gone once something happens.
+    pub(super) passing: bool,
     /// Whether that line is about an order under way.
     pub(super) receipt: bool,
     /// What keys have ordered and no snapshot shows as done.
@@ -179,9 +185,10 @@ impl App {
             selected: Target::Host(HostId(1)),
             digits_pick_servers: false,
             arm: 0,
-            window: 1,
+            window: WINDOWS.len() - 1,
             fault_seen: false,
             status: None,
+            passing: false,
             receipt: false,
             orders: Orders::default(),
             knobs: OrderedKnobs::default(),
@@ -203,6 +210,7 @@ impl App {
             Message::Key(key) => {
                 self.dirty = true;
                 self.status = None;
+                self.passing = false;
                 self.receipt = false;
                 return self.key(&key);
             }
@@ -319,10 +327,9 @@ impl App {
 
     fn take(&mut self, snapshot: Arc<Snapshot>) {
         if self.newest.is_none() {
-            let mut arms = snapshot.scenario.arms.iter();
-            self.arm = arms.position(|arm| arm.lock.uses_nodes()).unwrap_or(0);
+            self.arm = order(&snapshot.scenario).first().copied().unwrap_or(0);
         }
-        self.arm = self.arm.min(snapshot.arms.len().saturating_sub(1));
+        self.arm = self.arm.min(snapshot.scenario.arms.len().saturating_sub(1));
         if !target_exists(&snapshot, self.selected) {
             self.selected = Target::Host(HostId(1));
         }
@@ -337,6 +344,15 @@ impl App {
         }
         if matches!(snapshot.phase, Phase::Failed(_)) {
             self.frozen = None;
+        }
+        // What was said of a lab that was starting is not so any more.
+        let sets_up = |snapshot: &Snapshot| matches!(snapshot.phase, Phase::SetUp(_));
+        if self.newest.as_deref().is_some_and(sets_up) && !sets_up(&snapshot) {
+            self.status = None;
+        }
+        let last = |snapshot: &Snapshot| snapshot.events.last().map(|event| event.id);
+        if self.passing && self.newest.as_deref().and_then(last) != last(&snapshot) {
+            self.status = None;
         }
         self.settle(&snapshot);
         self.newest = Some(snapshot);

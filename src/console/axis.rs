@@ -50,6 +50,16 @@ impl TimeAxis {
         axis
     }
 
+    /// An axis of a whole run of so many seconds, of which a part may be to come.
+    pub const fn whole(seconds: i64, columns: u16) -> Self {
+        Self {
+            first: 0,
+            span: seconds,
+            oldest: 0,
+            columns,
+        }
+    }
+
     /// This axis with twice as many columns for its time.
     pub const fn doubled(self) -> Self {
         Self {

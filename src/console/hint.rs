@@ -112,7 +112,7 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         let looks: &[&str] = match app.view {
             View::Dashboard => &[
                 "v shows the scoreboard",
-                "Tab charts the next arm",
+                "Tab shows the latency",
                 "t and T turn the TTL",
             ],
             _ => &["v shows the next view", "t and T turn the TTL"],

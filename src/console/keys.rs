@@ -23,8 +23,8 @@ pub enum Act {
     PauseOrResume,
     /// Restart or resume the selected target, whichever it needs.
     Restore,
-    /// Chart another arm.
-    Arm(Step),
+    /// Show the figures and the latency, or the dashboard again.
+    Charts,
     /// Show the next view.
     NextView,
     /// Show more or less of the past.
@@ -64,6 +64,10 @@ pub enum Overlay {
     Expectations,
     /// What the sections say of other TTLs.
     Ttls,
+    /// All that is known of the chosen lock.
+    Lock,
+    /// All that is known of the selected host or app server.
+    Target,
 }
 
 /// Backward or forward.
@@ -179,7 +183,7 @@ keys! {
     Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
     Look, Run, "v", "view", "next view": Char('v') => NextView;
-    Look, Run, "Tab", "arm", "chart the next arm": Tab => Arm(Forth), BackTab => Arm(Back);
+    Look, Run, "Tab", "latency", "figures and latency, or back": Tab => Charts, BackTab => Charts;
     Look, Run, "Space", "freeze", "freeze the picture only": Char(' ') => Freeze;
     Knobs, Run, "t T", "TTL", "TTL of all arms down, up":
         Char('t') => Turn(KnobKind::Ttl, Down), Char('T') => Turn(KnobKind::Ttl, Up);
@@ -192,8 +196,10 @@ keys! {
     Look, Run, "w", "window", "30 s, 60 s, 2 min, 5 min, all": Char('w') => NextWindow;
     Look, Run, "e", "expected", "the expectations, so far": Char('e') => Show(Overlay::Expectations);
     Look, Run, "l", "", "which TTL lasts long enough": Char('l') => Show(Overlay::Ttls);
+    Look, Run, "Enter", "details", "all of the chosen lock (↑ ↓)": Enter => Show(Overlay::Lock);
+    Look, Run, "i", "", "all of a host or app server": Char('i') => Show(Overlay::Target);
     Run, Picker, "Enter", "start", "start the selected scenario": Enter => Start;
-    Look, Both, "↑ ↓", "", "scroll, or move in a list": Up => Scroll(Back, 1), Down => Scroll(Forth, 1);
+    Look, Both, "↑ ↓", "", "choose a lock, scroll": Up => Scroll(Back, 1), Down => Scroll(Forth, 1);
     Look, Both, "PgUp/Dn", "", "by a page; Home and End":
         PageUp => Scroll(Back, PAGE), PageDown => Scroll(Forth, PAGE),
         Home => Scroll(Back, usize::MAX), End => Scroll(Forth, usize::MAX);

@@ -1,7 +1,9 @@
 //! How the console looks, and how it ends.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::cast::Cast;
 use super::theme::ThemeName;
 use lockstorm_base::Stop;
 use lockstorm_run::Record;
@@ -17,6 +19,8 @@ pub struct ConsoleOptions {
     pub ascii: bool,
     /// The directory that the save key writes to.
     pub save_dir: PathBuf,
+    /// What the terminal shows is recorded there.
+    pub cast: Option<Arc<Cast>>,
 }
 
 /// The result of the console when it closes.

@@ -1,4 +1,4 @@
-//! The save key: it writes the record as JSON with a summary as text, or during a run only the summary.
+//! The save key: it writes the record as JSON, a summary as text and the screen as a picture; during a run there is no record.
 
 use std::fmt::Write as _;
 use std::io;
@@ -6,28 +6,33 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::app::Saving;
-use crate::report;
+use crate::report::{self, Paint};
 use lockstorm_base::output;
 use lockstorm_data::model::Event;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Phase, Record, Snapshot};
 
-/// Writes the files, and returns where they are.
+/// The columns of the text.
+const COLUMNS: usize = 100;
+
+/// Writes the files, with the `picture` of the screen, and returns where they are.
 ///
 /// # Errors
 /// The path, and why it can't be written, in one line.
-pub(super) fn save(saving: &Saving, dir: &Path) -> Result<String, String> {
+pub(super) fn save(saving: &Saving, picture: &str, dir: &Path) -> Result<String, String> {
     match saving {
         Saving::Record(record) => {
             let stem = format!("{}-{}", record.scenario.name, compact(&record.started));
             let mut json = Vec::new();
             report::write_json(&mut json, record.as_ref()).map_err(|error| error.to_string())?;
             write_new(dir, &stem, "txt", record_text(record).as_bytes())?;
+            write_new(dir, &stem, "svg", picture.as_bytes())?;
             write_new(dir, &stem, "json", &json)
         }
         Saving::Snapshot(snapshot) => {
             let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
             let stem = format!("{}-{}-running", snapshot.scenario.name, compact(&now));
+            write_new(dir, &stem, "svg", picture.as_bytes())?;
             write_new(dir, &stem, "txt", snapshot_text(snapshot).as_bytes())
         }
     }
@@ -62,7 +67,7 @@ fn write_new(dir: &Path, stem: &str, ending: &str, content: &[u8]) -> Result<Str
 }
 
 fn record_text(record: &Record) -> String {
-    let mut out = report::summary(record);
+    let mut out = report::brief(record, COLUMNS, Paint::Off) + "\n" + &report::summary(record);
     out.push_str("\nevents\n");
     events(&mut out, &record.events);
     out

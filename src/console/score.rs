@@ -3,7 +3,6 @@
 use super::text;
 use crate::report::{self, Arm, Mark};
 use lockstorm_data::metrics::{Alarm, Figures, Metric};
-use lockstorm_data::scenario::Scenario;
 use lockstorm_run::ArmView;
 
 /// A figure with its mark.
@@ -31,15 +30,6 @@ impl Score {
     }
 }
 
-/// The figure that a scenario is about: its first verdict with an expectation, or otherwise that of the workload.
-pub(super) fn headline(scenario: &Scenario) -> Metric {
-    let expected = scenario
-        .expect
-        .iter()
-        .find_map(|expectation| expectation.metric.headline());
-    expected.unwrap_or_else(|| scenario.workload.about().display().headline())
-}
-
 /// Whether any damage of the arm is proven.
 pub(super) fn is_damaged(figures: &Figures) -> bool {
     Metric::proven(figures).next().is_some()
@@ -65,12 +55,6 @@ pub(super) fn without_quorum(arm: &ArmView) -> bool {
 mod tests {
     use super::*;
     use lockstorm_data::metrics::Count;
-    use lockstorm_data::scenario::{Overrides, Source, parse};
-
-    fn scenario(name: &str) -> Scenario {
-        let source = Source::open(name).expect("it is built in");
-        parse(&source, &Overrides::default()).expect("it is valid")
-    }
 
     fn cell(metric: Metric, figures: &Figures, is_doubted: bool) -> String {
         let arm = Arm {
@@ -110,20 +94,5 @@ mod tests {
         assert_eq!(cell(Metric::Oversold, &figures, false), "✔ 0");
         assert_eq!(cell(Metric::DuplicatePages, &figures, false), "✔ 0");
         assert_eq!(cell(Metric::RefusedSeconds, &figures, false), "✔ 0");
-    }
-
-    #[test]
-    fn a_scenario_is_about_what_it_expects_or_else_about_its_workload() {
-        for (name, metric, own) in [
-            ("flash-sale", Metric::Oversold, Metric::Oversold),
-            ("quorum-loss", Metric::RefusedSeconds, Metric::Oversold),
-            ("stampede", Metric::DbHitsPerExpiry, Metric::DbHitsPerExpiry),
-            ("paged-list", Metric::DuplicatePages, Metric::DuplicatePages),
-        ] {
-            let mut scenario = scenario(name);
-            assert_eq!(headline(&scenario), metric, "{name}");
-            scenario.expect.clear();
-            assert_eq!(headline(&scenario), own, "{name}");
-        }
     }
 }

@@ -42,7 +42,7 @@ pub fn open(
         options,
         quit: false,
     };
-    let mut screen = Screen::open().map_err(ConsoleError::Terminal)?;
+    let mut screen = Screen::open(session.options.cast.clone()).map_err(ConsoleError::Terminal)?;
     let intent = first.and_then(|scenario| app.launch(Box::new(scenario)));
     let played = session.play(&mut app, intent, &mut screen, &receiver);
     drop(screen);
@@ -75,8 +75,11 @@ where
         screen: &mut Screen,
         messages: &Receiver<Message>,
     ) -> Result<(), ConsoleError> {
-        self.carry_out(app, intent)?;
+        self.carry_out(app, intent, screen)?;
         while !self.quit {
+            if let (Some(cast), Some(newest)) = (&self.options.cast, &app.newest) {
+                cast.mark(&newest.events);
+            }
             if screen.is_ready() && app.take_dirty() {
                 screen.draw(|frame| views::render(frame, app));
             }
@@ -100,13 +103,13 @@ where
                     _ => {}
                 }
                 let intent = app.update(message);
-                self.carry_out(app, intent)?;
+                self.carry_out(app, intent, screen)?;
             }
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, app: &mut App, mut intent: Option<Intent>) -> Result<(), ConsoleError> {
+    fn carry_out(&mut self, app: &mut App, mut intent: Option<Intent>, screen: &Screen) -> Result<(), ConsoleError> {
         while let Some(wanted) = intent.take() {
             match wanted {
                 Intent::Command(command) => {
@@ -120,13 +123,17 @@ where
                     intent = app.update(Message::Loaded(loaded));
                 }
                 Intent::Launch(scenario) => {
+                    if let Some(cast) = &self.options.cast {
+                        cast.next_run();
+                    }
                     let handle = (self.launch)(*scenario);
                     self.commands = Some(handle.commands.clone());
                     inputs::follow(handle, &self.sender)?;
                 }
                 Intent::Save(saving) => {
                     let (sender, dir) = (self.sender.clone(), self.options.save_dir.clone());
-                    thread::spawn(move || sender.send(Message::Saved(save::save(&saving, &dir))));
+                    let picture = screen.picture(|frame| views::render(frame, app));
+                    thread::spawn(move || sender.send(Message::Saved(save::save(&saving, &picture, &dir))));
                 }
                 Intent::Quit => self.quit = true,
             }

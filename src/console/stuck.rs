@@ -52,6 +52,11 @@ impl Stuck {
         text::width(&self.short)
     }
 
+    /// The columns of the state alone.
+    pub fn width(&self) -> usize {
+        text::width(&self.state)
+    }
+
     /// The state, and as many facts as fit.
     pub fn within(&self, columns: usize) -> String {
         if text::width(&self.state) > columns {

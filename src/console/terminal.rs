@@ -3,18 +3,21 @@
 use std::io::{self, Write};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
 use nix::sys::signal::{Signal, raise};
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{CrosstermBackend, TestBackend};
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::layout::Size;
 use ratatui::{Frame, Terminal};
 
+use super::cast::Cast;
+use super::picture::svg;
 use lockstorm_base::output::{stderr, stdout};
 
 /// Whether we have taken the terminal.
@@ -29,16 +32,21 @@ static OVERHEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Ink>>,
     lost: bool,
+    cast: Option<Arc<Cast>>,
 }
 
 impl Screen {
-    /// Takes over the terminal.
-    pub fn open() -> io::Result<Self> {
+    /// Takes over the terminal, and records it if there is a cast.
+    pub fn open(cast: Option<Arc<Cast>>) -> io::Result<Self> {
         set_panic_hook();
         *DRAWING.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
-        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::default())));
+        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::of(cast.as_ref()))));
         match opened {
-            Ok(terminal) => Ok(Self { terminal, lost: false }),
+            Ok(terminal) => Ok(Self {
+                terminal,
+                lost: false,
+                cast,
+            }),
             Err(error) => {
                 restore();
                 Err(error)
@@ -59,9 +67,21 @@ impl Screen {
 
     /// Draws a frame. If that fails, the terminal counts as lost.
     pub fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) {
+        if let (Some(cast), Ok(size)) = (&self.cast, self.terminal.size()) {
+            cast.size(size.width, size.height);
+        }
         if !self.is_lost() {
             self.lost = self.terminal.draw(picture).is_err();
         }
+    }
+
+    /// What would be drawn, as a picture.
+    pub fn picture(&self, picture: impl FnOnce(&mut Frame<'_>)) -> String {
+        let size = self.terminal.size().unwrap_or(Size::new(120, 36));
+        // Drawing into memory can't fail.
+        let Ok(mut paper) = Terminal::new(TestBackend::new(size.width, size.height));
+        let Ok(drawn) = paper.draw(picture);
+        svg(drawn.buffer)
     }
 
     /// Restores the terminal and stops this process, as the sender of SIGTSTP wants.
@@ -77,7 +97,7 @@ impl Screen {
         let _ = disable_raw_mode();
         // A new terminal object redraws everything. Clearing the old one would ask the terminal for its cursor position,
         // and wait.
-        match take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::default()))) {
+        match take().and_then(|()| Terminal::new(CrosstermBackend::new(Ink::of(self.cast.as_ref())))) {
             Ok(terminal) => self.terminal = terminal,
             Err(_) => self.lost = true,
         }
@@ -93,16 +113,32 @@ impl Drop for Screen {
 /// Collects what is drawn, and passes it to standard output frame by frame. It never returns an error: if the terminal is
 /// gone, ratatui's `Drop` would print that to a standard error that is gone too, and panic.
 #[derive(Debug, Default)]
-struct Ink(Vec<u8>);
+struct Ink {
+    bytes: Vec<u8>,
+    cast: Option<Arc<Cast>>,
+}
+
+impl Ink {
+    fn of(cast: Option<&Arc<Cast>>) -> Self {
+        Self {
+            bytes: Vec::new(),
+            cast: cast.cloned(),
+        }
+    }
+}
 
 impl Write for Ink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        stdout().write(std::mem::take(&mut self.0));
+        let bytes = std::mem::take(&mut self.bytes);
+        if let Some(cast) = &self.cast {
+            cast.shown(&bytes);
+        }
+        stdout().write(bytes);
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ mod recipes;
 mod replay;
 mod selftest;
 mod sentence;
+mod story;
 mod sweep;
 mod table;
 mod tables;
@@ -44,11 +45,14 @@ pub use replay::render_replay;
 pub use selftest::render_selftest;
 pub use sentence::sentence;
 pub use sweep::render_sweep;
-pub use text::{render, summary};
+pub use text::{brief, render, summary};
 pub use validation::render_validation;
 
 pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};
 pub(crate) use figures::percent;
 pub(crate) use paint::Tone;
+pub(crate) use story::{
+    Verdict, Why, conclusion, cost, happened, headline, is_control, moments, order, tally, verdicts, whys,
+};
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

@@ -37,7 +37,7 @@ pub(super) type Column<R, T = &'static str> = (T, fn(&R) -> Cell);
 
 /// A heading, and rows with the same number of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub head: Vec<String>,
     pub rows: Vec<Vec<Cell>>,
 }
@@ -54,33 +54,45 @@ impl Table {
 
     /// The table as lines, each with a line break.
     pub fn render(&self, paint: Paint) -> String {
+        let line = |parts: Vec<Cell>| {
+            parts
+                .iter()
+                .map(|part| paint.apply(part.tone, &part.text))
+                .collect::<String>()
+        };
+        self.lines().map(|parts| line(parts) + "\n").collect()
+    }
+
+    /// The columns of its lines.
+    pub fn width(&self) -> usize {
+        let width = |line: Vec<Cell>| line.iter().map(|part| part.text.width()).sum();
+        self.lines().map(width).max().unwrap_or(0)
+    }
+
+    /// The head and the rows in parts that stand behind each other, padding among them.
+    pub fn lines(&self) -> impl Iterator<Item = Vec<Cell>> {
         let head: Vec<Cell> = self.head.iter().map(|title| Cell::new(Tone::Strong, title)).collect();
-        let lines: Vec<&Vec<Cell>> = std::iter::once(&head).chain(&self.rows).collect();
-        let widths: Vec<usize> = (0..self.head.len())
-            .map(|column| {
-                let cells = lines.iter().filter_map(|line| line.get(column));
-                cells.map(|cell| cell.text.width()).max().unwrap_or(0)
-            })
-            .collect();
-        lines.into_iter().map(|line| row(line, &widths, paint) + "\n").collect()
+        let lines: Vec<Vec<Cell>> = std::iter::once(head).chain(self.rows.iter().cloned()).collect();
+        let width = |column: usize| {
+            let cells = lines.iter().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.text.width()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        lines.into_iter().map(move |line| spread(line, &widths))
     }
 }
 
-fn row(cells: &[Cell], widths: &[usize], paint: Paint) -> String {
-    let mut line = String::new();
-    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let padding = " ".repeat(width.saturating_sub(cell.text.width()));
-        let text = paint.apply(cell.tone, &cell.text);
+fn spread(cells: Vec<Cell>, widths: &[usize]) -> Vec<Cell> {
+    let mut parts = Vec::new();
+    for (column, (cell, width)) in cells.into_iter().zip(widths).enumerate() {
+        let padding = Cell::plain(" ".repeat(width.saturating_sub(cell.text.width())));
         if column == 0 {
-            line.push_str(&text);
-            line.push_str(&padding);
+            parts.extend([cell, padding]);
         } else {
-            line.push_str(GAP);
-            line.push_str(&padding);
-            line.push_str(&text);
+            parts.extend([Cell::plain(GAP), padding, cell]);
         }
     }
-    line
+    parts
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
-//! A record as text: what was run, tables of the locks, of the load and of its results, a sentence for each arm, faults,
+//! A record as text, in short or whole: what was run, tables of the locks, of the load and of its results, a sentence for each arm, faults,
 //! expectations, what is missing, warnings.
+
+use std::collections::BTreeSet;
+
+use textwrap::core::display_width;
 
 use super::columns::Arm;
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
+use super::story::{conclusion, happened, headline, tally, verdicts};
 use super::tables;
+use super::wrap::fold;
 use lockstorm_data::metrics::units::{counted, rate};
 use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
@@ -15,7 +21,72 @@ pub fn summary(record: &Record) -> String {
     render(record, Paint::Off)
 }
 
-/// The summary, in colour if wanted.
+/// What a run proved, in some 25 lines of at most `columns`: the verdict on each lock, what happened, the predictions that did not hold.
+pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
+    let (scenario, arms) = (&record.scenario, Arm::all_of_record(record));
+    let cut = if record.interrupted { " (interrupted)" } else { "" };
+    let name = format!(
+        "{} · {}{cut} · seed {}",
+        printable(&scenario.name),
+        span(record.elapsed),
+        record.seed
+    );
+    let tally = tally(record.expectations.iter().map(|checked| checked.result));
+    let tally = tally.map_or_else(String::new, |(tone, words)| {
+        let gap = columns
+            .saturating_sub(display_width(&name) + display_width(&words))
+            .max(2);
+        format!("{}{}", " ".repeat(gap), paint.apply(tone, &words))
+    });
+    let first = format!("{}{tally}\n", paint.apply(Tone::Strong, &name));
+    let title = format!("{}\n", fold("", &printable(&scenario.title), columns));
+    let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
+    let verdicts = verdicts(scenario, &arms, headline(scenario), columns).render(paint);
+    let mut sections = vec![first + &title, verdicts];
+    sections.extend(conclusion);
+    let missed = record
+        .expectations
+        .iter()
+        .filter(|checked| checked.result != CheckResult::Held);
+    let missed = missed
+        .map(expectation)
+        .map(|(tone, words)| (tone, "  ".to_owned(), words));
+    sections.extend(folded("not as predicted", missed, columns, paint));
+    let told = happened(&record.events, &arms, &scenario.workload).into_iter();
+    let told = told.map(|(at, tone, words)| (tone, format!("{at:>6.1}  "), words));
+    sections.extend(folded("what happened", told, columns, paint));
+    let doubts = record
+        .partial
+        .iter()
+        .chain(&record.inconclusive)
+        .chain(&record.warnings);
+    let mut doubts: Vec<&String> = doubts.collect();
+    let mut seen = BTreeSet::new();
+    doubts.retain(|text| seen.insert(text.as_str()));
+    let doubts = doubts
+        .into_iter()
+        .map(|text| (Tone::Doubt, "  ! ".to_owned(), text.clone()));
+    sections.extend(folded("read this with care", doubts, columns, paint));
+    sections.join("\n")
+}
+
+/// A section whose lines are folded behind their heads; `None` without any.
+fn folded(
+    title: &str,
+    lines: impl Iterator<Item = (Tone, String, String)>,
+    columns: usize,
+    paint: Paint,
+) -> Option<String> {
+    let line = |(tone, head, words): (Tone, String, String)| {
+        let folded = fold(&head, &printable(&words), columns);
+        format!("{}\n", paint.apply(tone, &folded))
+    };
+    let lines = lines.map(line);
+    let lines: String = lines.collect();
+    (!lines.is_empty()).then(|| format!("{}\n{lines}", paint.apply(Tone::Strong, title)))
+}
+
+/// The summary with all tables, in colour if wanted.
 pub fn render(record: &Record, paint: Paint) -> String {
     let arms = Arm::all_of_record(record);
     let mut sections = vec![head(record, paint)];
@@ -28,7 +99,11 @@ pub fn render(record: &Record, paint: Paint) -> String {
     sections.extend(tables::results(&record.scenario.workload, &arms).map(|table| table.render(paint)));
     sections.push(sentences(&record.scenario, &arms));
     sections.extend(list("faults", record.events.iter().filter_map(fault), paint));
-    sections.extend(list("expectations", record.expectations.iter().map(expectation), paint));
+    sections.extend(list(
+        "predictions (= as predicted, ≠ not)",
+        record.expectations.iter().map(expectation),
+        paint,
+    ));
     let doubtful = |reason: &String| (Tone::Doubt, format!("? {reason}"));
     let missing = record.partial.iter().map(doubtful);
     let title = "partial: closed with what was known at the end, since";
@@ -145,8 +220,8 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
 
 fn expectation(checked: &CheckedExpectation) -> (Tone, String) {
     match checked.result {
-        CheckResult::Held => (Tone::Good, format!("✔ {}", checked.text)),
-        CheckResult::Failed => (Tone::Bad, format!("✖ {}", checked.text)),
+        CheckResult::Held => (Tone::Good, format!("= {}", checked.text)),
+        CheckResult::Failed => (Tone::Bad, format!("≠ {}", checked.text)),
         CheckResult::Inconclusive => (Tone::Doubt, format!("? {}", checked.text)),
     }
 }

@@ -8,12 +8,17 @@ pub(super) const WIDTH: usize = 100;
 
 /// The text in lines, the first behind `head`, the others as far to the right. Colour takes no columns.
 pub(super) fn hanging(head: &str, text: &str) -> String {
+    fold(head, text, WIDTH) + "\n"
+}
+
+/// The same for lines of so many columns, without the last line break.
+pub(super) fn fold(head: &str, text: &str, columns: usize) -> String {
     let indent = " ".repeat(display_width(head));
-    let options = Options::new(WIDTH).initial_indent(head).subsequent_indent(&indent);
+    let options = Options::new(columns).initial_indent(head).subsequent_indent(&indent);
     fill(
         text,
         options.break_words(false).word_splitter(WordSplitter::NoHyphenation),
-    ) + "\n"
+    )
 }
 
 #[cfg(test)]

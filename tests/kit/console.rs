@@ -177,11 +177,11 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// What it says about a host: a box with its own row, or a part of a row.
+    /// What it says about a host: a part of the row of hosts, which is below the caption and a free row at most.
     pub fn host(&self, host: usize) -> &str {
-        let mut rows = self.text.lines().skip(1).take(2);
+        let mut rows = self.text.lines().skip(1).take(3);
         let row = rows.find(|row| row.contains(['●', '✖', '‖'])).unwrap_or_default();
-        let parts = row.split(['│', '┃']).flat_map(|part| part.split("host "));
+        let parts = row.split("host ");
         parts
             .filter(|part| !part.trim().is_empty())
             .nth(host - 1)

@@ -1,21 +1,21 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::{RecordFile, ShownHold, lanes_svg, lanes_text, render};
+use lockstorm::report::{RecordFile, ShownHold, lanes_svg, lanes_text};
 use lockstorm_base::output;
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_run::{ArmRecord, Record};
 
 use crate::cli::{Look, ShowArgs};
-use crate::commands::print::print_result;
+use crate::commands::print::{print_result, summary};
 use crate::failure::Failure;
 
 /// Shows what a run has left: its summary, or the evidence of one double hold.
 pub(super) fn show(args: &ShowArgs, look: Look) -> Result<ExitCode, Failure> {
     let record = RecordFile::read(&args.record).map_err(Failure::usage)?;
     let Some(number) = args.double_hold else {
-        return print_result(args.json, &record, |paint| render(&record, paint), look);
+        return print_result(args.json, &record, |paint| summary(&record, args.verbose, paint), look);
     };
     let (arm, double) = find(&args.record, &record, args.arm.as_deref(), number).map_err(Failure::usage)?;
     let shown = ShownHold::of(&record, arm, double);

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 
-use super::parts::{Frames, panel};
+use super::parts::{Frames, panel, tone_style};
 use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::score::not_measurable;
@@ -115,14 +115,10 @@ fn widths(columns: &[TableColumn]) -> Vec<usize> {
 }
 
 fn style_of(cell: &Cell, theme: &Theme) -> Style {
-    match cell.tone {
-        Tone::Plain if cell.text == "0" => theme.dim,
-        Tone::Plain => theme.base,
-        Tone::Strong => theme.strong,
-        Tone::Faint => theme.dim,
-        Tone::Good => theme.good,
-        Tone::Bad => theme.bad,
-        Tone::Doubt => theme.warn,
+    if cell.tone == Tone::Plain && cell.text == "0" {
+        theme.dim
+    } else {
+        tone_style(cell.tone, theme)
     }
 }
 

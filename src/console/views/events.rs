@@ -1,12 +1,11 @@
-//! The event log, newest first, with the console's own notes: a line for each on the dashboard, and the full text in its
-//! own view.
+//! The event log, newest first, with the console's own notes.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 
-use super::parts::{Frames, boxed, panel};
+use super::parts::boxed;
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
@@ -41,17 +40,6 @@ impl Entry {
         };
         words.into_iter().enumerate().map(line).collect()
     }
-}
-
-/// The panel of the dashboard: as many events as fit, one line each.
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
-    let titles = [Line::styled(" events ", app.theme.strong), Line::default()];
-    let inside = panel(frame, area, frames, titles, &app.theme);
-    let room = room(inside);
-    let lines = entries(app, snapshot)
-        .take(usize::from(inside.height))
-        .flat_map(|entry| entry.lines([text::fit(&entry.words, room)], &app.theme));
-    frame.render_widget(lines.collect::<Text<'_>>(), inside);
 }
 
 /// The view of all events with their full texts, which scrolls.

@@ -105,8 +105,7 @@ fn offered(app: &App, row: &Row) -> bool {
 fn shows(app: &App, act: Act, snapshot: &Snapshot) -> bool {
     match (act, &snapshot.phase) {
         (_, Phase::SetUp(_) | Phase::Failed(_)) => false,
-        (Act::Arm(_), _) => app.view == View::Dashboard && snapshot.arms.len() > 1,
-        (Act::NextWindow, _) => app.view == View::Dashboard,
+        (Act::NextWindow, _) => matches!(app.view, View::Dashboard | View::Charts),
         (Act::Show(Overlay::Expectations), _) => !snapshot.scenario.expect.is_empty(),
         _ => true,
     }

@@ -5,11 +5,12 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use super::parts::fitting;
-use crate::console::app::{App, Stage};
+use crate::console::app::{App, Stage, View};
 use crate::console::text;
+use crate::console::theme::Theme;
 use lockstorm_data::metrics::units;
 use lockstorm_data::model::printable;
-use lockstorm_data::scenario::{Scenario, Words};
+use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -21,19 +22,42 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         return;
     };
     let snapshot = app.picture().map(AsRef::as_ref);
-    let mut title = vec![Span::styled(text::fit(&scenario.name, 24), theme.accent)];
-    if columns >= 100 {
-        let workload = format!(" · {}", scenario.workload.name().word());
-        title.push(Span::styled(workload, theme.dim));
-    }
-    let phase = format!(" {} ", phase(app, scenario, snapshot));
+    let title = vec![Span::styled(text::fit(&scenario.name, 24), theme.accent)];
+    let phase = format!(" {} ", phase(app, snapshot));
     let mut parts = vec![name, title, vec![Span::styled(phase, theme.badge)]];
     if app.is_frozen() {
         parts.push(vec![Span::styled(" ‖ FROZEN ", theme.selected)]);
     }
+    // How the run was set is for those who look closer.
+    if app.view == View::Charts {
+        parts.extend(settings(scenario, snapshot, theme));
+    } else {
+        parts.extend(snapshot.and_then(|snapshot| progress(scenario, snapshot, columns, theme)));
+    }
+    frame.render_widget(fitting(parts, columns, "  "), area);
+}
+
+/// How much of the run is over, and how long it is.
+fn progress(scenario: &Scenario, snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Span<'static>>> {
+    let whole = scenario.duration.as_secs_f64();
+    let done = (snapshot.elapsed / whole).clamp(0.0, 1.0);
+    let cells = (columns / 4).min(40);
+    let past = units::place((done * cells as f64).round()).min(cells);
+    matches!(snapshot.phase, Phase::Running).then(|| {
+        vec![
+            Span::styled("━".repeat(past), theme.accent),
+            Span::styled("─".repeat(cells - past), theme.dim),
+            Span::raw(format!(" {}", units::setting(scenario.duration))),
+        ]
+    })
+}
+
+/// The load and the locks' settings.
+fn settings(scenario: &Scenario, snapshot: Option<&Snapshot>, theme: &Theme) -> Vec<Vec<Span<'static>>> {
     let knobs = snapshot.map(|snapshot| snapshot.knobs);
     let rate = knobs.map_or(scenario.swarm.rate, |knobs| knobs.rate);
     let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
+    let mut parts = Vec::new();
     let plain = |text: String| vec![Span::raw(text)];
     let (servers, workers) = (scenario.swarm.servers, units::count(workers as u64));
     parts.push(plain(format!("{servers}×{workers} workers")));
@@ -46,10 +70,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     parts.extend(knobs.map(|knobs| plain(format!("hold {}", text::setting(knobs.hold)))));
     parts.push(vec![Span::styled(format!("seed {}", scenario.seed), theme.dim)]);
     parts.extend(snapshot.map(|snapshot| vec![Span::styled(printable(&snapshot.server), theme.dim)]));
-    frame.render_widget(fitting(parts, columns, "  "), area);
+    parts
 }
 
-fn phase(app: &App, scenario: &Scenario, snapshot: Option<&Snapshot>) -> String {
+fn phase(app: &App, snapshot: Option<&Snapshot>) -> String {
     if matches!(app.stage, Stage::Stopping(_)) {
         return "◼ STOPPING".to_owned();
     }
@@ -65,7 +89,7 @@ fn phase(app: &App, scenario: &Scenario, snapshot: Option<&Snapshot>) -> String 
         Phase::Failed(_) => "✖ FAILED".to_owned(),
         Phase::SetUp(_) => "◌ SET-UP".to_owned(),
         Phase::WarmUp => format!("◌ WARM-UP {:.0}s", (-snapshot.elapsed).max(0.0).ceil()),
-        Phase::Running => format!("▶ RUN {whole}s/{}s", scenario.duration.as_secs()),
+        Phase::Running => format!("▶ RUN {whole} s"),
         Phase::Draining => "◼ DRAINING".to_owned(),
         Phase::Finished { interrupted: true, .. } => format!("◼ STOPPED at {ended}"),
         Phase::Finished { .. } => format!("◼ FINISHED {ended}"),

@@ -16,15 +16,26 @@ const TWO_COLUMNS: u16 = 76;
 /// The columns of the keys and signs.
 const LABEL: usize = 8;
 
-const SIGNS: [(&str, &str); 8] = [
+const SIGNS: [(&str, &str); 11] = [
     ("✖ red", "proven damage (it stays)"),
     ("✔", "no damage, and it would show"),
     ("…", "no damage, but no proof yet"),
+    ("= ≠", "as predicted, not as predicted"),
     ("▲", "an arm that cannot work now"),
     ("● ✖ ‖", "up, down, paused"),
+    ("━ ╌ ▇", "granting, unavailable, damage"),
     ("K S P R", "kill, shutdown, pause, restore"),
+    ("B M C L", "bounce, new master, cut, lag"),
     ("k s p r", "asked for, not yet in effect"),
     ("?", "a fault not verified"),
+];
+
+/// What the columns say.
+const COLUMNS: [(&str, &str); 4] = [
+    ("NOW", "does the lock work, answers/s"),
+    ("LOST", "sales that another overwrote"),
+    ("WHY", "what cost it that, or saved it"),
+    ("down", "longest time without any lock"),
 ];
 
 const LOG: [(&str, &str); 3] = [
@@ -42,11 +53,15 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         left.extend(signs("Signs", &SIGNS, theme));
         let mut right = group(Group::Look, theme);
         right.extend(group(Group::Run, theme));
+        right.extend(signs("Columns", &COLUMNS, theme));
+        right.push(Line::default());
         right.extend(signs("Event log", &LOG, theme));
         (left, right)
     } else {
         let mut all: Vec<Line<'_>> = Group::ALL.into_iter().flat_map(|each| group(each, theme)).collect();
         all.extend(signs("Signs", &SIGNS, theme));
+        all.push(Line::default());
+        all.extend(signs("Columns", &COLUMNS, theme));
         all.push(Line::default());
         all.extend(signs("Event log", &LOG, theme));
         (all, Vec::new())

@@ -1,11 +1,10 @@
-//! The hosts: a box each if there is room, otherwise one line for all.
+//! The hosts in one line.
 
 use std::time::Duration;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType};
+use ratatui::text::Span;
 
 use super::conditions::{state, why};
 use super::parts::{columns, fitting};
@@ -16,64 +15,11 @@ use lockstorm_run::{HostView, Snapshot};
 
 /// The role of a node that another one has replaced, and that does not know it.
 const STILL_GRANTS: &str = "old master, still grants";
-/// The smallest width of a box.
-const BOX: u16 = 24;
-
-/// The rows that the panel needs.
-pub(super) fn height(width: u16, hosts: usize, roomy: bool) -> u16 {
-    if roomy && hosts <= usize::from(width / BOX) {
-        3
-    } else {
-        1
-    }
-}
-
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let hosts = &snapshot.hosts;
     for (host, area) in hosts.iter().zip(columns(area, hosts.len())) {
-        if area.height >= 3 {
-            boxed(frame, area, app, host);
-        } else {
-            bare(frame, area, app, host);
-        }
+        bare(frame, area, app, host);
     }
-}
-
-fn boxed(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
-    let theme = &app.theme;
-    let target = Target::Host(host.id);
-    let (border, kind) = if app.selected == target {
-        (theme.accent, BorderType::Thick)
-    } else {
-        (theme.dim, BorderType::Plain)
-    };
-    let number = if app.digits_pick_servers {
-        String::new()
-    } else {
-        format!("[{}] ", host.id.0)
-    };
-    let name = format!(" {number}{} ", host.id);
-    let room = usize::from(area.width).saturating_sub(text::width(&name) + 4);
-    let mut title = vec![Span::styled(name, app.name_style(target))];
-    if !host.single_arms.is_empty() {
-        let under = format!(" under {} ", host.single_arms.join(", "));
-        title.push(Span::styled(text::fit(&under, room), theme.dim));
-    }
-    let block = Block::bordered()
-        .border_type(kind)
-        .border_style(border)
-        .title(Line::from(title));
-    let inside = block.inner(area);
-    frame.render_widget(block, area);
-    let (symbol, word, style) = state(&host.conditions, "UP", theme);
-    let mut parts = vec![vec![Span::styled(format!("{symbol} {word}"), style)]];
-    parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
-    parts.extend(roles(host).map(|role| vec![Span::raw(role)]));
-    let mut figures = figures(host).into_iter().map(|figure| vec![Span::raw(figure)]);
-    parts.extend(figures.by_ref().take(2));
-    parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
-    parts.extend(figures);
-    frame.render_widget(fitting(parts, usize::from(inside.width), " "), inside);
 }
 
 fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
@@ -96,11 +42,12 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     parts.extend(why(&host.conditions).map(|why| vec![Span::raw(why)]));
     parts.extend(roles.into_iter().map(|role| vec![Span::raw(role)]));
     parts.extend(figures(host).into_iter().map(|figure| vec![Span::raw(figure)]));
+    parts.push(vec![Span::styled(format!(":{}", host.port), theme.dim)]);
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
 }
 
 /// The role of its replicated node, and of its nodes in the cluster.
-fn roles(host: &HostView) -> impl Iterator<Item = String> {
+pub(super) fn roles(host: &HostView) -> impl Iterator<Item = String> {
     let in_cluster = host.cluster_masters.map(|masters| match masters {
         0 => "cluster: replicas".to_owned(),
         1 => "cluster: master".to_owned(),
@@ -140,7 +87,7 @@ fn in_short(role: &str) -> &str {
 }
 
 /// The figures of its lock node, the most important first.
-fn figures(host: &HostView) -> Vec<String> {
+pub(super) fn figures(host: &HostView) -> Vec<String> {
     let Some(stats) = host.stats.filter(|_| host.conditions.answers()) else {
         return Vec::new();
     };

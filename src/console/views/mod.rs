@@ -1,20 +1,24 @@
 //! The drawing: a file for each panel, with `render(frame, area, …)`. It never changes the state.
 
 mod arms;
-mod bars;
 mod caption;
+mod charts;
 mod conditions;
+mod course;
 mod dashboard;
+mod details;
 mod digits;
 mod events;
 mod expectations;
 mod failed;
 mod footer;
+mod happened;
 mod header;
 mod help;
 mod hosts;
 mod latency;
 mod letters;
+mod locks;
 mod parts;
 mod picker;
 mod scoreboard;

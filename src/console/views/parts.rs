@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear};
 
 use super::super::theme::Theme;
-use crate::report::Mark;
+use crate::report::{Mark, Tone};
 use lockstorm_data::model::CheckResult;
 
 /// What frame a panel has room for.
@@ -17,8 +17,6 @@ pub(super) enum Frames {
     Boxed,
     /// A rule above it.
     Ruled,
-    /// No frame.
-    Bare,
 }
 
 /// Draws the frame of a panel, with a title at the left and one at the right, and returns the area inside.
@@ -26,7 +24,6 @@ pub(super) fn panel(frame: &mut Frame<'_>, area: Rect, frames: Frames, titles: [
     let borders = match frames {
         Frames::Boxed => Borders::ALL,
         Frames::Ruled => Borders::TOP,
-        Frames::Bare => return area,
     };
     let [left, right] = titles;
     let block = Block::new().borders(borders).border_style(theme.dim);
@@ -96,6 +93,18 @@ pub(super) fn padded(area: Rect) -> Rect {
     }
 }
 
+/// The style of a tone.
+pub(super) const fn tone_style(tone: Tone, theme: &Theme) -> Style {
+    match tone {
+        Tone::Plain => theme.base,
+        Tone::Strong => theme.strong,
+        Tone::Faint => theme.dim,
+        Tone::Good => theme.good,
+        Tone::Bad => theme.bad,
+        Tone::Doubt => theme.warn,
+    }
+}
+
 /// The style of a mark.
 pub(super) const fn mark_style(mark: Mark, theme: &Theme) -> Style {
     match mark {
@@ -107,11 +116,12 @@ pub(super) const fn mark_style(mark: Mark, theme: &Theme) -> Style {
     }
 }
 
-/// The symbol of an expectation's result, and its style. A failed expectation is not damage.
+/// The symbol of a prediction's result, and its style. One that held may have been of damage, so it is no praise; one that failed is no
+/// damage.
 pub(super) const fn sign_of(held: CheckResult, theme: &Theme) -> (&'static str, Style) {
     match held {
-        CheckResult::Held => ("✔", theme.good),
-        CheckResult::Failed => ("✖", theme.warn),
+        CheckResult::Held => ("=", theme.base),
+        CheckResult::Failed => ("≠", theme.warn),
         CheckResult::Inconclusive => ("?", theme.warn),
     }
 }

@@ -10,10 +10,10 @@ use super::parts::{columns, fitting, mark_style, rows};
 use super::visible_rows::VisibleRows;
 use super::{letters, strip};
 use crate::console::app::App;
-use crate::console::score::{Score, headline, is_damaged, without_quorum};
+use crate::console::score::{Score, is_damaged, without_quorum};
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::report::{Arm, Mark};
+use crate::report::{Arm, Mark, headline};
 use lockstorm_data::metrics::Metric;
 use lockstorm_run::{ArmView, Snapshot};
 

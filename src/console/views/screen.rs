@@ -4,8 +4,8 @@ use super::super::app::{App, Stage, View};
 use super::super::ascii;
 use super::super::keys::Overlay;
 use super::{
-    caption, dashboard, events, expectations, failed, footer, header, help, picker, scoreboard, set_up, stopping,
-    summary, ttls,
+    caption, charts, dashboard, details, events, expectations, failed, footer, header, help, picker, scoreboard,
+    set_up, stopping, summary, ttls,
 };
 use lockstorm_run::Phase;
 use ratatui::Frame;
@@ -47,6 +47,14 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
         Some(Overlay::Help) => help::render(frame, middle, app),
         Some(Overlay::Expectations) => expectations::render(frame, middle, app),
         Some(Overlay::Ttls) => ttls::render(frame, middle, app),
+        Some(of @ (Overlay::Lock | Overlay::Target)) => {
+            if let Some(snapshot) = app.picture() {
+                match of {
+                    Overlay::Lock => details::render_lock(frame, middle, app, snapshot),
+                    _ => details::render_target(frame, middle, app, snapshot),
+                }
+            }
+        }
         None => {}
     }
     if let Stage::Stopping(then) = &app.stage {
@@ -83,6 +91,7 @@ fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
         }
         (Phase::SetUp(what), _) => set_up::render(frame, area, app, what),
         (_, View::Scoreboard) => scoreboard::render(frame, area, app, snapshot),
+        (_, View::Charts) => charts::render(frame, area, app, snapshot),
         (_, View::Events) => events::render_all(frame, area, app, snapshot),
         (
             Phase::Finished {

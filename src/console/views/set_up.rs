@@ -45,7 +45,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
 }
 
 /// The lock of an arm and its TTL.
-fn words(arm: &ArmSpec) -> String {
+pub(super) fn words(arm: &ArmSpec) -> String {
     let label = arm.label();
     if !arm.lock.uses_nodes() {
         return label;

@@ -1,19 +1,16 @@
-//! After the end: a sentence for each arm, the results of the expectations, and the table if there is room.
+//! After the end: the verdict on each lock, what happened, and the predictions that did not hold.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::Paragraph;
 
-use super::arms;
-use super::parts::{Frames, boxed, mark_style, padded, sign_of};
+use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
-use crate::console::score::{headline, is_damaged};
 use crate::console::text;
-use crate::report::{Arm, Mark, judge, sentence};
+use crate::report::{Arm, conclusion, happened, headline, tally, verdicts};
 use lockstorm_data::model::CheckResult;
-use lockstorm_data::scenario::Scenario;
 use lockstorm_run::Snapshot;
 
 pub(super) fn render(
@@ -31,17 +28,15 @@ pub(super) fn render(
         Line::styled(text::fit(&scenario.title, columns), theme.strong),
         Line::default(),
     ];
-    let headline = headline(scenario);
-    for (arm, spec) in Arm::all_of_snapshot(snapshot).iter().zip(&scenario.arms) {
-        let mark = if is_damaged(arm.figures) {
-            Mark::Damage
-        } else if is_doubtful(scenario, expectations, arm.name) {
-            Mark::Pending
-        } else {
-            judge(headline, arm)
-        };
-        let words = sentence(spec, arm.figures, &scenario.workload, arm.is_doubted);
-        lines.extend(hanging(mark.symbol(), mark_style(mark, theme), &words, columns));
+    let arms = Arm::all_of_snapshot(snapshot);
+    for cells in verdicts(scenario, &arms, headline(scenario), columns).lines() {
+        let parts = cells
+            .into_iter()
+            .map(|cell| Span::styled(cell.text, tone_style(cell.tone, theme)));
+        lines.push(Line::from(parts.collect::<Vec<_>>()));
+    }
+    if let Some(said) = conclusion(scenario, &arms) {
+        lines.extend([Line::default(), Line::styled(text::fit(&said, columns), theme.strong)]);
     }
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
     let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
@@ -52,28 +47,26 @@ pub(super) fn render(
     let doubts = doubts.into_iter().map(|doubt| format!("inconclusive: {doubt}"));
     for words in missing.chain(doubts) {
         let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
-        lines.extend(hanging(mark, style, &words, columns));
+        lines.extend(hanging(mark, style, &words, columns, theme.base));
     }
-    if !expectations.is_empty() {
-        let title = format!("Expectations: {}", tally(expectations));
-        lines.extend([Line::default(), Line::styled(title, theme.accent)]);
+    if let Some((tone, words)) = tally(expectations.iter().map(|(held, _)| *held)) {
+        let more = Span::styled("   e lists them", theme.dim);
+        let tally = Line::from(vec![Span::styled(words, tone_style(tone, theme)), more]);
+        lines.extend([Line::default(), tally]);
     }
-    for (held, words) in expectations {
+    for (held, words) in expectations.iter().filter(|(held, _)| *held != CheckResult::Held) {
         let (mark, style) = sign_of(*held, theme);
-        lines.extend(hanging(mark, style, words, columns));
+        lines.extend(hanging(mark, style, words, columns, theme.base));
     }
 
-    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
-    let table = u16::try_from(snapshot.arms.len() + 3).unwrap_or(u16::MAX);
-    let has_table = rows.saturating_add(table) <= area.height;
-    let heights = [
-        Constraint::Min(0),
-        Constraint::Length(if has_table { table } else { 0 }),
-    ];
-    let [text_area, table_area] = Layout::vertical(heights).areas(area);
+    lines.extend([Line::default(), Line::styled("What happened", theme.accent)]);
+    for (at, tone, words) in happened(&snapshot.events, &arms, &scenario.workload) {
+        let head = format!("{at:>6.1} ");
+        lines.extend(hanging(&head, theme.dim, &words, columns, tone_style(tone, theme)));
+    }
     let ended = if interrupted { "stopped" } else { "finished" };
     let title = format!(" {ended} after {} ", text::seconds(snapshot.elapsed));
-    let inside = padded(boxed(frame, text_area, &title, theme));
+    let inside = padded(boxed(frame, area, &title, theme));
     let most = lines.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     let scroll = u16::try_from(app.scroll.min(most)).unwrap_or(u16::MAX);
@@ -81,37 +74,21 @@ pub(super) fn render(
     if let Some(last) = area.rows().next_back().filter(|_| most > 0) {
         frame.render_widget(Line::styled("↑ ↓ scroll ", theme.dim).right_aligned(), padded(last));
     }
-    if has_table {
-        arms::render(frame, table_area, Frames::Boxed, app, snapshot);
-    }
 }
 
-/// Whether an expectation about the arm could not show. Then its figures are not praised.
-fn is_doubtful(scenario: &Scenario, expectations: &[(CheckResult, String)], arm: &str) -> bool {
-    let mut all = scenario.expect.iter().zip(expectations);
-    all.any(|(expected, (held, _))| expected.arm == arm && *held == CheckResult::Inconclusive)
-}
-
-/// How many held, failed, and were inconclusive: `1 held, 2 inconclusive`.
-fn tally(expectations: &[(CheckResult, String)]) -> String {
-    let words = [
-        (CheckResult::Held, "held"),
-        (CheckResult::Failed, "failed"),
-        (CheckResult::Inconclusive, "inconclusive"),
-    ];
-    let parts = words.into_iter().filter_map(|(result, word)| {
-        let count = expectations.iter().filter(|(held, _)| *held == result).count();
-        (count > 0).then(|| format!("{count} {word}"))
-    });
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-/// Text after a symbol, wrapped beside it.
-fn hanging<'a>(sign: &'a str, style: Style, words: &str, columns: usize) -> Vec<Line<'a>> {
-    let wrapped = text::wrap(words, columns.saturating_sub(2)).into_iter().enumerate();
-    let line = |(index, words)| {
-        let sign = if index == 0 { sign } else { " " };
-        Line::from(vec![Span::styled(sign, style), Span::raw(format!(" {words}"))])
+/// Text after a head, wrapped beside it.
+fn hanging(head: &str, of_head: Style, words: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
+    let indent = text::width(head) + 1;
+    let wrapped = text::wrap(words, columns.saturating_sub(indent))
+        .into_iter()
+        .enumerate();
+    let line = |(index, words): (usize, String)| {
+        let head = if index == 0 {
+            format!("{head} ")
+        } else {
+            " ".repeat(indent)
+        };
+        Line::from(vec![Span::styled(head, of_head), Span::styled(words, style)])
     };
     wrapped.map(line).collect()
 }

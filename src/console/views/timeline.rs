@@ -26,7 +26,13 @@ pub(super) struct FaultMark {
 }
 
 impl FaultMark {
-    const fn is_end(&self) -> bool {
+    /// The letter on the axis.
+    pub const fn letter(&self) -> char {
+        self.letter
+    }
+
+    /// Whether it ends a fault.
+    pub const fn is_end(&self) -> bool {
         self.letter.eq_ignore_ascii_case(&'R')
     }
 }

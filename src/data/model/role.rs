@@ -30,7 +30,7 @@ impl fmt::Display for ReplicationRole {
         f.write_str(match self {
             Self::Master { .. } => "master",
             Self::Replica { connected: true, .. } => "replica",
-            Self::Replica { connected: false, .. } => "replica, not in step",
+            Self::Replica { connected: false, .. } => "replica, out of sync",
         })
     }
 }
@@ -85,7 +85,7 @@ impl fmt::Display for ClusterRole {
             Self::Master { slots: 0 } => f.write_str("a master without slots"),
             Self::Master { slots } => write!(f, "a master with {slots} slots"),
             Self::Replica { connected: true, .. } => f.write_str("a replica"),
-            Self::Replica { connected: false, .. } => f.write_str("a replica, not in step"),
+            Self::Replica { connected: false, .. } => f.write_str("a replica, out of sync"),
         }
     }
 }

@@ -1,5 +1,5 @@
 use lockstorm_data::metrics::units::{count, short_count};
-use lockstorm_data::metrics::{Count, Figures, Group};
+use lockstorm_data::metrics::{Count, Figures, Group, Series};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_run::{ArmView, Health, Record, Snapshot};
 
@@ -19,6 +19,8 @@ pub(crate) struct Arm<'a> {
     pub has_rate: bool,
     /// Requests that ended after the load; from a record.
     pub after_end: u64,
+    /// What it did second by second; `None` in tests.
+    pub series: Option<&'a Series>,
     /// Its present state; from a run under way.
     pub now: Option<&'a ArmView>,
     /// Whether counts may have at most five columns.
@@ -33,6 +35,7 @@ impl<'a> Arm<'a> {
         let arms = arms.map(|(arm, spec)| Self {
             is_doubted: arm.doubt.is_some(),
             after_end: arm.after_end.counts[Count::Completed],
+            series: Some(&arm.series),
             ..Self::new(&arm.name, &arm.figures, spec, &record.scenario)
         });
         arms.collect()
@@ -43,6 +46,7 @@ impl<'a> Arm<'a> {
         let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms);
         let arms = arms.map(|(arm, spec)| Self {
             is_doubted: arm.doubt.is_some(),
+            series: Some(arm.series.as_ref()),
             now: Some(arm),
             ..Self::new(&arm.name, &arm.figures, spec, &snapshot.scenario)
         });
@@ -59,6 +63,7 @@ impl<'a> Arm<'a> {
             has_master: spec.has_master(),
             has_rate: scenario.swarm.rate.is_some(),
             after_end: 0,
+            series: None,
             now: None,
             is_narrow: false,
         }
@@ -76,6 +81,7 @@ impl<'a> Arm<'a> {
             has_master: false,
             has_rate: true,
             after_end: 0,
+            series: None,
             now: None,
             is_narrow: false,
         }

@@ -82,7 +82,7 @@ pub(crate) fn written(metric: Metric, arm: &Arm<'_>) -> Option<String> {
 }
 
 /// The figure with its mark, as a cell.
-pub(super) fn judged(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
+pub(in crate::report) fn judged(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
     let text = written(metric, arm)?;
     let text = if arm.is_narrow {
         text

@@ -53,7 +53,7 @@ impl Offsets {
             else {
                 continue;
             };
-            // Without a master at the other end it tells no offset that means anything, and is not in step anyway.
+            // Without a master at the other end it tells no offset that means anything, and is out of sync anyway.
             if !connected || !master.is_some_and(is_master) {
                 if let Some((_, _, behind)) = self.replicas.get_mut(&host) {
                     *behind = None;

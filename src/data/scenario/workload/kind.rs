@@ -63,8 +63,23 @@ pub struct Display {
     pub console: &'static [(Metric, u8)],
     /// The lanes of the console's timeline, below the faults: figures that are stored for each second and tenth.
     pub lanes: &'static [Metric],
-    /// The console's bars, one for each arm.
-    pub bars: Bars,
+    /// The lane among them that the console draws for every arm: what a lock costs that does not hold.
+    pub cost: Metric,
+    /// Its words for why an arm fares as it does.
+    pub words: WorkloadWords,
+}
+
+/// A workload's words for why an arm fares as it does, each short enough for a column.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadWords {
+    /// Without a lock.
+    pub without_lock: &'static str,
+    /// With a mutex in each app server.
+    pub own_mutex: &'static str,
+    /// With a lock that holds.
+    pub guarded: &'static str,
+    /// The verdict on an arm whose figure is poor without being damage.
+    pub poor: &'static str,
 }
 
 impl Display {
@@ -72,19 +87,6 @@ impl Display {
     pub const fn headline(&self) -> Metric {
         self.verdicts[0]
     }
-}
-
-/// A bar for each arm.
-#[derive(Debug, Clone)]
-pub struct Bars {
-    /// The figure that is the length of the bar.
-    pub figure: Metric,
-    /// The rest of its title.
-    pub note: String,
-    /// The figure at which the bar is full; `None` if there is no such mark.
-    pub full: Option<u64>,
-    /// The part of the bar that is damage; `None` if the figure itself is judged.
-    pub damage: Option<Metric>,
 }
 
 /// What is known of a workload before it is read from a scenario.

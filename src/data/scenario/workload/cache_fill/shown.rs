@@ -1,4 +1,4 @@
-use super::super::kind::{Bars, Display};
+use super::super::kind::{Display, WorkloadWords};
 use crate::metrics::Column::Figure;
 use crate::metrics::Shown::{self, Always, IfAny};
 use crate::metrics::units::{count, counted, mean, micros};
@@ -18,12 +18,6 @@ const COLUMNS: &[Shown] = &[
 
 /// What is shown of caches, with or without lists. A wrong list is worse than a database with too much work.
 pub(super) fn display(has_pages: bool) -> Display {
-    let bars = Bars {
-        figure: Metric::DbHitsPerExpiry,
-        note: "(1 is perfect)".to_owned(),
-        full: None,
-        damage: None,
-    };
     let plain = Display {
         verdicts: &[Metric::DbHitsPerExpiry],
         table: "cache",
@@ -34,7 +28,13 @@ pub(super) fn display(has_pages: bool) -> Display {
             (Metric::DbHitsPerExpiry, 0),
         ],
         lanes: &[Metric::NoQuorum, Metric::DbHits, Metric::StaleReads],
-        bars,
+        cost: Metric::DbHits,
+        words: WorkloadWords {
+            without_lock: "every worker refills at once",
+            own_mutex: "each app server refills",
+            guarded: "one refills, the others wait",
+            poor: "STAMPEDES",
+        },
     };
     if !has_pages {
         return plain;

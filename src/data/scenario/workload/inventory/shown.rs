@@ -1,4 +1,4 @@
-use super::super::kind::{Bars, Display};
+use super::super::kind::{Display, WorkloadWords};
 use crate::metrics::Column::{Bound, Figure};
 use crate::metrics::Shown::{self, Always};
 use crate::metrics::units::{count, counted};
@@ -13,19 +13,20 @@ const COLUMNS: &[Shown] = &[
     Always(Bound),
 ];
 
-/// What is shown of the sale of `stock` units.
-pub(super) fn display(stock: u64) -> Display {
+/// What is shown of the sale.
+pub(super) const fn display() -> Display {
     Display {
         verdicts: &[Metric::Oversold, Metric::LostUpdates],
         table: "stock",
         columns: COLUMNS,
         console: &[(Metric::Orders, 8), (Metric::LostUpdates, 1), (Metric::Oversold, 0)],
         lanes: &[Metric::LostUpdates, Metric::Oversold, Metric::NoQuorum],
-        bars: Bars {
-            figure: Metric::Orders,
-            note: format!("for a stock of {}", count(stock)),
-            full: Some(stock),
-            damage: Some(Metric::Oversold),
+        cost: Metric::LostUpdates,
+        words: WorkloadWords {
+            without_lock: "nothing keeps buyers apart",
+            own_mutex: "each app server has its own",
+            guarded: "one buyer at a time",
+            poor: "poor",
         },
     }
 }

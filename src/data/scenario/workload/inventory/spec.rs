@@ -105,7 +105,7 @@ impl WorkloadKind for InventorySpec {
     }
 
     fn display(&self) -> Display {
-        shown::display(self.units())
+        shown::display()
     }
 
     fn clauses(&self, figures: &Figures, is_doubted: bool) -> Vec<String> {

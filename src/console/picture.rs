@@ -1,0 +1,113 @@
+//! The screen as a picture (SVG).
+
+use std::fmt::Write as _;
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::{Color, Modifier};
+
+/// The size of a cell in pixels.
+const CELL: (u32, u32) = (9, 18);
+
+/// The screen as a picture of text: one element for each piece of a row that looks the same.
+pub(super) fn svg(buffer: &Buffer) -> String {
+    let (columns, rows) = (u32::from(buffer.area.width), u32::from(buffer.area.height));
+    let (width, height) = (columns * CELL.0, rows * CELL.1);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" \
+         font-size=\"15\" xml:space=\"preserve\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#1c1c1c\"/>\n"
+    );
+    let cells = buffer.content();
+    for (y, row) in (0..).zip(cells.chunks(usize::from(buffer.area.width.max(1)))) {
+        let mut from = 0;
+        while from < row.len() {
+            let look = look(&row[from]);
+            let length = row[from..].iter().take_while(|cell| self::look(cell) == look).count();
+            piece(&mut out, &row[from..from + length], (from, y), look);
+            from += length;
+        }
+    }
+    out + "</svg>\n"
+}
+
+/// The colours of a cell, the ground second, and whether it is bold and dim.
+type Look = ([Option<String>; 2], bool, bool);
+
+fn look(cell: &Cell) -> Look {
+    let mut colours = [colour(cell.fg), colour(cell.bg)];
+    if cell.modifier.contains(Modifier::REVERSED) {
+        let [text, ground] = colours;
+        colours = [
+            ground.or_else(|| Some("#1c1c1c".to_owned())),
+            text.or_else(|| Some("#eeeeee".to_owned())),
+        ];
+    }
+    let has = |modifier| cell.modifier.contains(modifier);
+    (colours, has(Modifier::BOLD), has(Modifier::DIM))
+}
+
+fn piece(out: &mut String, cells: &[Cell], (column, row): (usize, u32), (colours, bold, dim): Look) {
+    let column = u32::try_from(column).unwrap_or(0);
+    let length = u32::try_from(cells.len()).unwrap_or(0);
+    let (x, y, width) = (column * CELL.0, row * CELL.1, length * CELL.0);
+    let [text, ground] = colours;
+    if let Some(ground) = ground.filter(|ground| ground != "#1c1c1c") {
+        let _ = writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{ground}\"/>",
+            CELL.1
+        );
+    }
+    let words: String = cells.iter().map(Cell::symbol).collect();
+    if words.trim().is_empty() {
+        return;
+    }
+    let fill = text.unwrap_or_else(|| "#eeeeee".to_owned());
+    let weight = if bold { " font-weight=\"bold\"" } else { "" };
+    let opacity = if dim { " opacity=\".6\"" } else { "" };
+    let words = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    // `textLength` keeps columns in place whatever the font is.
+    let _ = writeln!(
+        out,
+        "<text x=\"{x}\" y=\"{}\" fill=\"{fill}\"{weight}{opacity} textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\">{words}</text>",
+        y + CELL.1 - 5
+    );
+}
+
+/// A colour of the 256 as the terminals of today show it; `None` for the terminal's own.
+fn colour(colour: Color) -> Option<String> {
+    let Color::Indexed(index) = colour else { return None };
+    let [red, green, blue] = match index {
+        // The first sixteen differ among terminals; the console's themes use none of them but white and black.
+        0..16 if index == 16 - 1 => [0xff; 3],
+        0..16 => [0; 3],
+        16..232 => {
+            let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+            let cube = index - 16;
+            [level(cube / 36), level(cube / 6 % 6), level(cube % 6)]
+        }
+        232.. => [8 + 10 * (index - 232); 3],
+    };
+    Some(format!("#{red:02x}{green:02x}{blue:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    #[test]
+    fn what_looks_the_same_is_one_piece_and_text_is_escaped() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 1));
+        buffer.set_string(0, 0, "a<b", Style::new().fg(Color::Indexed(203)).bold());
+        buffer.set_string(3, 0, "✖", Style::new().fg(Color::Indexed(234)).bg(Color::Indexed(255)));
+        let svg = svg(&buffer);
+        assert!(
+            svg.contains(">a&lt;b</text>") && svg.contains("fill=\"#ff5f5f\" font-weight=\"bold\""),
+            "{svg}"
+        );
+        assert!(svg.contains("fill=\"#eeeeee\"/>") && svg.contains(">✖</text>"), "{svg}");
+        assert_eq!(svg.matches("<text").count(), 2);
+    }
+}

@@ -1,0 +1,202 @@
+//! Everything that is known of one lock, or of one host or app server.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span, Text};
+
+use super::conditions::{state, why};
+use super::hosts::{figures, roles};
+use super::parts::{dialog, mark_style};
+use super::set_up;
+use crate::console::app::App;
+use crate::console::text;
+use crate::console::theme::Theme;
+use crate::report::{Arm, Verdict, is_control, whys};
+use lockstorm_data::metrics::units::{count, micros};
+use lockstorm_data::metrics::{Figures, Quantiles, Time};
+use lockstorm_data::model::{EventKind, Target};
+use lockstorm_run::Snapshot;
+
+/// The columns of the names.
+const NAMES: usize = 14;
+/// How many events of a host or app server are shown.
+const EVENTS: usize = 8;
+
+/// The outcomes of acquires by name.
+const OUTCOMES: [(&str, Time); 5] = [
+    ("granted", Time::Acquired),
+    ("busy", Time::Contended),
+    ("no quorum", Time::NoQuorum),
+    ("too late", Time::Expired),
+    ("unknown", Time::Unknown),
+];
+
+/// The lock of the chosen row.
+pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    let (scenario, theme) = (&snapshot.scenario, &app.theme);
+    let arms = Arm::all_of_snapshot(snapshot);
+    let (Some(arm), Some(spec), Some(view)) = (
+        arms.get(app.arm),
+        scenario.arms.get(app.arm),
+        snapshot.arms.get(app.arm),
+    ) else {
+        return;
+    };
+    let verdict = Verdict::of(arm, is_control(scenario, app.arm), &scenario.workload);
+    let of_arm = arm.figures;
+    let mut lines = vec![
+        fact("lock", set_up::words(spec), theme),
+        styled(
+            "verdict",
+            verdict.word().to_owned(),
+            mark_style(verdict.mark(), theme),
+            theme,
+        ),
+    ];
+    let causes = whys(spec, arm, &scenario.workload);
+    lines.extend(named("why", causes.into_iter().map(|why| why.words), theme));
+    if arm.locks {
+        let share = |of: f64| format!("{:.0} %", of * 100.0);
+        let ttl = spec.ttl.as_micros() as f64;
+        let hold = of_arm.times[Time::Hold];
+        let part = share(hold.p99 as f64 / ttl.max(1.0));
+        lines.push(fact(
+            "sections",
+            format!(
+                "p50 {}  p99 {} ({part} of the TTL)",
+                text::micros(hold.p50),
+                text::micros(hold.p99)
+            ),
+            theme,
+        ));
+        let votes = view.votes.map_or_else(String::new, |(votes, of)| {
+            format!(" · last one by {votes} of {of} votes")
+        });
+        lines.push(fact(
+            "held now",
+            format!(
+                "{}, {} of them lack votes{votes}",
+                count(of_arm.holding),
+                count(of_arm.partial)
+            ),
+            theme,
+        ));
+        lines.push(fact("two at once", at_once(of_arm), theme));
+        lines.push(Line::default());
+        let head = format!(
+            "{:<NAMES$}{:>10}{:>10}{:>10}{:>10}",
+            "acquires", "number", "p50", "p99", "max"
+        );
+        lines.push(Line::styled(head, theme.strong));
+        let outcomes = OUTCOMES.iter().map(|(name, time)| (name, of_arm.times[*time]));
+        lines.extend(
+            outcomes
+                .filter(|(_, times)| times.count > 0)
+                .map(|(name, times)| latency(name, &times)),
+        );
+    }
+    lines.push(Line::default());
+    let consequences = of_arm.consequences.iter().map(|one| (one.at, one.kind.to_string()));
+    let outages = of_arm.outages.iter().filter(|outage| outage.lasted_us >= 100_000);
+    let outages = outages.map(|outage| {
+        (
+            outage.at,
+            format!(
+                "no lock for {}{}",
+                micros(outage.lasted_us),
+                if outage.over { "" } else { "…" }
+            ),
+        )
+    });
+    let mut told: Vec<(f64, String)> = consequences.chain(outages).collect();
+    told.sort_by(|one, other| one.0.total_cmp(&other.0));
+    lines.extend(
+        told.into_iter()
+            .map(|(at, words)| Line::from(format!("{at:>6.1}  {words}"))),
+    );
+    show(frame, area, app, arm.name, lines);
+}
+
+/// The selected host or app server.
+pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    let theme = &app.theme;
+    let target = app.selected;
+    let conditions = match target {
+        Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.conditions),
+        Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
+        Target::Link(_) => None,
+    };
+    let Some(conditions) = conditions else { return };
+    let (symbol, words, style) = state(conditions, "up", theme);
+    let why = why(conditions).unwrap_or_default();
+    let mut lines = vec![styled("state", format!("{symbol} {words} {why}"), style, theme)];
+    if let Target::Host(id) = target
+        && let Some(host) = snapshot.hosts.get(id.index())
+    {
+        lines.push(fact("lock node", format!("port {}", host.port), theme));
+        lines.extend(named("roles", roles(host), theme));
+        lines.extend(named("figures", figures(host).into_iter(), theme));
+        let memory = host
+            .stats
+            .map(|stats| format!("{} kB in use", count(stats.used_memory / 1000)));
+        lines.extend(named("memory", memory.into_iter(), theme));
+        lines.extend(named("only node of", host.single_arms.iter().cloned(), theme));
+    }
+    lines.push(Line::default());
+    let its = |kind: &EventKind| matches!(kind, EventKind::Fault { target: of, .. } if *of == target);
+    let events = snapshot
+        .events
+        .iter()
+        .rev()
+        .filter(|event| its(&event.kind))
+        .take(EVENTS);
+    lines.extend(events.map(|event| Line::from(format!("{:>6.1}  {}", event.at, event.text))));
+    show(frame, area, app, &target.to_string(), lines);
+}
+
+fn show(frame: &mut Frame<'_>, area: Rect, app: &App, title: &str, lines: Vec<Line<'static>>) {
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    let width = area.width.saturating_sub(4).min(100);
+    let inside = dialog(frame, area, [width, height], title, &app.theme);
+    let most = lines.len().saturating_sub(usize::from(inside.height));
+    app.scroll_most.set(most);
+    let shown = lines.into_iter().skip(app.scroll.min(most));
+    frame.render_widget(shown.collect::<Text<'_>>(), inside);
+}
+
+/// How often two were inside at once, and whether it is explained.
+fn at_once(figures: &Figures) -> String {
+    format!(
+        "{} double holds, {} double uses, {} unexplained; {} lost votes and held",
+        count(figures.double_holds),
+        count(figures.double_uses),
+        count(figures.law_violations),
+        count(figures.covered)
+    )
+}
+
+fn latency(name: &str, times: &Quantiles) -> Line<'static> {
+    let [p50, p99, max] = [times.p50, times.p99, times.max].map(text::micros);
+    Line::from(format!(
+        "{name:<NAMES$}{:>10}{p50:>10}{p99:>10}{max:>10}",
+        count(times.count)
+    ))
+}
+
+fn fact(name: &'static str, words: String, theme: &Theme) -> Line<'static> {
+    styled(name, words, theme.base, theme)
+}
+
+fn styled(name: &'static str, words: String, style: Style, theme: &Theme) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("{name:<NAMES$}"), theme.dim),
+        Span::styled(words, style),
+    ])
+}
+
+/// Several facts under one name in a line; none without any.
+fn named(name: &'static str, all: impl Iterator<Item = String>, theme: &Theme) -> Option<Line<'static>> {
+    let words = all.collect::<Vec<_>>().join(" · ");
+    (!words.is_empty()).then(|| fact(name, words, theme))
+}

@@ -1,0 +1,216 @@
+//! One row is one lock: whether it works, what it cost, why, and when, on an axis of time that all rows share.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::course::Course;
+use super::parts::mark_style;
+use super::visible_rows::VisibleRows;
+use crate::console::app::App;
+use crate::console::stuck::Stuck;
+use crate::console::text;
+use crate::report::{Arm, Verdict, Why, cost, headline, is_control, order, whys};
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::{micros, rounded, short_count};
+use lockstorm_run::{ArmView, Phase, Snapshot};
+
+/// The widths of the columns before the axis; 0 leaves a column out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Widths {
+    name: usize,
+    now: usize,
+    cost: usize,
+    why: usize,
+}
+
+impl Widths {
+    fn of(total: u16, names: usize, costs: usize) -> Self {
+        let (name, now, why) = match total {
+            0..76 => (13, 14, 0),
+            76..100 => (15, 15, 20),
+            100.. => (16, 19, 27),
+        };
+        Self {
+            name: names.min(name),
+            now,
+            cost: costs.clamp(6, 16),
+            why,
+        }
+    }
+
+    /// Where the axis begins.
+    const fn all(self) -> usize {
+        // Two columns at the left, and two between each two.
+        let gaps = if self.why > 0 { 8 } else { 6 };
+        2 + self.name + self.now + self.cost + self.why + gaps
+    }
+}
+
+/// How many rows it takes: one for each lock or two if there is room, and three for the axis.
+pub(super) fn height(snapshot: &Snapshot, room: u16) -> u16 {
+    let arms = u16::try_from(snapshot.arms.len()).unwrap_or(u16::MAX);
+    let two = arms.saturating_mul(2).saturating_add(3);
+    if two <= room {
+        two
+    } else {
+        arms.saturating_add(2).min(room)
+    }
+}
+
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    let theme = &app.theme;
+    let (scenario, order) = (&snapshot.scenario, order(&snapshot.scenario));
+    let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
+    let metric = headline(scenario);
+    let costs: Vec<_> = arms.iter().map(|arm| cost(metric, arm, &scenario.workload)).collect();
+    // Where a word is enough, it is short.
+    let head = match metric {
+        Metric::LostUpdates => "LOST".to_owned(),
+        other => other.title().to_uppercase(),
+    };
+    let marked = |index: usize| format!("{} {}", costs[index].mark.symbol(), costs[index].value);
+    let widest = order
+        .iter()
+        .map(|index| text::width(&marked(*index)))
+        .max()
+        .unwrap_or(0);
+    let names = text::widest(arms.iter().map(|arm| arm.name));
+    let widths = Widths::of(area.width, names, widest.max(text::width(&head)));
+    let start = u16::try_from(widths.all()).unwrap_or(u16::MAX);
+    let axis_width = area.width.saturating_sub(start + 1);
+    let course = Course::of(snapshot, app, axis_width);
+    let rows = area.height.saturating_sub(2);
+    let tall = u16::try_from(order.len()).unwrap_or(u16::MAX).saturating_mul(2) <= rows;
+    let each = if tall { 2 } else { 1 };
+    let chosen = order.iter().position(|index| *index == app.arm).unwrap_or(0);
+    let visible = VisibleRows::of(order.len(), usize::from(rows / each), chosen);
+    let [head_row, body, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    let titles = [
+        (text::left("lock", widths.name), theme.dim),
+        (text::left("NOW", widths.now), theme.dim),
+        (text::right(&head, widths.cost), theme.dim),
+        (text::left("WHY", widths.why), theme.dim),
+    ];
+    frame.render_widget(cells(" ", titles, widths), head_row);
+    course.letters(frame, axis_of(head_row, start), theme);
+    let mut y = body.y;
+    for index in &order[visible.shown.clone()] {
+        let row = Rect { y, height: 1, ..body };
+        y += each;
+        if row.y >= body.bottom() {
+            break;
+        }
+        let (arm, view, spec) = (&arms[*index], &snapshot.arms[*index], &scenario.arms[*index]);
+        let is_control = is_control(scenario, *index);
+        let dimmed = |style: Style| if is_control { theme.dim } else { style };
+        let (now, now_style) = now(view, arm, snapshot, widths.now, app);
+        let whys = whys(spec, arm, &scenario.workload);
+        let verdict = Verdict::of(arm, is_control, &scenario.workload);
+        let [first, second] = [0, 1].map(|at| why(&whys, view, verdict, at));
+        let cost_style = mark_style(costs[*index].mark, theme);
+        let sign = if *index == app.arm { "›" } else { " " };
+        let parts = [
+            (text::left(arm.name, widths.name), dimmed(theme.strong)),
+            (text::left(&now, widths.now), dimmed(now_style)),
+            (text::right(&marked(*index), widths.cost), dimmed(cost_style)),
+            (text::left(&first, widths.why), dimmed(theme.base)),
+        ];
+        frame.render_widget(cells(sign, parts, widths), row);
+        course.row(frame, axis_of(row, start), *index, is_control, theme);
+        if tall && widths.why > 0 {
+            let x = widths.all() - widths.why - 2;
+            let line = Line::from(vec![
+                Span::raw(" ".repeat(x)),
+                Span::styled(text::left(&second, widths.why), theme.dim),
+            ]);
+            frame.render_widget(line, Rect { y: row.y + 1, ..row });
+        }
+    }
+    if let Some(more) = visible.more("  ", theme) {
+        frame.render_widget(
+            more,
+            Rect {
+                y: y.min(body.bottom()),
+                height: 1,
+                ..body
+            },
+        );
+    }
+    course.foot(frame, foot, start, theme);
+}
+
+/// The part of a row for the axis.
+fn axis_of(row: Rect, start: u16) -> Rect {
+    Rect {
+        x: row.x + start.min(row.width),
+        width: row.width.saturating_sub(start + 1),
+        ..row
+    }
+}
+
+/// The cells before the axis.
+fn cells(sign: &str, parts: [(String, Style); 4], widths: Widths) -> Line<'static> {
+    let mut spans = vec![Span::raw(format!("{sign} "))];
+    let shown = parts
+        .into_iter()
+        .zip([widths.name, widths.now, widths.cost, widths.why]);
+    for (part, _) in shown.filter(|(_, width)| *width > 0) {
+        spans.push(Span::styled(part.0, part.1));
+        spans.push(Span::raw("  "));
+    }
+    Line::from(spans)
+}
+
+/// Whether the lock works, or at the end how long it was unavailable.
+fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: &App) -> (String, Style) {
+    let theme = &app.theme;
+    let lasting = arm
+        .figures
+        .outages
+        .iter()
+        .filter(|outage| !outage.over)
+        .map(|outage| outage.lasted_us)
+        .max();
+    if let Some(stuck) = Stuck::of(view, &snapshot.phase) {
+        let since = lasting
+            .filter(|us| *us > 0)
+            .map_or_else(String::new, |us| format!(" {}", text::micros(us)));
+        let state = stuck.within(columns.saturating_sub(text::width(&since)).min(stuck.width()));
+        return (format!("{state}{since}"), theme.warn);
+    }
+    if matches!(snapshot.phase, Phase::Finished { .. } | Phase::Draining) {
+        let longest = arm.figures.longest_outage();
+        return match longest.lasted_us {
+            _ if arm.nodes == 0 => (String::new(), theme.base),
+            0..500_000 => ("never down".to_owned(), theme.good),
+            us => {
+                let till_end = if longest.over { "" } else { "…end" };
+                (format!("down for {}{till_end}", micros(us)), theme.warn)
+            }
+        };
+    }
+    if view.done {
+        return ("done".to_owned(), theme.base);
+    }
+    let rate = match view.live.per_second {
+        few @ ..10.0 => text::rate(few),
+        many => short_count(rounded(many)),
+    };
+    let whole = format!("● working {rate}/s");
+    let words = if text::width(&whole) <= columns {
+        whole
+    } else {
+        format!("● {rate}/s")
+    };
+    (words, theme.good)
+}
+
+/// The cause at this position; of an arm in doubt it is first of all that.
+fn why(whys: &[Why], view: &ArmView, verdict: Verdict, at: usize) -> String {
+    let doubt = (verdict == Verdict::Inconclusive).then(|| view.doubt.clone().unwrap_or_default());
+    let words = whys.iter().map(|why| why.words.clone());
+    doubt.into_iter().chain(words).nth(at).unwrap_or_default()
+}

@@ -1,0 +1,142 @@
+//! The end of a run: the verdict on each lock, and what happened.
+
+use super::moments::{Moment, moments};
+use super::verdict::{Verdict, is_control, order};
+use super::why::whys;
+use crate::report::columns::{Arm, judged, marked};
+use crate::report::paint::Tone;
+use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::{count, micros};
+use lockstorm_data::model::{CheckResult, Event, printable};
+use lockstorm_data::scenario::{Scenario, WorkloadSpec};
+
+/// The most moments that an ending tells.
+const MOMENTS: usize = 7;
+
+/// The verdict on each lock, with what it cost by `headline` and by the other damage that its workload knows; with its cause if that
+/// fits into `columns`.
+pub(crate) fn verdicts(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, columns: usize) -> Table {
+    let whole = table(scenario, arms, headline, true);
+    if whole.width() <= columns {
+        whole
+    } else {
+        table(scenario, arms, headline, false)
+    }
+}
+
+fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bool) -> Table {
+    let workload = &scenario.workload;
+    let others = workload.about().display().verdicts.iter().copied();
+    let others: Vec<Metric> = others.filter(|metric| *metric != headline).collect();
+    let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
+    let has_nodes = any(|arm| arm.nodes > 0);
+    let has_old = any(|arm| arm.figures.granted_by_old_master > 0);
+    let has_stuck = any(|arm| arm.figures.stuck.is_some_and(|stuck| stuck > 0));
+    let mut head = vec!["lock".to_owned(), headline.title().to_owned()];
+    head.extend(others.iter().map(|metric| metric.title().to_owned()));
+    head.extend(has_nodes.then(|| "down for".to_owned()));
+    head.extend(has_old.then(|| "old master".to_owned()));
+    head.extend(has_stuck.then(|| "stuck".to_owned()));
+    let order = order(scenario);
+    let end = |index: &usize| verdict(scenario, &arms[*index], *index, with_cause);
+    let ends: Vec<Cell> = order.iter().map(end).collect();
+    let widest = ends.iter().map(|cell| cell.text.chars().count()).max().unwrap_or(0);
+    head.push(format!("{:<widest$}", "verdict"));
+    let figure = |metric: Metric, arm: &Arm<'_>| judged(metric, arm).unwrap_or_else(Cell::none);
+    let some = |n: Option<u64>| n.map_or_else(Cell::none, |n| Cell::plain(count(n)));
+    let rows = order.iter().zip(ends).map(|(index, end)| {
+        let arm = &arms[*index];
+        let mut row = vec![Cell::plain(printable(arm.name)), figure(headline, arm)];
+        row.extend(others.iter().map(|metric| figure(*metric, arm)));
+        row.extend(has_nodes.then(|| down_for(arm)));
+        row.extend(has_old.then(|| some(arm.has_master.then_some(arm.figures.granted_by_old_master))));
+        row.extend(has_stuck.then(|| some(arm.figures.stuck)));
+        row.push(Cell::new(end.tone, format!("{:<widest$}", end.text)));
+        row
+    });
+    let rows = rows.collect();
+    Table { head, rows }
+}
+
+/// Which locks held and which did not, in a sentence; `None` if nothing is known of any.
+pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String> {
+    let verdict = |index: usize| Verdict::of(&arms[index], is_control(scenario, index), &scenario.workload);
+    let named = |wanted: fn(Verdict) -> bool| {
+        let names = order(scenario).into_iter().filter(|index| wanted(verdict(*index)));
+        names
+            .map(|index| printable(arms[index].name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let said = [
+        ("held", named(|verdict| verdict == Verdict::Safe)),
+        (
+            "did not hold",
+            named(|verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_))),
+        ),
+    ];
+    let said = said.iter().filter(|(_, names)| !names.is_empty());
+    let said: Vec<String> = said.map(|(what, names)| format!("{what}: {names}")).collect();
+    let mut sentence = said.join(" · ");
+    sentence.get_mut(..1)?.make_ascii_uppercase();
+    Some(sentence)
+}
+
+/// The verdict on one arm, with its cause.
+fn verdict(scenario: &Scenario, arm: &Arm<'_>, index: usize, with_cause: bool) -> Cell {
+    let verdict = Verdict::of(arm, is_control(scenario, index), &scenario.workload);
+    let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
+    let cause = cause.filter(|_| with_cause);
+    let cause = cause.map_or_else(String::new, |why| format!("  {}", why.words));
+    let cell = marked(verdict.mark(), verdict.word().to_owned(), false);
+    Cell::new(cell.tone, format!("{}{cause}", cell.text))
+}
+
+/// How long the lock was unavailable at most.
+fn down_for(arm: &Arm<'_>) -> Cell {
+    let longest = arm.figures.longest_outage();
+    match longest.lasted_us {
+        _ if arm.nodes == 0 => Cell::none(),
+        us if longest.over || us == 0 => Cell::plain(micros(us)),
+        us => Cell::new(Tone::Doubt, format!("{}…end", micros(us))),
+    }
+}
+
+/// What happened, a line each: its time, and words.
+pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSpec) -> Vec<(f64, Tone, String)> {
+    let mut all = moments(events, arms, workload.about().display().cost);
+    // Warnings have a place of their own.
+    all.retain(|moment| !moment.is_warning);
+    // Of many, those that meant something are worth more.
+    let meant = all.iter().filter(|moment| !moment.meant.is_empty()).count();
+    let only = all.len() > MOMENTS && meant > 0;
+    let shown = all.into_iter().filter(|moment| !only || !moment.meant.is_empty());
+    let line = |moment: Moment| {
+        let tone = if moment.is_bad { Tone::Bad } else { Tone::Plain };
+        (moment.at, tone, moment.in_words())
+    };
+    shown.take(MOMENTS).map(line).collect()
+}
+
+/// How many predictions held: `8 of 8 predictions held`.
+pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone, String)> {
+    let results: Vec<CheckResult> = results.collect();
+    let number = |wanted| results.iter().filter(|result| **result == wanted).count();
+    let (held, failed, open) = (
+        number(CheckResult::Held),
+        number(CheckResult::Failed),
+        number(CheckResult::Inconclusive),
+    );
+    let tone = match (failed, open) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Doubt,
+        _ => Tone::Bad,
+    };
+    let open = if open > 0 {
+        format!(", {open} inconclusive")
+    } else {
+        String::new()
+    };
+    (!results.is_empty()).then(|| (tone, format!("{held} of {} predictions held{open}", results.len())))
+}

@@ -1,0 +1,12 @@
+//! What a run tells: of each arm whether its lock held, what it cost and why; and what happened, fault by fault. The console and the
+//! summary of a record say the same.
+
+mod ending;
+mod moments;
+mod verdict;
+mod why;
+
+pub(crate) use ending::{conclusion, happened, tally, verdicts};
+pub(crate) use moments::moments;
+pub(crate) use verdict::{Verdict, cost, headline, is_control, order};
+pub(crate) use why::{Why, whys};

@@ -1,0 +1,366 @@
+//! What happened, fault by fault, and what each meant for every arm. A line is made from the causes and the damage that are known, so it
+//! goes on growing for some seconds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::report::columns::Arm;
+use lockstorm_data::metrics::units::{count, micros};
+use lockstorm_data::metrics::{Consequence, ConsequenceKind, Metric, Series};
+use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
+
+/// How long damage counts as that of the fault before it, in seconds.
+const AFTERMATH: f64 = 5.0;
+/// A node that is away for less than this has bounced, in seconds.
+const BOUNCE: f64 = 1.0;
+/// Events of a kind that follow each other within this are one, in seconds.
+const TOGETHER: f64 = 3.0;
+/// An outage that is worth telling, in microseconds.
+const LONG_US: u64 = 1_000_000;
+
+/// Something that happened, and its consequences.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Moment {
+    /// When, in seconds.
+    pub at: f64,
+    /// One letter for it on a time axis; none for what is no fault.
+    pub letter: Option<char>,
+    /// What happened.
+    pub what: String,
+    /// What it meant, the most important first.
+    pub meant: Vec<String>,
+    /// Whether that is damage.
+    pub is_bad: bool,
+    /// Whether it is a warning to readers of the figures.
+    pub is_warning: bool,
+    /// The events that it is made of.
+    events: Vec<u64>,
+    /// Until when what is lost is its doing; `None` if it is no fault.
+    until: Option<f64>,
+}
+
+impl Moment {
+    /// What happened and what it meant, in one line.
+    pub fn in_words(&self) -> String {
+        match self.meant.as_slice() {
+            [] => self.what.clone(),
+            meant => format!("{} → {}", self.what, meant.join("; ")),
+        }
+    }
+}
+
+/// What happened in a run, oldest first. `cost` is the damage of its workload that is known by the second.
+pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<Moment> {
+    let mut moments: Vec<Moment> = Vec::new();
+    let (mut found, mut hit): (BTreeMap<&str, usize>, BTreeSet<&str>) = Default::default();
+    for event in events {
+        let text = || event.text.clone();
+        let (what, letter) = match &event.kind {
+            EventKind::Fault { error: Some(_), .. } => (text(), Some('?')),
+            EventKind::Fault {
+                action,
+                target,
+                ends,
+                effect_at,
+                ..
+            } => {
+                let ended = ends.and_then(|id| moments.iter().position(|moment| moment.events.contains(&id)));
+                let at = effect_at.unwrap_or(event.at);
+                let is_bounce =
+                    |moment: &Moment| matches!(action, Action::Undo(Condition::Down)) && at - moment.at < BOUNCE;
+                if let Some(moment) = ended
+                    .map(|ended| &mut moments[ended])
+                    .filter(|moment| is_bounce(moment))
+                {
+                    moment.what = format!("{target} bounced");
+                    moment.letter = Some('B');
+                    moment.events.push(event.id);
+                    moment.until = Some(at + AFTERMATH);
+                    continue;
+                }
+                (done(*action, *target, effect_at.is_some()), Some(action.mark()))
+            }
+            EventKind::Failover { host } => (format!("{host} is the master now"), Some('M')),
+            EventKind::Demoted { host } => (format!("{host} learns that it is a replica"), Some('M')),
+            EventKind::DoubleHold { arm } => {
+                join(&mut moments, &mut found, event, ("two held one lock at once", arm));
+                continue;
+            }
+            EventKind::Damage { arm } if hit.insert(arm) => {
+                join(&mut moments, &mut found, event, ("first damage", arm));
+                continue;
+            }
+            EventKind::Warning | EventKind::Knob | EventKind::Cluster { .. } => (text(), None),
+            EventKind::Phase
+            | EventKind::Proxy { .. }
+            | EventKind::Lock { .. }
+            | EventKind::Caption
+            | EventKind::Damage { .. } => continue,
+        };
+        let at = match &event.kind {
+            EventKind::Fault { effect_at, .. } => effect_at.unwrap_or(event.at),
+            _ => event.at,
+        };
+        moments.push(Moment {
+            at,
+            letter,
+            what,
+            meant: Vec::new(),
+            is_bad: false,
+            is_warning: event.kind == EventKind::Warning,
+            events: vec![event.id],
+            until: letter.map(|_| at + AFTERMATH),
+        });
+    }
+    // What was ordered first may take effect later.
+    moments.sort_by(|one, other| one.at.total_cmp(&other.at));
+    let begins: Vec<f64> = moments
+        .iter()
+        .filter(|one| one.until.is_some())
+        .map(|one| one.at)
+        .collect();
+    for moment in &mut moments {
+        let next = begins.iter().copied().find(|begin| *begin > moment.at + BOUNCE);
+        tell(moment, next.unwrap_or(f64::INFINITY), arms, cost);
+    }
+    moments
+}
+
+/// Adds an arm to what others have just suffered too.
+fn join<'a>(
+    moments: &mut Vec<Moment>,
+    found: &mut BTreeMap<&'a str, usize>,
+    event: &Event,
+    (what, arm): (&'a str, &str),
+) {
+    if let Some(moment) = found.get(what).map(|index| &mut moments[*index])
+        && event.at - moment.at < TOGETHER
+    {
+        moment.meant[0] = format!("{}, {arm}", moment.meant[0]);
+        return;
+    }
+    found.insert(what, moments.len());
+    moments.push(Moment {
+        at: event.at,
+        letter: None,
+        what: what.to_owned(),
+        meant: vec![arm.to_owned()],
+        is_bad: true,
+        is_warning: false,
+        events: vec![event.id],
+        until: None,
+    });
+}
+
+/// A fault in words, once it has taken effect.
+fn done(action: Action, target: Target, is_so: bool) -> String {
+    match action {
+        _ if !is_so => format!("{} …", action.on(target)),
+        Action::Undo(Condition::Down) => format!("{target} is back"),
+        Action::Fault(Fault::Kill | Fault::Shutdown) if matches!(target, Target::Host(_)) => format!("{target} died"),
+        _ => action.done_to(target),
+    }
+}
+
+/// Fills in what a moment meant. What is lost from the `next` one on is not its doing.
+fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
+    let is_its = |event: Option<u64>| event.is_some_and(|event| moment.events.contains(&event));
+    let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
+    let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
+    let mut is_empty = false;
+    for arm in arms {
+        let name = arm.name;
+        for Consequence { kind, .. } in arm.figures.consequences.iter().filter(|one| is_its(one.event)) {
+            match kind {
+                ConsequenceKind::Forgot { locks } | ConsequenceKind::EmptinessReplicated { locks } => {
+                    is_empty = true;
+                    add(0, "forgotten", format!("{name} {}", count(*locks)));
+                }
+                ConsequenceKind::LostAtFailover { locks, of } => {
+                    add(0, "it lacks", format!("{} of {} of {name}", count(*locks), count(*of)));
+                }
+                ConsequenceKind::GrantedByOldMaster { locks } => {
+                    add(0, "the old master granted", format!("{name} {}", count(*locks)));
+                }
+                ConsequenceKind::PausedPastTtl { locks } => {
+                    add(0, "held past their TTL", format!("{name} {}", count(*locks)));
+                }
+                ConsequenceKind::KeptVotes { votes, of, .. } => {
+                    is_empty = true;
+                    add(2, "kept", format!("{name} {votes} of {of} votes"));
+                }
+            }
+        }
+        let outage = arm
+            .figures
+            .outages
+            .iter()
+            .find(|outage| is_its(outage.event) && outage.lasted_us >= LONG_US);
+        if let Some(outage) = outage {
+            let lasts = if outage.over { "" } else { "…" };
+            add(3, "no lock for", format!("{name} {}{lasts}", micros(outage.lasted_us)));
+        }
+        if let Some(until) = moment.until {
+            // Each second belongs to one moment.
+            let (from, until) = (moment.at.floor(), until.min(next).floor());
+            let within = |second: i64| (from..until).contains(&(second as f64));
+            let points = arm.series.into_iter().flat_map(Series::iter);
+            let lost: u64 = points
+                .filter(|point| within(point.time))
+                .filter_map(|point| point.of(cost))
+                .sum();
+            if lost > 0 && arm.locks && cost.is_damage() {
+                add(1, cost.title(), format!("{name} {} more", count(lost)));
+            }
+        }
+    }
+    moment.is_bad |= lists.keys().any(|(rank, _)| *rank < 2);
+    if is_empty {
+        moment.what.push_str(", came back EMPTY");
+    }
+    for ((_, head), items) in lists {
+        moment.meant.push(format!("{head}: {}", items.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::metrics::{Figures, Outage};
+    use lockstorm_data::model::HostId;
+
+    const HOST: Target = Target::Host(HostId(1));
+
+    fn fault(id: u64, at: f64, action: Action, ends: Option<u64>) -> Event {
+        let kind = EventKind::Fault {
+            action,
+            target: HOST,
+            order: None,
+            ends,
+            effect_at: Some(at),
+            proof: Vec::new(),
+            error: None,
+        };
+        let text = String::new();
+        Event { id, at, kind, text }
+    }
+
+    fn damage(id: u64, at: f64, arm: &str) -> Event {
+        let (kind, text) = (EventKind::Damage { arm: arm.to_owned() }, String::new());
+        Event { id, at, kind, text }
+    }
+
+    /// An arm with these figures, that lost so many updates in these seconds.
+    struct Told {
+        name: &'static str,
+        figures: Figures,
+        series: Series,
+    }
+
+    impl Told {
+        fn arm(&self) -> Arm<'_> {
+            Arm {
+                name: self.name,
+                series: Some(&self.series),
+                ..Arm::of_figures(&self.figures)
+            }
+        }
+    }
+
+    fn arm(name: &'static str, kinds: &[(u64, ConsequenceKind)], lost: &[(i64, u64)]) -> Told {
+        let mut series = Series::default();
+        for (second, lost) in lost {
+            series.at(*second).unwrap().lost_updates = *lost;
+        }
+        let consequence = |(event, kind): &(u64, ConsequenceKind)| Consequence {
+            at: 0.0,
+            event: Some(*event),
+            kind: *kind,
+        };
+        let figures = Figures {
+            consequences: kinds.iter().map(consequence).collect(),
+            ..Figures::default()
+        };
+        Told { name, figures, series }
+    }
+
+    fn told(events: &[Event], arms: &[Told]) -> Vec<String> {
+        let arms: Vec<Arm<'_>> = arms.iter().map(Told::arm).collect();
+        let all = moments(events, &arms, Metric::LostUpdates);
+        all.iter()
+            .map(|moment| format!("{} {}", moment.at, moment.in_words()))
+            .collect()
+    }
+
+    const KILL: Action = Action::Fault(Fault::Kill);
+    const RESTART: Action = Action::Undo(Condition::Down);
+
+    #[test]
+    fn a_host_that_is_back_at_once_has_bounced_and_what_it_forgot_is_told() {
+        let kept = ConsequenceKind::KeptVotes {
+            locks: 9,
+            votes: 2,
+            of: 3,
+        };
+        let arms = [
+            arm(
+                "single",
+                &[(1, ConsequenceKind::Forgot { locks: 4 })],
+                &[(3, 9), (4, 2), (8, 1), (9, 7)],
+            ),
+            arm("redlock", &[(1, kept)], &[]),
+        ];
+        let events = [fault(0, 4.2, KILL, None), fault(1, 4.5, RESTART, Some(0))];
+        assert_eq!(
+            told(&events, &arms),
+            [
+                "4.2 host 1 bounced, came back EMPTY → forgotten: single 4; lost updates: single 3 more; kept: redlock 2 of 3 votes"
+            ]
+        );
+        // One that is back later has died.
+        let events = [fault(0, 4.2, KILL, None), fault(1, 9.5, RESTART, Some(0))];
+        let both = told(&events, &arms);
+        assert_eq!(both.len(), 2);
+        assert!(
+            both[0].starts_with("4.2 host 1 died → lost updates: single 3 more"),
+            "{both:?}"
+        );
+        assert!(
+            both[1].starts_with("9.5 host 1 is back, came back EMPTY → forgotten"),
+            "{both:?}"
+        );
+        assert!(
+            both[1].contains("lost updates: single 7 more"),
+            "each loss is told once: {both:?}"
+        );
+    }
+
+    #[test]
+    fn an_outage_is_told_once_it_is_long_and_with_what_caused_it() {
+        let mut slow = arm("single", &[], &[]);
+        let outage = |event, lasted_us, over| Outage {
+            at: 4.2,
+            event: Some(event),
+            lasted_us,
+            over,
+        };
+        slow.figures.outages = vec![outage(0, 12_000_000, false), outage(7, 5_000_000, true)];
+        let mut quick = arm("redlock", &[], &[]);
+        quick.figures.outages = vec![outage(0, 300_000, true)];
+        let lines = told(&[fault(0, 4.2, KILL, None)], &[slow, quick]);
+        assert_eq!(lines, ["4.2 host 1 died → no lock for: single 12 s…"]);
+    }
+
+    #[test]
+    fn the_first_damage_of_arms_is_told_together_and_of_each_arm_once() {
+        let events = [
+            damage(0, 5.0, "single"),
+            damage(1, 6.0, "fixed"),
+            damage(2, 6.5, "single"),
+            damage(3, 30.0, "late"),
+        ];
+        assert_eq!(
+            told(&events, &[]),
+            ["5 first damage → single, fixed", "30 first damage → late"]
+        );
+    }
+}

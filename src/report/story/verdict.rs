@@ -1,0 +1,218 @@
+//! Whether a lock held, and what it cost.
+
+use crate::report::columns::{Arm, Mark, judge, written};
+use lockstorm_data::metrics::{Alarm, Metric};
+use lockstorm_data::scenario::{ArmSpec, Expectation, LockKind, Op, Scenario, Update, WorkloadSpec};
+
+/// Whether an arm's lock held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It has no lock: it shows what a lock is there for.
+    Control,
+    /// No two held it, and there is no damage; both would have shown.
+    Safe,
+    /// Two held it at once, or there is damage.
+    Unsafe,
+    /// It protected too little, without damage.
+    Poor(&'static str),
+    /// Nothing that was seen proves anything.
+    Unproven,
+    /// What this machine did to the run, or what could not be read, may be all that shows.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The verdict on an arm.
+    pub fn of(arm: &Arm<'_>, is_control: bool, workload: &WorkloadSpec) -> Self {
+        let display = workload.about().display();
+        let is_hit = Metric::proven(arm.figures).next().is_some();
+        let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
+        if is_control {
+            Self::Control
+        } else if arm.is_doubted {
+            Self::Inconclusive
+        } else if is_hit {
+            Self::Unsafe
+        } else if marks().any(|mark| mark == Mark::Poor) {
+            Self::Poor(display.words.poor)
+        } else if marks().any(|mark| mark == Mark::Good) {
+            Self::Safe
+        } else {
+            Self::Unproven
+        }
+    }
+
+    /// Its mark.
+    pub const fn mark(self) -> Mark {
+        match self {
+            Self::Control => Mark::Plain,
+            Self::Safe => Mark::Good,
+            Self::Unsafe => Mark::Damage,
+            Self::Poor(_) => Mark::Poor,
+            Self::Unproven | Self::Inconclusive => Mark::Pending,
+        }
+    }
+
+    /// It in a word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::Safe => "safe",
+            Self::Unsafe => "UNSAFE",
+            Self::Poor(word) => word,
+            Self::Unproven => "not shown yet",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// What an arm's lock cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub mark: Mark,
+    /// The figure; with a name if it is not that of the column.
+    pub value: String,
+}
+
+/// What an arm cost by the figure of the column, or by other damage if it has only that.
+pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Cost {
+    let mark = judge(metric, arm);
+    let verdicts = workload.about().display().verdicts.iter().copied();
+    let proven = |one: &Metric| one.is_proven(arm.figures);
+    let other = verdicts
+        .chain([Metric::DoubleHolds])
+        .find(proven)
+        .filter(|_| mark != Mark::Damage);
+    let shown = other.unwrap_or(metric);
+    let value = written(shown, arm).unwrap_or_else(|| "–".to_owned());
+    match other {
+        Some(other) => Cost {
+            mark: Mark::Damage,
+            value: format!("{value} {}", other.title()),
+        },
+        None => Cost { mark, value },
+    }
+}
+
+/// Whether an arm is there to show what happens without a lock.
+pub(crate) fn is_control(scenario: &Scenario, arm: usize) -> bool {
+    let is_bare = |spec: &ArmSpec| spec.lock == LockKind::None && spec.update != Update::Atomic;
+    let compared = scenario.arms.iter().any(|spec| !is_bare(spec));
+    compared && scenario.arms.get(arm).is_some_and(is_bare)
+}
+
+/// The arms by their positions in the order in which they are shown: first those of which the scenario expects no damage, then the
+/// others, at the end those without a lock. It is the same from the beginning to the end.
+pub(crate) fn order(scenario: &Scenario) -> Vec<usize> {
+    let is_to_hold = |name: &str| {
+        let of_arm = || scenario.expect.iter().filter(|expected| expected.arm == name);
+        let (mut holds, mut breaks) = (false, false);
+        for Expectation { metric, op, bound, .. } in of_arm() {
+            match (metric.row().alarm, op) {
+                (Alarm::Damage(_) | Alarm::Poor(_), Op::AtLeast | Op::Greater) => breaks = true,
+                (Alarm::Damage(_), Op::Equal) => holds |= *bound == 0.0,
+                (Alarm::Poor(_), Op::Equal | Op::AtMost | Op::Less) => holds = true,
+                _ => {}
+            }
+        }
+        holds && !breaks
+    };
+    let rank = |arm: &usize| match &scenario.arms[*arm] {
+        _ if is_control(scenario, *arm) => 2,
+        spec if is_to_hold(&spec.name) => 0,
+        _ => 1,
+    };
+    let mut all: Vec<usize> = (0..scenario.arms.len()).collect();
+    all.sort_by_key(rank);
+    all
+}
+
+/// The figure that a scenario is about: its first verdict with an expectation, or otherwise that of the workload.
+pub(crate) fn headline(scenario: &Scenario) -> Metric {
+    let expected = scenario
+        .expect
+        .iter()
+        .find_map(|expectation| expectation.metric.headline());
+    expected.unwrap_or_else(|| scenario.workload.about().display().headline())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::metrics::Figures;
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    fn scenario(name: &str) -> Scenario {
+        let source = Source::open(name).expect("it is built in");
+        parse(&source, &Overrides::default()).expect("it is valid")
+    }
+
+    #[test]
+    fn a_scenario_is_about_what_it_expects_or_else_about_its_workload() {
+        for (name, metric, own) in [
+            ("flash-sale", Metric::Oversold, Metric::Oversold),
+            ("quorum-loss", Metric::RefusedSeconds, Metric::Oversold),
+            ("stampede", Metric::DbHitsPerExpiry, Metric::DbHitsPerExpiry),
+            ("paged-list", Metric::DuplicatePages, Metric::DuplicatePages),
+        ] {
+            let mut scenario = scenario(name);
+            assert_eq!(headline(&scenario), metric, "{name}");
+            scenario.expect.clear();
+            assert_eq!(headline(&scenario), own, "{name}");
+        }
+    }
+
+    fn verdict(of: impl FnOnce(&mut Figures), is_doubted: bool) -> Verdict {
+        let scenario = scenario("failover");
+        let mut figures = Figures {
+            orders: 100,
+            ..Figures::default()
+        };
+        of(&mut figures);
+        let arm = Arm {
+            is_doubted,
+            ..Arm::of_figures(&figures)
+        };
+        Verdict::of(&arm, false, &scenario.workload)
+    }
+
+    #[test]
+    fn a_lock_is_safe_only_if_damage_would_have_shown() {
+        assert_eq!(verdict(|_| {}, false), Verdict::Safe);
+        assert_eq!(verdict(|figures| figures.orders = 0, false), Verdict::Unproven);
+        assert_eq!(verdict(|_| {}, true), Verdict::Inconclusive);
+        assert_eq!(verdict(|figures| figures.lost_updates_peak = 1, false), Verdict::Unsafe);
+        assert_eq!(verdict(|figures| figures.double_holds = 1, false), Verdict::Unsafe);
+    }
+
+    #[test]
+    fn locks_that_are_to_hold_come_first_and_what_has_no_lock_last() {
+        let names = |name: &str| {
+            let scenario = scenario(name);
+            let named = order(&scenario).into_iter().map(|arm| scenario.arms[arm].name.clone());
+            named.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names("failover"),
+            ["redlock", "single", "sentinel", "sentinel wait 2", "fixed", "no lock"]
+        );
+        // An atomic update needs no lock.
+        assert_eq!(names("paused-client").first().map(String::as_str), Some("atomic"));
+    }
+
+    #[test]
+    fn damage_of_another_kind_than_the_column_counts_has_its_name() {
+        let workload = scenario("failover").workload;
+        let told = |figures: &Figures| cost(Metric::Oversold, &Arm::of_figures(figures).narrow(), &workload);
+        let mut figures = Figures {
+            orders: 9,
+            lost_updates: 4,
+            lost_updates_peak: 4,
+            ..Figures::default()
+        };
+        let lost = told(&figures);
+        assert_eq!((lost.mark, lost.value.as_str()), (Mark::Damage, "4 lost updates"));
+        figures.oversold = 2;
+        assert_eq!(told(&figures).value, "2");
+    }
+}

@@ -1,0 +1,205 @@
+//! Why an arm fared as it did, in so few words that they fit into a column.
+
+use crate::report::columns::Arm;
+use lockstorm_data::metrics::units::{count, counted};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Metric};
+use lockstorm_data::scenario::{ArmSpec, Fence, LockKind, Update, WorkloadSpec};
+
+/// A cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Why {
+    /// In words: `45 locks forgotten`.
+    pub words: String,
+    /// Whether it is one of damage; otherwise it is one of its absence.
+    pub is_bad: bool,
+}
+
+/// What an arm's consequences add up to.
+#[derive(Debug, Default)]
+struct Sums {
+    forgot: u64,
+    emptied: u64,
+    /// The votes that were left of how many, at the worst.
+    kept: Option<(usize, usize)>,
+    lost_at_failover: u64,
+    by_old_master: u64,
+    paused: u64,
+}
+
+impl Sums {
+    fn of(arm: &Arm<'_>) -> Self {
+        let mut sums = Self::default();
+        for consequence in &arm.figures.consequences {
+            match consequence.kind {
+                ConsequenceKind::Forgot { locks } => sums.forgot += locks,
+                ConsequenceKind::EmptinessReplicated { locks } => sums.emptied += locks,
+                ConsequenceKind::KeptVotes { votes, of, .. } => {
+                    sums.kept = Some(sums.kept.map_or((votes, of), |kept| kept.min((votes, of))));
+                }
+                ConsequenceKind::LostAtFailover { locks, .. } => sums.lost_at_failover += locks,
+                ConsequenceKind::GrantedByOldMaster { locks } => sums.by_old_master += locks,
+                ConsequenceKind::PausedPastTtl { locks } => sums.paused += locks,
+            }
+        }
+        sums
+    }
+}
+
+/// The causes of what an arm shows, the most important first: of its damage, or if it has none, of that.
+pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Vec<Why> {
+    let (figures, words) = (arm.figures, workload.about().display().words);
+    let sums = Sums::of(arm);
+    let mut whys = Vec::new();
+    let mut add = |is_bad, is_so: bool, words: String| {
+        if is_so {
+            whys.push(Why { words, is_bad });
+        }
+    };
+    let locks = |n| counted(n, "lock", "locks");
+    let is_atomic = spec.update == Update::Atomic;
+    add(false, is_atomic, "one atomic update".to_owned());
+    add(
+        true,
+        spec.lock == LockKind::None && !is_atomic,
+        words.without_lock.to_owned(),
+    );
+    add(true, spec.lock == LockKind::Local, words.own_mutex.to_owned());
+    add(
+        true,
+        figures.law_violations > 0,
+        format!(
+            "{} unexplained",
+            counted(figures.law_violations, "double hold", "double holds")
+        ),
+    );
+    add(true, sums.forgot > 0, format!("{} forgotten", locks(sums.forgot)));
+    let waits = if spec.wait_replicas > 0 {
+        "emptied too: WAIT can't help"
+    } else {
+        "emptiness was replicated"
+    };
+    add(true, sums.emptied > 0, waits.to_owned());
+    add(
+        true,
+        sums.lost_at_failover > 0,
+        format!("new master lacked {}", locks(sums.lost_at_failover)),
+    );
+    add(
+        true,
+        sums.by_old_master > 0,
+        format!("old master granted {}", count(sums.by_old_master)),
+    );
+    let fenced = figures.counts[Count::Fenced];
+    let fences = spec.fence != Fence::Off && fenced > 0;
+    if fences {
+        let writes = counted(fenced, "late write", "late writes");
+        add(false, true, format!("the fence refused {writes}"));
+    }
+    add(!fences, sums.paused > 0, "paused past its TTL".to_owned());
+    let overran = figures.counts[Count::Overran];
+    add(
+        !fences,
+        overran > 0 && sums.paused == 0,
+        format!("{} outlived the TTL", counted(overran, "section", "sections")),
+    );
+    if let Some((votes, of)) = sums.kept {
+        add(false, true, format!("kept {votes} of {of} votes"));
+    }
+    add(
+        false,
+        spec.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none(),
+        words.guarded.to_owned(),
+    );
+    // At least that much is known.
+    if figures.double_holds > 0 && whys.iter().all(|why| !why.is_bad) {
+        let words = format!("two held it at once, {} ×", count(figures.double_holds));
+        whys.insert(0, Why { words, is_bad: true });
+    }
+    whys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::metrics::{Consequence, Figures};
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    /// The causes of an arm of a built-in scenario with these figures.
+    fn of(name: &str, arm: &str, change: impl FnOnce(&mut Figures)) -> Vec<(String, bool)> {
+        let source = Source::open(name).expect("it is built in");
+        let scenario = parse(&source, &Overrides::default()).expect("it is valid");
+        let spec = scenario
+            .arms
+            .iter()
+            .find(|spec| spec.name == arm)
+            .expect("it has this arm");
+        let mut figures = Figures::default();
+        figures.outcomes.acquired = 9;
+        change(&mut figures);
+        let causes = whys(spec, &Arm::of_figures(&figures), &scenario.workload).into_iter();
+        causes.map(|why| (why.words, why.is_bad)).collect()
+    }
+
+    fn after(kinds: &[ConsequenceKind]) -> impl FnOnce(&mut Figures) {
+        let one = |kind: &ConsequenceKind| Consequence {
+            at: 1.0,
+            event: None,
+            kind: *kind,
+        };
+        let all: Vec<Consequence> = kinds.iter().map(one).collect();
+        move |figures| figures.consequences = all
+    }
+
+    fn first(all: &[(String, bool)]) -> (&str, bool) {
+        (&all[0].0, all[0].1)
+    }
+
+    #[test]
+    fn a_cause_is_what_the_nodes_lost_and_adds_up() {
+        let forgot = |locks| ConsequenceKind::Forgot { locks };
+        let all = of("failover", "single", after(&[forgot(40), forgot(5)]));
+        assert_eq!(first(&all), ("45 locks forgotten", true));
+        let emptied = [ConsequenceKind::EmptinessReplicated { locks: 4 }];
+        assert_eq!(
+            first(&of("failover", "sentinel", after(&emptied))),
+            ("emptiness was replicated", true)
+        );
+        assert_eq!(
+            first(&of("failover", "sentinel wait 2", after(&emptied))),
+            ("emptied too: WAIT can't help", true)
+        );
+        let kept = |votes| ConsequenceKind::KeptVotes { locks: 4, votes, of: 3 };
+        let all = of("failover", "redlock", after(&[kept(2), kept(1), kept(2)]));
+        assert_eq!(first(&all), ("kept 1 of 3 votes", false), "the worst counts");
+    }
+
+    #[test]
+    fn without_damage_and_faults_it_says_how_the_lock_works() {
+        assert_eq!(
+            of("failover", "single", |_| {}),
+            [("one buyer at a time".to_owned(), false)]
+        );
+        assert_eq!(of("failover", "single", |figures| figures.lost_updates_peak = 1), []);
+        assert_eq!(
+            first(&of("failover", "no lock", |_| {})).0,
+            "nothing keeps buyers apart"
+        );
+        assert_eq!(
+            first(&of("paused-client", "atomic", |_| {})),
+            ("one atomic update", false)
+        );
+        assert_eq!(
+            first(&of("stampede", "redlock", |_| {})).0,
+            "one refills, the others wait"
+        );
+    }
+
+    #[test]
+    fn a_fence_that_refuses_late_writes_makes_a_pause_harmless() {
+        let paused = [ConsequenceKind::PausedPastTtl { locks: 4 }];
+        assert_eq!(
+            first(&of("fencing", "no fence", after(&paused))),
+            ("paused past its TTL", true)
+        );
+    }
+}
