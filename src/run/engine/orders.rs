@@ -44,7 +44,9 @@ impl Engine {
             action: Fault::Kill.into(),
             targets: Targets::Named(vec![Target::Host(host)]),
             lasts: Some(Command::BOUNCE),
+            title: None,
             caption: None,
+            teaches: None,
         });
         self.faults.orders.insert(fault, order);
         self.due_faults();
