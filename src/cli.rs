@@ -84,6 +84,12 @@ pub struct ConsoleArgs {
     /// The colour theme of the console [default: dark].
     #[arg(long, value_enum, value_name = "THEME")]
     pub theme: Option<ThemeName>,
+    /// Start at once, without the page that says what is going to happen. A headless run has none.
+    #[arg(long)]
+    pub no_briefing: bool,
+    /// Hold the schedule from the start: each fault waits for Enter, and `g` lets the schedule go on.
+    #[arg(long)]
+    pub step: bool,
 }
 
 /// How a scenario is played.

@@ -45,6 +45,10 @@ pub enum Act {
     Pick,
     /// Start the selected scenario.
     Start,
+    /// Hold the schedule, or let it go on.
+    Hold,
+    /// Let what comes next in the schedule happen now.
+    Next,
     /// Write a summary to a file.
     Save,
     /// Close the window on top.
@@ -178,6 +182,8 @@ keys! {
     Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
     Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
+    Run, Run, "g", "", "hold the schedule, or let it go": Char('g') => Hold;
+    Run, Run, "Enter", "", "while it is held: what comes next": Enter => Next;
     Look, Run, "v", "view", "next view": Char('v') => NextView;
     Look, Run, "Tab", "arm", "chart the next arm": Tab => Arm(Forth), BackTab => Arm(Back);
     Look, Run, "Space", "freeze", "freeze the picture only": Char(' ') => Freeze;

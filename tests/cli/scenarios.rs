@@ -83,7 +83,14 @@ fn every_built_in_survives_the_way_to_toml_and_back() {
     for builtin in builtin::ALL {
         let scenario = read(builtin.name, builtin.text);
         let text = scenario.to_toml();
-        assert_eq!(Scenario { about: scenario.about.clone(), ..read(builtin.name, &text) }, scenario, "{text}");
+        assert_eq!(
+            Scenario {
+                about: scenario.about.clone(),
+                ..read(builtin.name, &text)
+            },
+            scenario,
+            "{text}"
+        );
     }
 }
 

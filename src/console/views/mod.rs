@@ -2,6 +2,7 @@
 
 mod arms;
 mod bars;
+mod briefing;
 mod caption;
 mod conditions;
 mod dashboard;
@@ -20,7 +21,6 @@ mod picker;
 mod scoreboard;
 mod screen;
 mod servers;
-mod set_up;
 mod stopping;
 mod strip;
 mod summary;

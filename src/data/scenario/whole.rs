@@ -32,7 +32,12 @@ pub struct Scenario {
     #[schemars(with = "u64")]
     pub warmup: Duration,
     /// How long work under a lock may go on after the load has ended, before it is cut off; `None`: until it ends.
-    #[serde(rename = "drain_us", with = "in_us", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "drain_us",
+        with = "in_us",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<u64>")]
     pub drain: Option<Duration>,
     /// The seed that every random choice comes from.

@@ -84,8 +84,8 @@ impl Schedule {
                 (None, FaultStart::When(_)) => earlier,
                 (None, _) => Duration::MAX,
             };
-            if matches!(entry.stage, Stage::Waiting) {
-                earlier = earlier.max(place);
+            if let (Stage::Waiting, Some(at)) = (&entry.stage, at) {
+                earlier = earlier.max(at);
             }
             all.push((place, index + 1, at));
         }
@@ -393,10 +393,10 @@ mod tests {
             say(50.0, 300.0, 2.0),
             "host 1 dies at the moment when all locks of redlock have all votes"
         );
-        assert_eq!(say(50.0, 300.0, 0.0), "host 1 dies when redlock.acquire_p99 < 5.00 ms");
+        assert_eq!(say(50.0, 300.0, 0.0), "host 1 dies when redlock.acquire_p99 < 5.0 ms");
         assert_eq!(
             schedule.unmet(1),
-            "fault 1 never fired: redlock.acquire_p99 was 6.00 ms at best, not < 5.00 ms"
+            "fault 1 never fired: redlock.acquire_p99 was 6.0 ms at best, not < 5.0 ms"
         );
     }
 
