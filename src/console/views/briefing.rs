@@ -33,7 +33,12 @@ static BUILT_IN: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
 /// The page. `starting` is what the run waits for; `None` while it waits for Enter.
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, scenario: &Scenario, starting: Option<&str>) {
     let theme = &app.theme;
-    let inside = padded(boxed(frame, area, " what you are going to see ", theme));
+    let title = if starting.is_some() {
+        " setting up "
+    } else {
+        " what you are going to see "
+    };
+    let inside = padded(boxed(frame, area, title, theme));
     let last = inside.rows().next_back().unwrap_or(inside);
     let page = Rect {
         height: inside.height.saturating_sub(2),
