@@ -63,7 +63,7 @@ impl Engine {
             if given_up.is_none() && (stops > 0 || is_cut_off || now >= began + ProgressLimit::QUIET) {
                 self.swarm.hurry.waiting.cancel();
                 given_up = Some(now);
-                if stops == 0 && !limit.is_over(now) {
+                if stops == 0 && !is_cut_off && !limit.is_over(now) {
                     let text = format!(
                         "requests are still under way: the run waits as long as some of them end, at most {} s",
                         ProgressLimit::MOST.as_secs()

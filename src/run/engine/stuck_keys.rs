@@ -14,6 +14,7 @@ use crate::show::notice::Notice;
 use crate::swarm::{ArmPlan, Patience, stuck_locks};
 use lockstorm_data::metrics::Recorder;
 use lockstorm_data::model::EventKind;
+use lockstorm_data::scenario::ArmSpec;
 
 /// How many keys are tried, of the first of the workload.
 const MOST: usize = 1_000;
@@ -44,7 +45,11 @@ impl Engine {
             refused: if are_ours { within } else { within.min(REFUSED) },
         };
         let arm_plan = |arm: &Arm| ArmPlan {
-            spec: arm.spec.clone(),
+            // Whether a key is taken no replica tells, and WAIT would take its time for each.
+            spec: ArmSpec {
+                wait_replicas: 0,
+                ..arm.spec.clone()
+            },
             database: arm.database.clone(),
             // Nothing is counted for the arms.
             recorder: Arc::new(Recorder::new(Arc::clone(&self.timing.timeline))),

@@ -47,6 +47,8 @@ pub(super) struct Entry {
     pub(super) trouble: Option<String>,
     /// Whether a key began it, and not the schedule.
     pub(super) is_by_hand: bool,
+    /// Those that are being brought back.
+    pub(super) undoing: Vec<Target>,
     /// Whether its next step is to be taken whatever its time is.
     pub(super) is_forced: bool,
 }
@@ -72,6 +74,7 @@ impl Entry {
             parts,
             trouble: None,
             is_by_hand: false,
+            undoing: Vec::new(),
             is_forced: false,
         }
     }
@@ -218,6 +221,7 @@ impl Schedule {
                         undo,
                     })
                 }));
+                entry.undoing.clone_from(hit);
                 entry.stage = Stage::Over { at: Some(*at) };
             }
         }
@@ -227,13 +231,14 @@ impl Schedule {
     /// Takes the result of a [`Due`]. Only one that began a fault matters: `effect` is since when it is there, `None` if it
     /// failed.
     pub fn reported(&mut self, due: Due, effect: Option<Duration>) {
-        if due.undo {
-            return;
-        }
         let by_clock = effect.map(|effect| self.clock.at(effect));
         let Some(entry) = self.entry_mut(due.fault) else {
             return;
         };
+        if due.undo {
+            entry.undoing.retain(|target| *target != due.target);
+            return;
+        }
         let Stage::Ordered {
             pending,
             at,

@@ -110,20 +110,20 @@ impl Schedule {
     /// What comes back by itself: what is undone after its time, and what the schedule brings back before the next act.
     pub(super) fn returns(&self) -> Vec<Target> {
         let next = self.next_act().unwrap_or(usize::MAX);
-        let all = self
-            .entries()
-            .enumerate()
-            .flat_map(|(index, entry)| match (&entry.stage, &entry.spec.targets) {
+        let of_entry = |(index, entry): (usize, &Entry)| {
+            let is_undo = matches!(entry.spec.action, Action::Undo(_));
+            let mut targets = entry.undoing.clone();
+            targets.extend(match (&entry.stage, &entry.spec.targets) {
                 (Stage::InEffect { hit, .. }, _) if entry.spec.lasts.is_some() => hit.clone(),
-                (Stage::Ordered { .. }, Targets::Named(targets)) if entry.spec.lasts.is_some() => targets.clone(),
-                (Stage::Waiting, Targets::Named(targets))
-                    if matches!(entry.spec.action, Action::Undo(_)) && index < next =>
-                {
+                (Stage::Ordered { .. }, Targets::Named(targets)) if is_undo || entry.spec.lasts.is_some() => {
                     targets.clone()
                 }
+                (Stage::Waiting, Targets::Named(targets)) if is_undo && index < next => targets.clone(),
                 _ => Vec::new(),
             });
-        all.collect()
+            targets
+        };
+        self.entries().enumerate().flat_map(of_entry).collect()
     }
 }
 
@@ -255,7 +255,14 @@ mod tests {
         schedule.reported(one[0], Some(secs(1)));
         assert_eq!(schedule.look_at_obstacle(down()), None, "it returns at second 6");
         assert!(due(&mut schedule, 4).is_empty(), "act 2 waits for that all the same");
-        assert_eq!(due(&mut schedule, 6), [1]);
+        let undone = schedule.due(secs(6), |_, _| 0.0);
+        assert_eq!(
+            undone.iter().map(|due| (due.fault, due.undo)).collect::<Vec<_>>(),
+            [(1, true)]
+        );
+        assert_eq!(schedule.look_at_obstacle(down()), None, "it is on its way back");
+        schedule.reported(undone[0], Some(secs(7)));
+        assert!(schedule.look_at_obstacle(down()).is_some(), "it was killed again");
         schedule.look_at_obstacle(None);
         assert_eq!(due(&mut schedule, 6), [2]);
     }
