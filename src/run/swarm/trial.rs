@@ -14,7 +14,8 @@ use lockstorm_data::model::NoVote;
 use lockstorm_data::scenario::{ArmSpec, LockNodes};
 use lockstorm_lock::{AcquireOptions, Lock, Refusal};
 
-/// How long a lock is tried whose node is always the first master, and refuses: that one does not become the master again.
+/// How long a lock is tried that its nodes refuse for good: by now the first master is a replica, and the masters of a cluster are
+/// never a quorum.
 const REFUSED_FOR_GOOD: Duration = Duration::from_secs(1);
 /// How many locks of an arm are tried at once.
 const AT_ONCE: usize = 32;
@@ -77,7 +78,7 @@ fn try_all(
 ) -> JoinSet<Option<Refusal>> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
     let refused = match spec.nodes() {
-        LockNodes::FirstMaster => patience.refused.min(REFUSED_FOR_GOOD),
+        LockNodes::FirstMaster | LockNodes::ClusterMasters => patience.refused.min(REFUSED_FOR_GOOD),
         _ => patience.refused,
     };
     let mut trials = JoinSet::new();
