@@ -46,10 +46,10 @@ impl Engine {
         };
         let arm_plan = |arm: &Arm| ArmPlan {
             // Whether a key is taken no replica tells, and WAIT would take its time for each.
-            spec: ArmSpec {
+            spec: Arc::new(ArmSpec {
                 wait_replicas: 0,
-                ..arm.spec.clone()
-            },
+                ..ArmSpec::clone(&arm.spec)
+            }),
             database: arm.database.clone(),
             // Nothing is counted for the arms.
             recorder: Arc::new(Recorder::new(Arc::clone(&self.timing.timeline))),
