@@ -52,9 +52,9 @@ fn a_scenario_is_told_about_before_it_starts() {
         &screen,
         &[
             "What happens",
-            "1  host 1 forgets",
+            "1. host 1 forgets",
             "try 2 k: kill host 2 too",
-            "3  host 1 returns",
+            "3. host 1 returns",
         ],
     );
     says(
@@ -113,7 +113,7 @@ fn the_list_has_a_preview_where_there_is_room() {
         &[
             "› single-vs-redlock",
             "what it shows",
-            "1  host 1 forgets",
+            "1. host 1 forgets",
             "32 s · single-vs-redlock",
         ],
     );

@@ -125,7 +125,7 @@ fn acts(scenario: &Scenario, page: &mut Page, theme: &Theme) {
             .filter(|fault| fault.title.is_some() || !has_acts),
     ) {
         let deed = fault.title.clone().unwrap_or_else(|| fault.deed());
-        page.add(2, &format!("{number}  {deed}"), theme.base);
+        page.add(2, &format!("{number}. {deed}"), theme.base);
         if let Some(teaches) = &fault.teaches {
             page.add(5, &format!("try {teaches}"), theme.accent);
         }
