@@ -2,8 +2,11 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use lockstorm_data::metrics::Metric;
-use lockstorm_data::model::{Action, Obstacle, Seats, Target, Targets};
+use lockstorm_data::model::{Action, Fault, Obstacle, Seats, Target, Targets};
 use lockstorm_data::scenario::{FaultSpec, FaultStart, Op, Trigger};
+
+/// A host that is killed and back within this time counts as bounced.
+const BOUNCE: Duration = Duration::from_secs(1);
 
 /// The faults of a scenario, and the stage of each. Pure: time and figures go in, and what is due comes out.
 #[derive(Debug, Clone)]
@@ -78,6 +81,12 @@ impl Entry {
             is_forced: false,
         }
     }
+
+    /// Whether it is a death that is over at once: one deed, which nothing cuts in two.
+    pub(super) fn is_bounce(&self) -> bool {
+        let is_short = self.spec.lasts.is_some_and(|lasts| lasts <= BOUNCE);
+        is_short && self.spec.action == Action::Fault(Fault::Kill)
+    }
 }
 
 /// The stage of a fault. `at` is by the clock of the schedule, `since` by that of the run.
@@ -127,12 +136,6 @@ impl Schedule {
     /// Whether the scenario's faults are held.
     pub const fn is_held(&self) -> bool {
         self.clock.is_held()
-    }
-
-    /// Lets what comes next happen at once. Returns whether there is something.
-    pub fn step(&mut self) -> bool {
-        let next = self.first().and_then(|(fault, _)| self.entry_mut(fault));
-        next.map(|entry| entry.is_forced = true).is_some()
     }
 
     /// Adds a fault that is not the scenario's, and returns its number.
@@ -285,6 +288,12 @@ impl Schedule {
         self.entries.iter().take(self.scripted)
     }
 
+    /// The number of the fault that begins the next act.
+    pub(super) fn next_act(&self) -> Option<usize> {
+        let waits = |entry: &Entry| entry.spec.title.is_some() && matches!(entry.stage, Stage::Waiting);
+        self.scripted().position(waits).map(|index| index + 1)
+    }
+
     /// All faults, those by hand too.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
@@ -333,7 +342,7 @@ fn holds(condition: &Trigger, parts: &mut [Part], figure: &impl Fn(&str, Metric)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::model::{Condition, Fault, HostId, Seat, Way};
+    use lockstorm_data::model::{Condition, HostId, Seat, Way};
     use lockstorm_data::scenario::Expectation;
 
     const fn secs(n: u64) -> Duration {

@@ -60,6 +60,12 @@ impl Schedule {
         format!("fault {number} {why}")
     }
 
+    /// Lets what comes next happen at once. Returns whether there is something.
+    pub fn step(&mut self) -> bool {
+        let next = self.first().and_then(|(fault, _)| self.entry_mut(fault));
+        next.map(|entry| entry.is_forced = true).is_some()
+    }
+
     /// The fault that does something next, and when, by the clock of the schedule, if that is known.
     pub(super) fn first(&self) -> Option<(usize, Option<Duration>)> {
         let mut earlier = Duration::ZERO;

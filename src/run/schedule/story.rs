@@ -3,18 +3,7 @@
 use std::time::Duration;
 
 use super::faults_due::{Due, Entry, Schedule, Stage};
-use lockstorm_data::model::{Action, Fault, Obstacle, Target, TargetKind, Targets};
-
-/// A host that is killed and back within this time counts as bounced.
-const BOUNCE: Duration = Duration::from_secs(1);
-
-impl Entry {
-    /// Whether it is a death that is over at once: one deed, which nothing cuts in two.
-    pub(super) fn is_bounce(&self) -> bool {
-        let is_short = self.spec.lasts.is_some_and(|lasts| lasts <= BOUNCE);
-        is_short && self.spec.action == Action::Fault(Fault::Kill)
-    }
-}
+use lockstorm_data::model::{Action, Obstacle, Target, TargetKind, Targets};
 
 impl Schedule {
     /// The number of the act that begins with fault `number`, and how many acts there are; `None` if none does.
@@ -23,12 +12,6 @@ impl Schedule {
         self.scripted().nth(number.checked_sub(1)?).filter(titled)?;
         let before = self.scripted().take(number).filter(titled).count();
         Some((before, self.scripted().filter(titled).count()))
-    }
-
-    /// The number of the fault that begins the next act.
-    pub(super) fn next_act(&self) -> Option<usize> {
-        let waits = |entry: &Entry| entry.spec.title.is_some() && matches!(entry.stage, Stage::Waiting);
-        self.scripted().position(waits).map(|index| index + 1)
     }
 
     /// What begins the next act, and whom it hits as things are.
@@ -131,7 +114,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use lockstorm_data::metrics::Metric;
-    use lockstorm_data::model::{Condition, Conditions, HostId, How};
+    use lockstorm_data::model::{Condition, Conditions, Fault, HostId, How};
     use lockstorm_data::scenario::{FaultSpec, FaultStart};
 
     const HOST_1: Target = Target::Host(HostId(1));
