@@ -114,7 +114,7 @@ fn the_list_has_a_preview_where_there_is_room() {
             "› single-vs-redlock",
             "what it shows",
             "1. host 1 forgets",
-            "32 s · single-vs-redlock",
+            "34 s · single-vs-redlock",
         ],
     );
     assert!(!drawn(&app, (95, 36)).contains("what it shows"));
