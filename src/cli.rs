@@ -88,6 +88,12 @@ pub struct ConsoleArgs {
     /// existing file is replaced at once.
     #[arg(long, value_name = "FILE")]
     pub cast: Option<PathBuf>,
+    /// Start at once, without the page that says what is going to happen. A headless run has none.
+    #[arg(long)]
+    pub no_briefing: bool,
+    /// Hold the schedule from the start: each fault waits for Enter, and `g` lets the schedule go on.
+    #[arg(long)]
+    pub step: bool,
 }
 
 /// How a scenario is played.

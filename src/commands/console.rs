@@ -10,7 +10,7 @@ use lockstorm::report::is_dumb;
 use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::builtin;
 use lockstorm_lab::check_temp_dir;
-use lockstorm_run::start;
+use lockstorm_run::{RunOptions, start};
 
 use super::load::{load, room};
 use super::print::{ended, nothing_left_but_to_print, print_for_people, summary};
@@ -36,6 +36,10 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
             let why = "--cast records the console, which needs a terminal; `lockstorm run SCENARIO --record FILE` keeps a run without one";
             return Err(Failure::usage(why.to_owned()));
         }
+        if args.step {
+            let why = "--step holds the schedule until somebody presses Enter, which needs the console: leave it out, or open a terminal";
+            return Err(Failure::usage(why));
+        }
         return run::run(&headless(args)?, look);
     }
     check_temp_dir().map_err(Failure::usage)?;
@@ -49,7 +53,16 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         .iter()
         .map(|scenario| (scenario.name.to_owned(), scenario.title().to_owned()))
         .collect();
-    let launch = |scenario| start(scenario, server::options(&server));
+    let held = args.step;
+    let launch = |scenario| {
+        start(
+            scenario,
+            RunOptions {
+                held,
+                ..server::options(&server)
+            },
+        )
+    };
     let in_one_line = |text: String| text.replace('\n', "; ");
     let reload = |name: &str| {
         let scenario = load(name, &args.play.changes).map_err(|errors| in_one_line(errors.to_string()))?;
@@ -62,6 +75,7 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         theme: args.theme.unwrap_or_default(),
         colours: colour::wanted(look.color),
         ascii: look.ascii || console::ascii::wanted(),
+        briefing: !args.no_briefing,
         save_dir: PathBuf::from("."),
         cast: cast.clone(),
     };

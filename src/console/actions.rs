@@ -49,6 +49,9 @@ impl App {
             }
             Act::Reset => return self.reset(),
             Act::Start => return self.start(),
+            Act::Hold => return self.hold(),
+            Act::Next if self.newest.as_ref().is_some_and(|newest| newest.held) => return self.step(),
+            Act::Next => return self.act(Act::Show(Overlay::Lock), again),
             Act::Save => return self.save(),
             Act::Select(number) => self.select(number)?,
             Act::SwitchDigits => self.switch_digits()?,
@@ -81,12 +84,10 @@ impl App {
             }
             Act::Pick => {
                 self.show(None);
-                self.picker = Some(Picker {
-                    selected: self.present(),
-                    error: None,
-                });
+                self.open_picker();
             }
             Act::Close if self.overlay.is_some() => self.show(None),
+            Act::Close if self.briefing.is_some() => self.briefing = None,
             // Without a run there is nothing behind the picker.
             Act::Close if self.picker.is_some() && !matches!(self.stage, Stage::Picking) => self.picker = None,
             Act::Close => return Err("nothing is open on top: q quits".to_owned()),
@@ -218,7 +219,32 @@ impl App {
         Ok(self.launch(Box::new(scenario)))
     }
 
-    fn start(&self) -> Result<Option<Intent>, String> {
+    fn hold(&mut self) -> Result<Option<Intent>, String> {
+        let snapshot = self.live()?;
+        let hold = !snapshot.held;
+        if hold && snapshot.next.is_none() {
+            return Err("nothing more is scheduled: there is nothing to hold".to_owned());
+        }
+        let what = if hold {
+            "the schedule is held: Enter lets the next fault happen"
+        } else {
+            "the schedule goes on"
+        };
+        self.status = Some(what.to_owned());
+        Ok(Some(Intent::Command(Command::Hold(hold))))
+    }
+
+    fn step(&self) -> Result<Option<Intent>, String> {
+        match self.live()?.next {
+            None => Err("nothing more is scheduled".to_owned()),
+            Some(_) => Ok(Some(Intent::Command(Command::Step))),
+        }
+    }
+
+    fn start(&mut self) -> Result<Option<Intent>, String> {
+        if let Some(scenario) = self.briefing.take() {
+            return Ok(self.launch(scenario));
+        }
         let chosen = self
             .picker
             .as_ref()
@@ -333,7 +359,7 @@ impl App {
             return self.choose_arm(step);
         }
         match &mut self.picker {
-            Some(picker) if self.overlay.is_none() => {
+            Some(picker) if self.overlay.is_none() && self.briefing.is_none() => {
                 picker.selected = moved(picker.selected, last);
                 picker.error = None;
             }
@@ -362,13 +388,19 @@ impl App {
         Ok(())
     }
 
-    /// The position of the present scenario in the catalogue.
-    fn present(&self) -> usize {
-        let name = self.scenario.as_ref().map(|scenario| scenario.name.as_str());
-        self.catalogue
-            .iter()
-            .position(|(listed, _)| Some(listed.as_str()) == name)
-            .unwrap_or(0)
+    /// Opens the picker, with the present scenario selected.
+    fn open_picker(&mut self) {
+        let (selected, error) = (
+            self.scenario.as_ref().map_or(0, |present| self.place_of(&present.name)),
+            None,
+        );
+        self.picker = Some(Picker { selected, error });
+    }
+
+    /// The position of a scenario in the catalogue.
+    pub(super) fn place_of(&self, name: &str) -> usize {
+        let mut names = self.catalogue.iter();
+        names.position(|(listed, _)| listed == name).unwrap_or(0)
     }
 }
 

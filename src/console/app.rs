@@ -129,6 +129,10 @@ pub struct App {
     pub(super) view: View,
     pub(super) overlay: Option<Overlay>,
     pub(super) picker: Option<Picker>,
+    /// The scenario that is told about over the picker, before it starts.
+    pub(super) briefing: Option<Box<Scenario>>,
+    /// Whether scenarios are told about before they start.
+    briefs: bool,
     pub(super) selected: Target,
     /// Whether the digits select app servers.
     pub(super) digits_pick_servers: bool,
@@ -182,6 +186,8 @@ impl App {
             view: View::Dashboard,
             overlay: None,
             picker: Some(Picker::default()),
+            briefing: None,
+            briefs: options.briefing,
             selected: Target::Host(HostId(1)),
             digits_pick_servers: false,
             arm: 0,
@@ -219,7 +225,7 @@ impl App {
             Message::TerminalLost | Message::Stop(Stop::HangUp) if self.hung_up => {}
             Message::TerminalLost => return self.stop_by(Stop::HangUp),
             Message::Stop(stop) => return self.stop_by(stop),
-            Message::Loaded(Ok(scenario)) => return self.launch(scenario),
+            Message::Loaded(Ok(scenario)) => return self.open(scenario),
             Message::Loaded(Err(error)) => {
                 self.dirty = true;
                 self.picker.get_or_insert_default().error = Some(error);
@@ -229,6 +235,19 @@ impl App {
             Message::Saved(Ok(path)) => self.note(format!("saved {path}")),
             Message::Saved(Err(error)) => self.note(format!("not saved: {error}")),
         }
+        None
+    }
+
+    /// Tells about a scenario that was chosen, or starts it.
+    pub(super) fn open(&mut self, scenario: Box<Scenario>) -> Option<Intent> {
+        if !self.briefs {
+            return self.launch(scenario);
+        }
+        self.dirty = true;
+        self.scroll = 0;
+        let selected = self.place_of(&scenario.name);
+        self.picker = Some(Picker { selected, error: None });
+        self.briefing = Some(scenario);
         None
     }
 
@@ -251,6 +270,7 @@ impl App {
         self.frozen = None;
         self.failure = None;
         self.picker = None;
+        self.briefing = None;
         self.overlay = None;
         self.fault_seen = false;
         self.orders.clear();
@@ -266,6 +286,7 @@ impl App {
     pub(super) fn stop(&mut self, then: AfterStop) -> Intent {
         self.dirty = true;
         self.picker = None;
+        self.briefing = None;
         self.overlay = None;
         // The stopping screen has a countdown, so it must not stay frozen.
         self.frozen = None;

@@ -54,17 +54,23 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
 
 /// What the scenario will do by itself, and then the user's turn: a key before that could prevent it.
 fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
-    let (Some(next), Some(host)) = (snapshot.scheduled.first(), snapshot.hosts.first()) else {
+    let (Some(next), Some(host)) = (&snapshot.next, snapshot.hosts.first()) else {
         return Vec::new();
     };
-    let mut parts = vec![next.clone()];
+    let mut parts = vec![match next.at {
+        Some(at) => format!(
+            "next: {} in {:.0} s",
+            next.text,
+            (at - snapshot.elapsed).max(0.0).ceil()
+        ),
+        None => format!("next: {}", next.text),
+    }];
+    if snapshot.held {
+        parts.push("held: Enter lets it happen, g lets the schedule go on".to_owned());
+    }
     // The scenario may be waiting for a host that is down and that it does not bring back itself.
     let down = snapshot.hosts.iter().find(|host| !host.conditions.is_up());
-    let restored = |host: &HostView| {
-        let undo = |condition| format!("{} {}", Action::Undo(condition), host.id);
-        let mut words = host.conditions.iter().map(|ongoing| undo(ongoing.condition));
-        words.any(|word| snapshot.scheduled.iter().any(|line| line.contains(&word)))
-    };
+    let restored = |host: &HostView| next.returns.contains(&Target::Host(host.id));
     match down {
         Some(down) if !restored(down) && app.orders.expected(Target::Host(down.id)).is_none() => {
             parts.push(format!("{}: restore {}", on_host(app, down, 'r'), down.id));

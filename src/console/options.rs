@@ -17,6 +17,8 @@ pub struct ConsoleOptions {
     pub colours: bool,
     /// Whether to draw with ASCII characters only.
     pub ascii: bool,
+    /// Whether a scenario is told about before it starts.
+    pub briefing: bool,
     /// The directory that the save key writes to.
     pub save_dir: PathBuf,
     /// What the terminal shows is recorded there.

@@ -43,7 +43,7 @@ pub fn open(
         quit: false,
     };
     let mut screen = Screen::open(session.options.cast.clone()).map_err(ConsoleError::Terminal)?;
-    let intent = first.and_then(|scenario| app.launch(Box::new(scenario)));
+    let intent = first.and_then(|scenario| app.open(Box::new(scenario)));
     let played = session.play(&mut app, intent, &mut screen, &receiver);
     drop(screen);
     if played.is_err() {

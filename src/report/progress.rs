@@ -269,7 +269,9 @@ mod tests {
                 turns: 0,
             },
             caption: None,
-            scheduled: Vec::new(),
+            act: None,
+            next: None,
+            held: false,
             gives_up_in: None,
             partial: Vec::new(),
         }

@@ -79,7 +79,9 @@ fn first(scenario: &Arc<Scenario>) -> Snapshot {
         events: Arc::default(),
         caption: None,
         knobs: knobs::of(scenario),
-        scheduled: Vec::new(),
+        act: None,
+        next: None,
+        held: false,
         gives_up_in: None,
         partial: Vec::new(),
     }

@@ -11,6 +11,8 @@ pub struct RunOptions {
     pub server: Option<ServerBinary>,
     /// The lockstorm executable that becomes the keeper; `None`: this program.
     pub keeper: Option<PathBuf>,
+    /// Whether the schedule is held from the start.
+    pub held: bool,
     /// The arms that have other locks than the scenario says.
     pub other_locks: OtherArms,
     /// Where the journal is written.

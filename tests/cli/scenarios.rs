@@ -44,6 +44,35 @@ fn built_ins_are_valid_short_and_say_what_they_show() {
     assert_eq!(files, builtin::ALL.len(), "every file of scenarios/ is embedded");
 }
 
+/// A story that stops being told is worse than none.
+#[test]
+fn built_ins_have_acts_with_captions_and_something_to_try() {
+    for builtin in builtin::ALL {
+        let (name, scenario) = (builtin.name, opened(builtin.name, &[]));
+        assert!(scenario.caption.is_some(), "{name} begins without a caption");
+        assert!(
+            scenario.drain.is_some_and(|drain| drain <= Duration::from_secs(1)),
+            "{name}"
+        );
+        for (number, fault) in (1..).zip(&scenario.faults) {
+            let told = [&fault.title, &fault.caption, &fault.teaches];
+            assert!(
+                told.iter().all(|text| text.is_some()),
+                "fault {number} of {name} tells nothing"
+            );
+        }
+        assert!(!scenario.about.is_empty(), "{name}");
+        for beginning in ["Keys to try: ", "Sizes: "] {
+            assert!(
+                scenario.about.lines().any(|line| line.starts_with(beginning)),
+                "{name}: {beginning}"
+            );
+        }
+    }
+    let lasts = |name: &str| opened(name, &[]).duration.as_secs();
+    assert!(lasts("failover") <= 45 && lasts("cluster-counts-as-one") <= 50);
+}
+
 /// One section in a thousand that outlasts its lock loses an update now and then, whatever the scenario shows.
 #[test]
 fn what_must_not_be_lost_is_not_left_to_the_longest_sections() {
@@ -83,7 +112,14 @@ fn every_built_in_survives_the_way_to_toml_and_back() {
     for builtin in builtin::ALL {
         let scenario = read(builtin.name, builtin.text);
         let text = scenario.to_toml();
-        assert_eq!(read(builtin.name, &text), scenario, "{text}");
+        assert_eq!(
+            Scenario {
+                about: scenario.about.clone(),
+                ..read(builtin.name, &text)
+            },
+            scenario,
+            "{text}"
+        );
     }
 }
 
@@ -169,6 +205,7 @@ fn everything_that_a_scenario_can_say() {
 title = "quotes \" and \\ and ü"
 duration = "1m"
 warmup = "1500ms"
+drain = "0s"
 seed = 0xFF
 lab = { hosts = 5, persistence = "aof-everysec", port = 7000, password = "off" }
 swarm = { servers = 3, workers = 2, requests = 1000, ramp = "2s", think = "1ms 500us" }
@@ -195,6 +232,8 @@ when = "one node.holding >= 3 and mutex.acquire_p99 < 5ms"
 do = "pause"
 on = "server:1,3"
 for = "2s"
+title = "servers sleep"
+teaches = "r: wake them up"
 [[fault]]
 after = "fault:1 + 300ms"
 do = "shutdown"

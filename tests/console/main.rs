@@ -1,5 +1,6 @@
 //! The console: its screens, and the real program in a terminal.
 
+mod briefing;
 mod picture;
 mod pty;
 mod speaker;

@@ -63,9 +63,11 @@ pub fn inventory() -> Scenario {
     Scenario {
         name: "single-vs-redlock".to_owned(),
         title: "The node under the single lock dies and comes back empty".to_owned(),
+        about: String::new(),
         caption: None,
         duration: ms(60_000),
         warmup: ms(2000),
+        drain: None,
         seed: 42,
         lab: LabSpec::of(3),
         swarm: SwarmSpec {
@@ -122,6 +124,7 @@ pub fn stampede() -> Scenario {
     Scenario {
         name: "stampede".to_owned(),
         title: "One hot key expires under a hundred readers".to_owned(),
+        about: String::new(),
         caption: None,
         swarm: SwarmSpec {
             rate: None,
@@ -206,7 +209,9 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         ]),
         knobs,
         caption: None,
-        scheduled: Vec::new(),
+        act: None,
+        next: None,
+        held: false,
         gives_up_in: None,
         partial: Vec::new(),
         scenario: Arc::new(scenario),

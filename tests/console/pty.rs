@@ -13,7 +13,8 @@ const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
 const FILES: [(&str, &str); 1] = [("light.toml", TWO_ARMS)];
 /// A light load that lasts longer than any test.
-const LIGHT: [&str; 7] = [
+const LIGHT: [&str; 8] = [
+    "--no-briefing",
     "light.toml",
     "--duration",
     "30m",
@@ -175,7 +176,7 @@ fn a_terminal_that_goes_ends_the_run_in_order() {
         console
     };
     let over = || {
-        let console = Console::start(WIDE, &["light.toml", "--duration", "1s"], &FILES);
+        let console = Console::start(WIDE, &["light.toml", "--no-briefing", "--duration", "1s"], &FILES);
         console.wait_for("the summary", |screen| screen.text.contains("finished"));
         console
     };
@@ -328,6 +329,8 @@ fn the_picker_starts_a_scenario() {
     console.press("\u{1b}[B");
     let second = console.wait_for("the next one", |screen| selected(&screen.text) != selected(&first.text));
     let name = selected(&second.text).expect("a selection");
+    console.press("\r");
+    console.wait_for("what it is about", |screen| screen.text.contains("Enter starts"));
     console.press("\r");
     let run = console.wait_for("its lab", |screen| screen.host(1).contains("● UP"));
     assert!(

@@ -64,7 +64,7 @@ fn second(text: &str) -> Option<f64> {
 /// Plays a scenario to its end, and presses keys when the screen shows their second.
 fn play(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
     let _turn = beside();
-    let mut console = Console::start(size, &[scenario], &[("short.toml", SHORT)]);
+    let mut console = Console::start(size, &[scenario, "--no-briefing"], &[("short.toml", SHORT)]);
     let (mut frames, mut keys): (Vec<Frame>, _) = (Vec::new(), keys.iter().peekable());
     let end = Instant::now() + TEST_TIMEOUT;
     loop {

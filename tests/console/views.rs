@@ -15,7 +15,7 @@ use lockstorm_data::model::{
 };
 use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
 use lockstorm_kit::program::says;
-use lockstorm_run::{Behind, Command, Health, Knob, Live, OldMaster, Phase, RunError, Snapshot};
+use lockstorm_run::{Behind, Command, Health, Knob, Live, Next, OldMaster, Phase, RunError, Snapshot};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -1015,7 +1015,11 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     let mut failed = set_up.clone();
     failed.phase = Phase::Failed(bad.clone());
     let mut running = and_then(picture::calm(scenario, 12.3), KILL, HOST, None, Some(12.3));
-    running.scheduled = vec![bad.clone()];
+    running.next = Some(Next {
+        text: bad.clone(),
+        at: None,
+        returns: Vec::new(),
+    });
     running.server = bad.as_str().into();
     for event in Arc::make_mut(&mut running.events) {
         event.text.clone_from(&bad);
@@ -1396,14 +1400,15 @@ fn every_key_that_can_not_act_says_why() {
 #[test]
 fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
-    snapshot.scheduled = vec![
-        "scheduled: bounce host 1 at 48 held, now 31".to_owned(),
-        "scheduled: kill host 2 at 30 s".to_owned(),
-    ];
+    snapshot.next = Some(Next {
+        text: "host 1 bounces when single has 48 held".to_owned(),
+        at: None,
+        returns: Vec::new(),
+    });
     let app = showing(snapshot.clone());
     for size in SIZES {
         let screen = drawn(&app, size);
-        says(&screen, &["\n scheduled: bounce host 1 at 48 held, now 31"]);
+        says(&screen, &["\n next: host 1 bounces when single has 48 held"]);
         assert!(!screen.contains("press "), "{screen}");
     }
     says(&drawn(&app, WIDE), &["then your turn, b: bounce host 1"]);
@@ -1412,7 +1417,7 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     let down = and_then(snapshot, KILL, Target::Host(HostId(2)), None, Some(12.3));
     let screen = drawn(&showing(down), WIDE);
     assert!(
-        screen.contains("scheduled: bounce host 1") && !screen.contains("brings host 2 back"),
+        screen.contains("next: host 1 bounces") && !screen.contains("brings host 2 back"),
         "{screen}"
     );
 }

@@ -63,8 +63,10 @@ fn is_said(snapshot: &Snapshot, wanted: &str) -> bool {
     snapshot.events.iter().any(|event| event.text.contains(wanted))
 }
 
-fn is_scheduled(snapshot: &Snapshot, wanted: &str) -> bool {
-    snapshot.scheduled.iter().any(|line| line.starts_with(wanted))
+/// Whether the scenario does this next, at this second if that is known.
+fn is_next(snapshot: &Snapshot, wanted: &str, at: Option<f64>) -> bool {
+    let next = snapshot.next.as_ref();
+    next.is_some_and(|next| next.text == wanted && next.at == at)
 }
 
 /// The hosts of an arm's nodes.
@@ -145,9 +147,8 @@ fault = [
 fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
     let _lab = beside();
     let run = Run::start(&format!("{BY_HAND}{CLOSED}"), &[]);
-    run.until("what is scheduled is announced with its progress", |s| {
-        is_scheduled(s, "scheduled: kill host 2 at 5,000 held, now ")
-            && is_scheduled(s, "scheduled: bounce host 1 at 3 s")
+    run.until("what comes next is announced", |s| {
+        is_next(s, "host 1 bounces", Some(3.0))
     });
     run.fault(Fault::Kill, host(1));
     run.until("host 1 is down by hand", |s| is_said(s, "host 1 killed"));
@@ -158,6 +159,9 @@ fn a_scheduled_fault_whose_target_is_down_by_hand_has_taken_effect() {
         )
     });
     run.until("it is undone", |s| conditions(s, 1).is_up());
+    run.until("then comes the other one", |s| {
+        is_next(s, "host 2 dies when redlock has 5,000 held", None)
+    });
     let record = run.stop();
     assert_eq!(record.inconclusive.len(), 1, "{:?}", record.inconclusive);
     let never = &record.inconclusive[0];
@@ -671,9 +675,7 @@ fn the_primary_is_whoever_has_the_master_when_the_fault_starts() {
     let _turn = alone();
     let run = Run::start(&format!("{ON_THE_PRIMARY}{CLOSED}{REPLICATED}"), &[]);
     run.until("it is announced without a name", |s| {
-        s.scheduled
-            .iter()
-            .any(|line| line == "scheduled: kill the primary at 3 s")
+        is_next(s, "the primary dies", Some(3.0))
     });
     // Eight workers that think for 50 ms cannot have acquired 900 locks after three seconds, so the third fault comes after the failover.
     run.until("the new master was paused and goes on", |s| {
@@ -737,12 +739,12 @@ fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
         };
         s.events.iter().filter_map(moved).collect()
     };
-    run.until("both are announced", |s| {
-        is_scheduled(s, "scheduled: fail over by Sentinel at 3 s")
-            && is_scheduled(
-                s,
-                "scheduled: fail over to the most advanced replica by hand 3 s after fault 1",
-            )
+    run.until("the first is announced", |s| {
+        is_next(s, "a Sentinel chooses another master", Some(3.0))
+    });
+    run.until("the second is announced", |s| {
+        let next = s.next.as_ref();
+        next.is_some_and(|next| next.text == "the most advanced replica becomes the master" && next.at.is_some())
     });
     let done = run.until("both are done", |s| moved(s).len() == 2);
     let [first, second] = moved(&done)[..] else {
@@ -918,9 +920,7 @@ fn a_host_that_lags_beyond_the_node_timeout_gives_no_vote_until_it_is_undone() {
     let _lab = beside();
     let run = Run::start(&format!("{CLOSED}{LAGGING}"), &["arm.single.wait=fail-fast"]);
     run.until("it is announced with its delay", |s| {
-        s.scheduled
-            .iter()
-            .any(|line| line == "scheduled: lag host 1 by 60 ms at 3 s")
+        is_next(s, "host 1 is lagged by 60 ms", Some(3.0))
     });
     run.until("it is in effect", |s| {
         is_said(s, "host 1 lagged by 60 ms (a round trip on port ")

@@ -8,6 +8,7 @@ mod history;
 mod journal;
 mod live;
 mod secrets;
+mod story;
 mod sweep;
 mod validation;
 mod ways_out;

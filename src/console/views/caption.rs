@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::console::app::App;
+use crate::console::text;
 use lockstorm_data::model::printable;
 use lockstorm_run::Phase;
 
@@ -15,9 +16,12 @@ pub(super) fn height(app: &App) -> u16 {
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     if let Some(caption) = now(app) {
+        let act = app.picture().and_then(|snapshot| snapshot.act.as_ref());
+        let act = act.map_or_else(|| " ▸ ".to_owned(), |act| format!(" ACT {}/{}  ", act.number, act.of));
+        let room = usize::from(area.width).saturating_sub(text::width(&act));
         let line = vec![
-            Span::styled(" ▸ ", app.theme.accent),
-            Span::styled(caption, app.theme.strong),
+            Span::styled(act, app.theme.accent),
+            Span::styled(text::fit(&caption, room), app.theme.strong),
         ];
         frame.render_widget(Line::from(line), area);
     }

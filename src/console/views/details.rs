@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 
+use super::briefing;
 use super::conditions::{state, why};
 use super::hosts::{figures, roles};
 use super::parts::{dialog, mark_style};
-use super::set_up;
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
@@ -46,7 +46,7 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     let verdict = Verdict::of(arm, is_control(scenario, app.arm), &scenario.workload);
     let of_arm = arm.figures;
     let mut lines = vec![
-        fact("lock", set_up::words(spec), theme),
+        fact("lock", briefing::words(spec), theme),
         styled(
             "verdict",
             verdict.word().to_owned(),

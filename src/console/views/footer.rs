@@ -25,6 +25,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
             spans.extend(fitting(parts, columns - 2, " · "));
             Line::from(spans).style(theme.accent)
         }
+        (None, _) if app.briefing.is_some() => Line::default(),
         (None, _) if app.picker.is_some() => {
             // Without a run there is nothing behind the picker.
             let is_behind = !matches!(app.stage, Stage::Picking);

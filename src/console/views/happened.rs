@@ -20,6 +20,29 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     if area.height < 2 {
         return;
     }
+    let teaches = snapshot.act.as_ref().and_then(|act| act.teaches.as_deref());
+    let (area, tip) = match teaches.filter(|_| area.height >= 6) {
+        Some(_) => {
+            let rest = Rect {
+                height: area.height - 1,
+                ..area
+            };
+            (
+                rest,
+                Some(Rect {
+                    y: rest.bottom(),
+                    height: 1,
+                    ..area
+                }),
+            )
+        }
+        None => (area, None),
+    };
+    if let (Some(tip), Some(teaches)) = (tip, teaches) {
+        let words = text::fit(teaches, usize::from(area.width).saturating_sub(7));
+        let line = vec![Span::styled(" TRY  ", theme.accent), Span::styled(words, theme.strong)];
+        frame.render_widget(Line::from(line), tip);
+    }
     let arms = Arm::all_of_snapshot(snapshot);
     let cost = snapshot.scenario.workload.about().display().cost;
     let mut lines = vec![Line::styled(" WHAT JUST HAPPENED", theme.strong)];

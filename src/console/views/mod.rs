@@ -1,6 +1,7 @@
 //! The drawing: a file for each panel, with `render(frame, area, …)`. It never changes the state.
 
 mod arms;
+mod briefing;
 mod caption;
 mod charts;
 mod conditions;
@@ -24,7 +25,6 @@ mod picker;
 mod scoreboard;
 mod screen;
 mod servers;
-mod set_up;
 mod stopping;
 mod strip;
 mod summary;

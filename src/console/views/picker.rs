@@ -1,16 +1,27 @@
 //! The list of scenarios to choose from.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
 
+use super::briefing;
 use super::parts::{boxed, padded};
 use crate::console::app::App;
 use crate::console::text;
 
+/// From so many columns on there is room for what the selected scenario is about, beside the list.
+const WIDE: u16 = 96;
+
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
     let Some(picker) = &app.picker else { return };
+    let [area, beside] = match area.width {
+        ..WIDE => [area, Rect::default()],
+        _ => Layout::horizontal([Constraint::Percentage(42), Constraint::Fill(1)]).areas(area),
+    };
+    if let Some((name, _)) = app.catalogue.get(picker.selected).filter(|_| !beside.is_empty()) {
+        briefing::preview(frame, beside, app, name);
+    }
     let inside = padded(boxed(frame, area, " choose a scenario ", theme));
     let error_rows = u16::from(picker.error.is_some()) * 2;
     let list = Rect {

@@ -4,8 +4,8 @@ use super::super::app::{App, Stage, View};
 use super::super::ascii;
 use super::super::keys::Overlay;
 use super::{
-    caption, charts, dashboard, details, events, expectations, failed, footer, header, help, picker, scoreboard,
-    set_up, stopping, summary, ttls,
+    briefing, caption, charts, dashboard, details, events, expectations, failed, footer, header, help, picker,
+    scoreboard, stopping, summary, ttls,
 };
 use lockstorm_run::Phase;
 use ratatui::Frame;
@@ -38,7 +38,9 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
     header::render(frame, top, app);
     caption::render(frame, under, app);
     footer::render(frame, bottom, app);
-    if app.picker.is_some() {
+    if let Some(scenario) = &app.briefing {
+        briefing::render(frame, middle, app, scenario, None);
+    } else if app.picker.is_some() {
         picker::render(frame, middle, app);
     } else {
         run(frame, middle, app);
@@ -75,11 +77,18 @@ fn too_small(frame: &mut Frame<'_>, area: Rect, app: &App) {
     frame.render_widget(Paragraph::new(text).centered().wrap(Wrap { trim: true }), room);
 }
 
+/// The briefing stays while the lab starts.
+fn set_up(frame: &mut Frame<'_>, area: Rect, app: &App, what: &str) {
+    if let Some(scenario) = &app.scenario {
+        briefing::render(frame, area, app, scenario, Some(what));
+    }
+}
+
 fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let Some(snapshot) = app.picture() else {
         match &app.failure {
             Some(error) => failed::render(frame, area, &app.theme, error),
-            None => set_up::render(frame, area, app, "starting"),
+            None => set_up(frame, area, app, "starting"),
         }
         return;
     };
@@ -89,7 +98,7 @@ fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
         (phase, _) if app.failure.is_some() && !matches!(phase, Phase::Finished { .. }) && !app.is_frozen() => {
             failed::render(frame, area, &app.theme, app.failure.as_deref().unwrap_or_default());
         }
-        (Phase::SetUp(what), _) => set_up::render(frame, area, app, what),
+        (Phase::SetUp(what), _) => set_up(frame, area, app, what),
         (_, View::Scoreboard) => scoreboard::render(frame, area, app, snapshot),
         (_, View::Charts) => charts::render(frame, area, app, snapshot),
         (_, View::Events) => events::render_all(frame, area, app, snapshot),

@@ -6,6 +6,7 @@
 //!
 #![doc = include_str!("keys.md")]
 
+mod about;
 mod applicable;
 mod belonging;
 pub mod builtin;

@@ -478,9 +478,15 @@ pub struct FaultSpec {
     #[serde(rename = "lasts_us", with = "in_us")]
     #[schemars(with = "Option<u64>")]
     pub lasts: Option<Duration>,
+    /// The name of the act that begins with it; `None`: it is part of the act before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What a viewer should look at from its effect on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,
+    /// The key to try in that act, and what it shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teaches: Option<String>,
 }
 
 impl FaultSpec {

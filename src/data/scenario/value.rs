@@ -11,6 +11,8 @@ use crate::model::{HostId, printable};
 
 /// The most characters of a caption.
 const CAPTION: usize = 76;
+/// The most characters of an act's title.
+const TITLE: usize = 32;
 /// The longest duration in a scenario.
 const LONGEST: Duration = Duration::from_hours(168);
 
@@ -25,12 +27,21 @@ pub(super) fn text(value: &Value) -> Result<String, String> {
 
 /// A line that fits on the narrowest terminal that shows everything.
 pub(super) fn caption(value: &Value) -> Result<String, String> {
-    let caption = text(value)?;
-    match caption.chars().count() {
-        ..=CAPTION => Ok(caption),
-        long => Err(format!(
-            "is {long} characters long; {CAPTION} at most, so that it fits on 80 columns"
+    line(value, CAPTION)
+}
+
+/// The title of an act, which stands beside other things on a line.
+pub(super) fn title(value: &Value) -> Result<String, String> {
+    line(value, TITLE)
+}
+
+fn line(value: &Value, most: usize) -> Result<String, String> {
+    let line = text(value)?;
+    match line.chars().count() {
+        long if long > most => Err(format!(
+            "is {long} characters long; {most} at most, so that it fits on 80 columns"
         )),
+        _ => Ok(line),
     }
 }
 

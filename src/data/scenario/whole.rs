@@ -17,6 +17,9 @@ pub struct Scenario {
     pub name: String,
     /// A title of one line.
     pub title: String,
+    /// What the comment at the head of its file says, a paragraph a line. Nothing writes it down: it may quote a password.
+    #[serde(skip)]
+    pub about: String,
     /// What a viewer should look at until a fault has a caption of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,
@@ -28,6 +31,15 @@ pub struct Scenario {
     #[serde(rename = "warmup_us", with = "in_us")]
     #[schemars(with = "u64")]
     pub warmup: Duration,
+    /// How long work under a lock may go on after the load has ended, before it is cut off; `None`: until it ends.
+    #[serde(
+        rename = "drain_us",
+        with = "in_us",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<u64>")]
+    pub drain: Option<Duration>,
     /// The seed that every random choice comes from.
     pub seed: u64,
     /// The hosts.

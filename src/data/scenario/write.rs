@@ -13,13 +13,15 @@ use super::writer::{Writer, float, quote, time, word};
 use crate::model::{Action, Parameters, Target, TargetKind, Targets, Wait};
 
 impl Scenario {
-    /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes.
+    /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes, and
+    /// for what it is about.
     pub fn to_toml(&self) -> String {
         let mut out = Writer::new();
         out.pair("title", quote(&self.title));
         out.optional("caption", self.caption.as_deref().map(quote));
         out.pair("duration", time(self.duration));
         out.pair("warmup", time(self.warmup));
+        out.optional("drain", self.drain.map(time));
         out.pair("seed", self.seed);
         out.header("[lab]");
         out.pair("hosts", self.lab.hosts);
@@ -128,7 +130,9 @@ impl Writer {
         }
         self.pair("on", quote(&targets(&fault.targets)));
         self.optional("for", fault.lasts.map(time));
+        self.optional("title", fault.title.as_deref().map(quote));
         self.optional("caption", fault.caption.as_deref().map(quote));
+        self.optional("teaches", fault.teaches.as_deref().map(quote));
     }
 
     /// Comparisons of one figure share its key, because a key can be written only once.

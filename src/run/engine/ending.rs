@@ -30,7 +30,7 @@ const SHORT: Duration = Duration::from_secs(1);
 impl Engine {
     /// Ends the load: no further request begins, and those under way may end. Requests that wait for a lock are given up
     /// after [`ProgressLimit::QUIET`]; the others are waited for as long as some of them end, and their work may take
-    /// as long as the scenario says. If the run was `stopped`, waiting requests and simulated work are given up at once. If it is told
+    /// as long as the scenario says, unless its `drain` cuts that off. If the run was `stopped`, waiting requests and simulated work are given up at once. If it is told
     /// to stop once more, it waits for nothing. Returns whether the run was told to stop at all.
     pub(crate) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
         let began = Instant::now();
@@ -55,14 +55,15 @@ impl Engine {
         while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();
             limit.moved(self.ended_requests(), now);
-            if stops > 0 {
+            let is_cut_off = self.scenario.drain.is_some_and(|limit| now >= began + limit);
+            if stops > 0 || is_cut_off {
                 self.swarm.hurry.all.cancel();
                 limit.quiet = ProgressLimit::QUIET;
             }
-            if given_up.is_none() && (stops > 0 || now >= began + ProgressLimit::QUIET) {
+            if given_up.is_none() && (stops > 0 || is_cut_off || now >= began + ProgressLimit::QUIET) {
                 self.swarm.hurry.waiting.cancel();
                 given_up = Some(now);
-                if stops == 0 && !limit.is_over(now) {
+                if stops == 0 && !is_cut_off && !limit.is_over(now) {
                     let text = format!(
                         "requests are still under way: the run waits as long as some of them end, at most {} s",
                         ProgressLimit::MOST.as_secs()

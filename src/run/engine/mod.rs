@@ -7,5 +7,6 @@ pub(crate) mod orders;
 pub(crate) mod play;
 pub(crate) mod preparation;
 pub(crate) mod state;
+pub(crate) mod story;
 pub(crate) mod stuck_keys;
 pub(crate) mod timing;

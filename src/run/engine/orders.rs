@@ -1,10 +1,10 @@
 //! Orders to break, mend and turn things, by key and by schedule, and their results.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::state::Engine;
 use crate::orders::came_back::{CameBack, Returning};
-use crate::orders::command::{Command, Knob};
+use crate::orders::command::Knob;
 use crate::orders::faults::{Effect, Order, Paused, Report};
 use crate::orders::knobs;
 use crate::orders::meaning::{forgotten, meaning};
@@ -13,8 +13,8 @@ use crate::show::snapshot::{Knobs, Phase};
 use crate::swarm::AppServer;
 use crate::watch::masters::locks_of;
 use lockstorm_data::metrics::ConsequenceKind;
-use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target, Targets};
-use lockstorm_data::scenario::{FaultSpec, FaultStart, Persistence};
+use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target};
+use lockstorm_data::scenario::Persistence;
 
 impl Engine {
     /// Starts the faults that are due by the schedule.
@@ -22,7 +22,7 @@ impl Engine {
         if self.stage.phase != Phase::Running {
             return;
         }
-        let now = Duration::from_secs_f64(self.timing.elapsed().max(0.0));
+        let now = self.now();
         let mut schedule = std::mem::replace(&mut self.faults.schedule, Schedule::new(&[]));
         schedule.seats = self.lab.seats();
         let due = schedule.due(now, |arm, metric| self.figure(arm, metric));
@@ -35,19 +35,6 @@ impl Engine {
             let order = self.faults.orders.get(&due.fault).copied();
             self.order_fault(due.action, due.target, order, Some(due));
         }
-    }
-
-    /// Kills a host now and brings it back once its death was verified. It counts as a fault like the scenario's own.
-    pub fn bounce(&mut self, host: HostId, order: OrderId) {
-        let fault = self.faults.schedule.add(FaultSpec {
-            start: FaultStart::At(Duration::ZERO),
-            action: Fault::Kill.into(),
-            targets: Targets::Named(vec![Target::Host(host)]),
-            lasts: Some(Command::BOUNCE),
-            caption: None,
-        });
-        self.faults.orders.insert(fault, order);
-        self.due_faults();
     }
 
     /// Orders a fault, by key or by schedule, and logs it.
@@ -122,13 +109,8 @@ impl Engine {
         if is_death(action, target) {
             self.note_orphans(target, &effect);
         }
-        if let (Some(due), Effect::Verified(_)) = (due, &effect)
-            && !due.undo
-        {
-            // A fault by key has no caption.
-            let fault = self.scenario.faults.get(due.fault - 1);
-            let caption = self.stage.say(fault.and_then(|fault| fault.caption.clone()));
-            self.note(caption);
+        if let Effect::Verified(_) = &effect {
+            self.tell(action, target, due);
         }
         let schedule = &mut self.faults.schedule;
         match (due, &effect) {
@@ -163,6 +145,7 @@ impl Engine {
         };
         let who = self.who(due);
         self.log.effect(event, effect, &meaning, who.as_deref());
+        self.look_at_story();
         self.publish();
     }
 

@@ -69,6 +69,7 @@ pub(crate) async fn run(
         }
     };
     engine.timing.started = started;
+    engine.faults.schedule.hold(options.held, Duration::ZERO);
     let record = match engine.play(options.journal, &mut inbox).await {
         Ok(stopped) => {
             engine.look_at_lab();
@@ -176,9 +177,11 @@ impl Engine {
             tokio::select! {
                 command = inbox.next() => match command {
                     Command::Stop => return Ok(true),
-                    Command::Fault { action, target, order } => self.order_fault(action, target, Some(order), None),
+                    Command::Fault { action, target, order } => self.by_hand(action, target, order),
                     Command::Bounce { host, order } => self.bounce(host, order),
                     Command::Turn(knob) => self.turn(knob),
+                    Command::Hold(hold) => self.hold(hold),
+                    Command::Step => self.step(),
                 },
                 report = self.faults.report() => self.fault_reported(report),
                 Some(polled) = polled.recv() => {
@@ -222,7 +225,7 @@ impl Engine {
         self.stage.phase = Phase::Running;
         self.log
             .push_at(self.timing.origin, EventKind::Phase, "the measured part begins");
-        let caption = self.stage.say(self.scenario.caption.clone());
+        let caption = self.stage.say(self.scenario.caption.clone(), None);
         self.note(caption);
     }
 

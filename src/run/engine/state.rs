@@ -98,6 +98,8 @@ impl Engine {
             stage: Stage {
                 phase: Phase::WarmUp,
                 caption: None,
+                caption_of: None,
+                act: None,
                 gives_up_at: None,
                 waits_for_nothing: false,
             },
@@ -195,6 +197,7 @@ impl Engine {
             self.note(busy);
         }
         self.write_journal(false);
+        self.look_at_story();
         self.publish();
     }
 
@@ -229,6 +232,7 @@ impl Engine {
         };
         let arms = self.arms.iter().map(arm_view).collect();
         let number = self.snapshots.borrow().number + 1;
+        let is_on = matches!(self.stage.phase, Phase::WarmUp | Phase::Running);
         let snapshot = Snapshot {
             number,
             scenario: Arc::clone(&self.scenario),
@@ -241,7 +245,9 @@ impl Engine {
             events: self.log.newest(),
             caption: self.stage.caption.clone(),
             knobs: self.knobs,
-            scheduled: self.faults.schedule.scheduled(),
+            act: self.stage.act.clone(),
+            next: self.faults.schedule.next().filter(|_| is_on),
+            held: self.faults.schedule.is_held() && is_on,
             gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
             partial: self.all_missing(),
         };

@@ -1,7 +1,7 @@
 //! After the load: keys that nobody holds and that still can't be locked.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
@@ -14,6 +14,7 @@ use crate::show::notice::Notice;
 use crate::swarm::{ArmPlan, Patience, stuck_locks};
 use lockstorm_data::metrics::Recorder;
 use lockstorm_data::model::EventKind;
+use lockstorm_data::scenario::ArmSpec;
 
 /// How many keys are tried, of the first of the workload.
 const MOST: usize = 1_000;
@@ -44,7 +45,11 @@ impl Engine {
             refused: if are_ours { within } else { within.min(REFUSED) },
         };
         let arm_plan = |arm: &Arm| ArmPlan {
-            spec: arm.spec.clone(),
+            // Whether a key is taken no replica tells, and WAIT would take its time for each.
+            spec: Arc::new(ArmSpec {
+                wait_replicas: 0,
+                ..ArmSpec::clone(&arm.spec)
+            }),
             database: arm.database.clone(),
             // Nothing is counted for the arms.
             recorder: Arc::new(Recorder::new(Arc::clone(&self.timing.timeline))),
@@ -58,6 +63,7 @@ impl Engine {
         let mut trial = std::pin::pin!(stuck_locks(&plan, &names, for_each));
         let mut patience = std::pin::pin!(sleep(PATIENCE));
         let mut told = false;
+        self.stage.gives_up_at = Some(Instant::now() + within);
         let stuck = loop {
             tokio::select! {
                 stuck = &mut trial => break stuck,
@@ -66,12 +72,13 @@ impl Engine {
                 },
                 () = &mut patience, if !told => {
                     told = true;
-                    let text = format!("some keys are still taken: the run tries to get each of them, for up to {} s", within.as_secs());
+                    let text = format!("checking for stuck locks, for up to {} s", within.as_secs());
                     self.log.push(EventKind::Phase, text);
                 }
                 _ = self.ticks.tick() => self.tick(),
             }
         };
+        self.stage.gives_up_at = None;
         match stuck {
             // What was refused since something failed meanwhile is not stuck.
             Ok(_) if !self.lab.all_is_well() => {}

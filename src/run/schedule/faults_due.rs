@@ -1,8 +1,12 @@
 use std::time::Duration;
 
+use super::clock::Clock;
 use lockstorm_data::metrics::Metric;
-use lockstorm_data::model::{Action, Seats, Target, Targets};
+use lockstorm_data::model::{Action, Fault, Obstacle, Seats, Target, Targets};
 use lockstorm_data::scenario::{FaultSpec, FaultStart, Op, Trigger};
+
+/// A host that is killed and back within this time counts as bounced.
+const BOUNCE: Duration = Duration::from_secs(1);
 
 /// The faults of a scenario, and the stage of each. Pure: time and figures go in, and what is due comes out.
 #[derive(Debug, Clone)]
@@ -15,6 +19,12 @@ pub struct Schedule {
     pub seats: Seats,
     /// The faults that were due and hit nobody, and why, until somebody asks.
     missed: Vec<(usize, &'static str)>,
+    /// The clock of the scenario's own faults.
+    pub(super) clock: Clock,
+    /// What stands in the way of the next act.
+    pub(super) obstacle: Option<(Target, Obstacle)>,
+    /// The fault of which it was told that the story waits before it.
+    pub(super) told: Option<usize>,
 }
 
 /// One action that is due now.
@@ -38,6 +48,12 @@ pub(super) struct Entry {
     pub(super) parts: Vec<Part>,
     /// Why it has not taken effect although it was ordered.
     pub(super) trouble: Option<String>,
+    /// Whether a key began it, and not the schedule.
+    pub(super) is_by_hand: bool,
+    /// Those that are being brought back.
+    pub(super) undoing: Vec<Target>,
+    /// Whether its next step is to be taken whatever its time is.
+    pub(super) is_forced: bool,
 }
 
 /// The progress of one comparison of a condition; `None` until it is checked.
@@ -60,10 +76,20 @@ impl Entry {
             stage: Stage::Waiting,
             parts,
             trouble: None,
+            is_by_hand: false,
+            undoing: Vec::new(),
+            is_forced: false,
         }
+    }
+
+    /// Whether it is a death that is over at once: one deed, which nothing cuts in two.
+    pub(super) fn is_bounce(&self) -> bool {
+        let is_short = self.spec.lasts.is_some_and(|lasts| lasts <= BOUNCE);
+        is_short && self.spec.action == Action::Fault(Fault::Kill)
     }
 }
 
+/// The stage of a fault. `at` is by the clock of the schedule, `since` by that of the run.
 #[derive(Debug, Clone)]
 pub(super) enum Stage {
     /// Not begun.
@@ -73,10 +99,15 @@ pub(super) enum Stage {
     Ordered {
         pending: usize,
         at: Duration,
+        since: Duration,
         hit: Vec<Target>,
     },
     /// The last target took effect (or failed) at `at`. Those in `hit` are still to be undone.
-    InEffect { at: Duration, hit: Vec<Target> },
+    InEffect {
+        at: Duration,
+        since: Duration,
+        hit: Vec<Target>,
+    },
     /// Over: it was undone, or it is permanent. `at` is `None` if no target was hit.
     Over { at: Option<Duration> },
 }
@@ -90,7 +121,21 @@ impl Schedule {
             scripted: faults.len(),
             seats: Seats::default(),
             missed: Vec::new(),
+            clock: Clock::default(),
+            obstacle: None,
+            told: None,
         }
+    }
+
+    /// Holds the scenario's faults from `now` on: none begins by itself, and none ends, except a bounce. Or lets them go on, later
+    /// by as long as they were held.
+    pub fn hold(&mut self, hold: bool, now: Duration) {
+        self.clock.hold(hold, now);
+    }
+
+    /// Whether the scenario's faults are held.
+    pub const fn is_held(&self) -> bool {
+        self.clock.is_held()
     }
 
     /// Adds a fault that is not the scenario's, and returns its number.
@@ -113,21 +158,26 @@ impl Schedule {
     /// returns the present figure of an arm.
     pub fn due(&mut self, now: Duration, figure: impl Fn(&str, Metric) -> f64) -> Vec<Due> {
         let mut due = Vec::new();
+        let (clock, is_held) = (self.clock.at(now), self.clock.is_held());
+        let blocked = self.obstacle.as_ref().and(self.next_act());
         for index in 0..self.entries.len() {
             let fault = index + 1;
+            let is_held = is_held && index < self.scripted;
             let other = match self.entries[index].spec.start {
                 FaultStart::After(other, _) => self.effect_of(other),
                 FaultStart::At(_) | FaultStart::When(_) => None,
             };
             let entry = &mut self.entries[index];
-            let waiting = matches!(entry.stage, Stage::Waiting);
-            let start = waiting
+            let is_bounce = entry.is_bounce();
+            let waiting = matches!(entry.stage, Stage::Waiting) && blocked != Some(fault);
+            let ripe = waiting
                 && match &entry.spec.start {
-                    FaultStart::At(at) => now >= *at,
+                    FaultStart::At(at) => clock >= *at,
                     FaultStart::When(condition) => holds(condition, &mut entry.parts, &figure),
-                    FaultStart::After(_, delay) => other.is_some_and(|at| now >= at + *delay),
+                    FaultStart::After(_, delay) => other.is_some_and(|at| clock >= at + *delay),
                 };
-            if start {
+            if waiting && entry.is_forced || ripe && !is_held {
+                entry.is_forced = false;
                 let mut targets = match &entry.spec.targets {
                     Targets::Named(targets) => targets.clone(),
                     Targets::By(seat) => match self.seats.of(*seat) {
@@ -148,7 +198,8 @@ impl Schedule {
                 }
                 entry.stage = Stage::Ordered {
                     pending: targets.len(),
-                    at: now,
+                    at: clock,
+                    since: now,
                     hit: Vec::new(),
                 };
                 let action = entry.spec.action;
@@ -158,8 +209,10 @@ impl Schedule {
                     target,
                     undo: false,
                 }));
-            } else if let (Stage::InEffect { at, hit }, Some(lasts)) = (&entry.stage, entry.spec.lasts)
-                && now >= *at + lasts
+            } else if let (Stage::InEffect { at, since, hit }, Some(lasts)) = (&entry.stage, entry.spec.lasts)
+                && (entry.is_forced
+                    // What is one deed is not held in the middle of it.
+                    || if is_bounce { now >= *since + lasts } else { clock >= *at + lasts && !is_held })
             {
                 due.extend(hit.iter().filter_map(|&target| {
                     let action = entry.spec.action.undo(target.kind())?;
@@ -171,6 +224,7 @@ impl Schedule {
                         undo,
                     })
                 }));
+                entry.undoing.clone_from(hit);
                 entry.stage = Stage::Over { at: Some(*at) };
             }
         }
@@ -180,26 +234,35 @@ impl Schedule {
     /// Takes the result of a [`Due`]. Only one that began a fault matters: `effect` is since when it is there, `None` if it
     /// failed.
     pub fn reported(&mut self, due: Due, effect: Option<Duration>) {
-        if due.undo {
-            return;
-        }
-        let Some(entry) = self.entries.get_mut(due.fault.wrapping_sub(1)) else {
+        let by_clock = effect.map(|effect| self.clock.at(effect));
+        let Some(entry) = self.entry_mut(due.fault) else {
             return;
         };
-        let Stage::Ordered { pending, at, hit } = &mut entry.stage else {
+        if due.undo {
+            entry.undoing.retain(|target| *target != due.target);
+            return;
+        }
+        let Stage::Ordered {
+            pending,
+            at,
+            since,
+            hit,
+        } = &mut entry.stage
+        else {
             return;
         };
         *pending = pending.saturating_sub(1);
-        if let Some(effect) = effect {
-            *at = (*at).max(effect);
+        if let (Some(effect), Some(by_clock)) = (effect, by_clock) {
+            (*at, *since) = ((*at).max(by_clock), (*since).max(effect));
             hit.push(due.target);
         }
         if *pending == 0 {
-            let (at, hit) = (*at, std::mem::take(hit));
-            entry.stage = if hit.is_empty() {
-                Stage::Over { at: None }
-            } else {
-                Stage::InEffect { at, hit }
+            let (at, since, hit) = (*at, *since, std::mem::take(hit));
+            entry.stage = match hit.is_empty() {
+                // The key failed, and the schedule did not.
+                true if std::mem::take(&mut entry.is_by_hand) => Stage::Waiting,
+                true => Stage::Over { at: None },
+                false => Stage::InEffect { at, since, hit },
             };
         }
     }
@@ -207,7 +270,7 @@ impl Schedule {
     /// Notes why a [`Due`] that began a fault has not taken effect: it failed, or it is late and may still come.
     pub fn not_yet(&mut self, due: Due, why: &str) {
         if !due.undo
-            && let Some(entry) = self.entries.get_mut(due.fault.wrapping_sub(1))
+            && let Some(entry) = self.entry_mut(due.fault)
         {
             entry.trouble = Some(why.to_owned());
         }
@@ -225,11 +288,26 @@ impl Schedule {
         self.entries.iter().take(self.scripted)
     }
 
+    /// The number of the fault that begins the next act.
+    pub(super) fn next_act(&self) -> Option<usize> {
+        let waits = |entry: &Entry| entry.spec.title.is_some() && matches!(entry.stage, Stage::Waiting);
+        self.scripted().position(waits).map(|index| index + 1)
+    }
+
+    /// All faults, those by hand too.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
     pub(super) fn entry(&self, fault: usize) -> Option<&Entry> {
         self.entries.get(fault.wrapping_sub(1))
     }
 
-    /// When a fault took effect, if it has.
+    pub(super) fn entry_mut(&mut self, fault: usize) -> Option<&mut Entry> {
+        self.entries.get_mut(fault.wrapping_sub(1))
+    }
+
+    /// When a fault took effect, by the clock of the schedule, if it has.
     pub(super) fn effect_of(&self, fault: usize) -> Option<Duration> {
         match self.entry(fault)?.stage {
             Stage::InEffect { at, .. } => Some(at),
@@ -264,7 +342,7 @@ fn holds(condition: &Trigger, parts: &mut [Part], figure: &impl Fn(&str, Metric)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::model::{Condition, Fault, HostId, Seat, Way};
+    use lockstorm_data::model::{Condition, HostId, Seat, Way};
     use lockstorm_data::scenario::Expectation;
 
     const fn secs(n: u64) -> Duration {
@@ -278,7 +356,9 @@ mod tests {
             action: Fault::Kill.into(),
             targets: Targets::Named(targets),
             lasts,
+            title: None,
             caption: None,
+            teaches: None,
         }
     }
 

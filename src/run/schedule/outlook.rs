@@ -4,21 +4,38 @@ use std::time::Duration;
 
 use super::faults_due::{Entry, Part, Schedule, Stage};
 use lockstorm_data::metrics::{Metric, figure};
-use lockstorm_data::model::{Action, Fault, Target, setting};
+use lockstorm_data::model::{Action, Condition, Fault, Seat, Target, Targets, Way, setting};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
 
-/// A host that is killed and back within this time counts as bounced.
-const BOUNCE: Duration = Duration::from_secs(1);
+/// What the scenario does next by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Next {
+    /// What happens, in words: `host 1 dies`, `host 1 bounces when each lock has 40 held`.
+    pub text: String,
+    /// When, in seconds of the run; `None` if that is not known, or while the schedule is held.
+    pub at: Option<f64>,
+    /// All that comes back without a key, then or later.
+    pub returns: Vec<Target>,
+}
 
 impl Schedule {
-    /// What the scenario will do by itself, the next first, a line each: `scheduled: bounce host 1 at 48 held, now 31`.
-    pub fn scheduled(&self) -> Vec<String> {
-        let mut lines: Vec<_> = self.scripted().filter_map(|entry| self.next_of(entry)).collect();
-        lines.sort_by_key(|(at, _)| *at);
-        lines
-            .into_iter()
-            .map(|(_, line)| format!("scheduled: {line}"))
-            .collect()
+    /// What the scenario does next by itself; `None` if it does nothing more.
+    pub fn next(&self) -> Option<Next> {
+        let (fault, at) = self.first()?;
+        let entry = self.entry(fault)?;
+        // The next act may be behind something that happens before.
+        let is_blocked = self.obstacle.is_some() && self.next_act() == Some(fault);
+        Some(Next {
+            text: self
+                .stopped()
+                .filter(|_| is_blocked)
+                .unwrap_or_else(|| self.words(entry)),
+            at: at
+                .filter(|_| !is_blocked)
+                .and_then(|at| self.clock.when(at))
+                .map(|at| at.as_secs_f64()),
+            returns: self.returns(),
+        })
     }
 
     /// Why fault `number` did not take effect, in one sentence.
@@ -43,66 +60,127 @@ impl Schedule {
         format!("fault {number} {why}")
     }
 
-    /// When an entry does something next (zero: at any moment), and what; `None` if it does nothing more, or the time is
-    /// unknown.
-    fn next_of(&self, entry: &Entry) -> Option<(Duration, String)> {
+    /// Lets what comes next happen at once. Returns whether there is something.
+    pub fn step(&mut self) -> bool {
+        let next = self.first().and_then(|(fault, _)| self.entry_mut(fault));
+        next.map(|entry| entry.is_forced = true).is_some()
+    }
+
+    /// The fault that does something next, and when, by the clock of the schedule, if that is known.
+    pub(super) fn first(&self) -> Option<(usize, Option<Duration>)> {
+        let mut earlier = Duration::ZERO;
+        let mut all = Vec::new();
+        for (index, entry) in self.scripted().enumerate() {
+            let at = match (&entry.stage, &entry.spec.start) {
+                (Stage::Waiting, FaultStart::At(at)) => Some(*at),
+                (Stage::Waiting, FaultStart::When(_)) => None,
+                (Stage::Waiting, FaultStart::After(other, delay)) => self.effect_of(*other).map(|at| at + *delay),
+                (Stage::InEffect { at, hit, .. }, _) => {
+                    let undo = hit.first().and_then(|target| entry.spec.action.undo(target.kind()));
+                    match entry.spec.lasts.filter(|_| undo.is_some() && !entry.is_bounce()) {
+                        Some(lasts) => Some(*at + lasts),
+                        None => continue,
+                    }
+                }
+                (Stage::Ordered { .. } | Stage::Over { .. }, _) => continue,
+            };
+            let place = match (at, &entry.spec.start) {
+                (Some(at), _) => at,
+                // It may hold at any moment, but the story is told in the order of the file.
+                (None, FaultStart::When(_)) => earlier,
+                (None, _) => Duration::MAX,
+            };
+            if let (Stage::Waiting, Some(at)) = (&entry.stage, at) {
+                earlier = earlier.max(at);
+            }
+            all.push((place, index + 1, at));
+        }
+        let (_, fault, at) = all.into_iter().min_by_key(|(place, ..)| *place)?;
+        Some((fault, at))
+    }
+
+    /// What an entry does next, in words, with its condition if its time is not known.
+    fn words(&self, entry: &Entry) -> String {
         let spec = &entry.spec;
-        let deed = match spec.lasts {
-            Some(lasts) if spec.action == Action::Fault(Fault::Kill) && lasts <= BOUNCE => {
-                format!("bounce {}", spec.targets)
+        if let Stage::InEffect { hit, .. } = &entry.stage {
+            let undo = hit.first().and_then(|target| spec.action.undo(target.kind()));
+            return happens(undo.unwrap_or(spec.action), &Targets::Named(hit.clone()), false);
+        }
+        let deed = happens(spec.action, &spec.targets, entry.is_bounce());
+        match &spec.start {
+            FaultStart::When(condition) => format!("{deed} {}", waiting_for(condition, &entry.parts)),
+            FaultStart::After(other, delay) if self.effect_of(*other).is_none() => {
+                format!("{deed} {} after fault {other}", setting(*delay))
             }
-            _ => spec.deed(),
-        };
-        match (&entry.stage, &spec.start) {
-            (Stage::Waiting, FaultStart::At(at)) => Some((*at, format!("{deed} at {}", setting(*at)))),
-            (Stage::Waiting, FaultStart::When(condition)) => Some((
-                Duration::ZERO,
-                format!("{deed} at {}", waiting_for(condition, &entry.parts)),
-            )),
-            (Stage::Waiting, FaultStart::After(other, delay)) => Some(match self.effect_of(*other) {
-                Some(at) => (at + *delay, format!("{deed} at {}", setting(at + *delay))),
-                None => (Duration::MAX, format!("{deed} {} after fault {other}", setting(*delay))),
-            }),
-            (Stage::InEffect { at, hit }, _) => {
-                let (lasts, undo) = (spec.lasts?, spec.action.undo(hit.first()?.kind())?);
-                let at = *at + lasts;
-                Some((at, format!("{undo} {} at {}", list(hit), setting(at))))
-            }
-            (Stage::Ordered { .. } | Stage::Over { .. }, _) => None,
+            FaultStart::At(_) | FaultStart::After(..) => deed,
         }
     }
 }
 
-/// The first comparison that does not hold now, with its figure: `48 held, now 31`.
+/// An action as something that happens: `host 1 dies`.
+fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
+    let is_one = match targets {
+        Targets::Named(targets) => targets.len() == 1,
+        Targets::By(seat) => *seat == Seat::Primary,
+    };
+    let verb = |one: &'static str, many: &'static str| if is_one { one } else { many };
+    let verb = match action {
+        Action::Fault(Fault::Failover { by: Way::Sentinel }) => return "a Sentinel chooses another master".to_owned(),
+        Action::Fault(Fault::Failover { by: Way::Hand }) => {
+            return match targets {
+                Targets::Named(_) => format!("{targets} becomes the master"),
+                Targets::By(_) => "the most advanced replica becomes the master".to_owned(),
+            };
+        }
+        Action::Fault(Fault::Kill) if is_bounce => verb("bounces", "bounce"),
+        Action::Fault(Fault::Kill) => verb("dies", "die"),
+        Action::Undo(Condition::Down) => verb("returns", "return"),
+        Action::Undo(Condition::Paused) => verb("goes on", "go on"),
+        Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),
+        Action::Undo(Condition::Lagging) => verb("lags no more", "lag no more"),
+        Action::Fault(_) => {
+            let behind = |target: Target| {
+                let done = action.done_to(target);
+                format!(
+                    " {}{}",
+                    verb("is", "are"),
+                    done.strip_prefix(&target.to_string()).unwrap_or(&done)
+                )
+            };
+            return targets.with(behind);
+        }
+    };
+    format!("{targets} {verb}")
+}
+
+/// What a condition waits for: `when each lock has 40 held`.
 fn waiting_for(condition: &Trigger, parts: &[Part]) -> String {
     let open = condition
         .all
         .iter()
         .zip(parts)
         .find(|(wanted, part)| !part.now.is_some_and(|now| wanted.op.holds(now, wanted.bound)));
-    let Some((wanted, part)) = open.or_else(|| condition.all.iter().zip(parts).next()) else {
-        return condition.text.clone();
+    let Some(wanted) = open.map(|(wanted, _)| wanted).or(condition.all.first()) else {
+        return format!("when {}", condition.text);
     };
-    let now = part
-        .now
-        .map_or_else(String::new, |now| format!(", now {}", figure(wanted.metric, now)));
     let bound = figure(wanted.metric, wanted.bound);
-    if wanted.metric == Metric::Holding && wanted.op == Op::AtLeast {
-        let several = condition.all.iter().any(|other| other.arm != wanted.arm);
-        let whose = if several {
-            format!(" ({})", wanted.arm)
-        } else {
-            String::new()
-        };
-        return format!("{bound} held{now}{whose}");
+    let arm = &wanted.arm;
+    match (wanted.metric, wanted.op) {
+        (Metric::Holding, Op::AtLeast) => {
+            let mut like = condition.all.iter().filter(|other| other.metric == Metric::Holding);
+            let who = if like.any(|other| other.arm != *arm) {
+                "each lock"
+            } else {
+                arm
+            };
+            format!("when {who} has {bound} held")
+        }
+        (Metric::Acquired, Op::AtLeast) => format!("when {arm} has been granted {bound} locks"),
+        (Metric::Partial, Op::Equal) if wanted.bound == 0.0 => {
+            format!("at the moment when all locks of {arm} have all votes")
+        }
+        _ => format!("when {} {} {bound}", name(wanted), wanted.op.sign()),
     }
-    if wanted.metric == Metric::Partial && wanted.op == Op::Equal && wanted.bound == 0.0 {
-        let lacking = part.now.map_or_else(String::new, |now| {
-            format!(", now {} lack some", figure(wanted.metric, now))
-        });
-        return format!("the moment when all locks of {} have all votes{lacking}", wanted.arm);
-    }
-    format!("{} {} {bound}{now}", name(wanted), wanted.op.sign())
 }
 
 /// How near a condition came to being true: the first comparison that never held, with its best figure.
@@ -129,15 +207,10 @@ fn name(wanted: &Expectation) -> String {
     format!("{}.{}", wanted.arm, wanted.metric.name())
 }
 
-fn list(targets: &[Target]) -> String {
-    let names: Vec<_> = targets.iter().map(Target::to_string).collect();
-    names.join(" and ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::model::{Condition, HostId, Seat, Seats, Targets, Way};
+    use lockstorm_data::model::{Direction, HostId, Link};
     use lockstorm_data::scenario::FaultSpec;
 
     const fn secs(n: u64) -> Duration {
@@ -150,7 +223,9 @@ mod tests {
             action: Fault::Kill.into(),
             targets: Targets::Named(vec![Target::Host(HostId(host))]),
             lasts,
+            title: None,
             caption: None,
+            teaches: None,
         }
     }
 
@@ -173,96 +248,161 @@ mod tests {
         when(vec![held("single", Metric::Holding, Op::AtLeast, 48.0)])
     }
 
-    #[test]
-    fn scheduled_faults_have_their_progress_and_the_next_comes_first() {
-        let mut schedule = Schedule::new(&[
-            kill(FaultStart::At(secs(8)), 2, Some(secs(4))),
-            kill(FaultStart::After(1, Duration::from_millis(300)), 3, None),
-            kill(at_48(), 1, Some(Duration::from_millis(300))),
-        ]);
-        let due = schedule.due(secs(1), |_, _| 31.0);
-        assert!(due.is_empty());
-        assert_eq!(
-            schedule.scheduled(),
-            [
-                "scheduled: bounce host 1 at 48 held, now 31",
-                "scheduled: kill host 2 at 8 s",
-                "scheduled: kill host 3 300 ms after fault 1",
-            ]
-        );
-        let due = schedule.due(secs(8), |_, _| 31.0);
-        schedule.reported(due[0], Some(secs(9)));
-        assert_eq!(
-            schedule.scheduled()[1..],
-            ["scheduled: kill host 3 at 9.3 s", "scheduled: restart host 2 at 13 s"]
-        );
+    /// What comes next, and when.
+    fn next(schedule: &Schedule) -> (String, Option<f64>) {
+        let next = schedule.next().expect("something comes");
+        (next.text, next.at)
+    }
+
+    fn told(text: &str, at: Option<f64>) -> (String, Option<f64>) {
+        (text.to_owned(), at)
     }
 
     #[test]
-    fn a_seat_is_named_until_it_is_known_who_has_it() {
-        let primary = FaultSpec {
-            targets: Targets::By(Seat::Primary),
-            ..kill(FaultStart::At(secs(12)), 1, Some(secs(4)))
+    fn what_happens_next_has_its_time_or_its_condition() {
+        let mut schedule = Schedule::new(&[
+            kill(at_48(), 1, Some(Duration::from_millis(300))),
+            kill(FaultStart::At(secs(8)), 2, Some(secs(4))),
+            kill(FaultStart::After(2, Duration::from_millis(300)), 3, None),
+        ]);
+        let host = |n| Target::Host(HostId(n));
+        assert!(schedule.due(secs(1), |_, _| 31.0).is_empty());
+        assert_eq!(next(&schedule), told("host 1 bounces when single has 48 held", None));
+        let due = schedule.due(secs(2), |_, _| 48.0);
+        schedule.reported(due[0], Some(secs(2)));
+        assert_eq!(next(&schedule), told("host 2 dies", Some(8.0)), "a bounce is one deed");
+        assert_eq!(schedule.next().unwrap().returns, [host(1)]);
+        let due = schedule.due(secs(8), |_, _| 0.0);
+        due.iter().for_each(|due| schedule.reported(*due, Some(secs(9))));
+        assert_eq!(next(&schedule), told("host 3 dies", Some(9.3)));
+        assert_eq!(schedule.next().unwrap().returns, [host(2)]);
+        let due = schedule.due(secs(10), |_, _| 0.0);
+        schedule.reported(due[0], Some(secs(10)));
+        assert_eq!(next(&schedule), told("host 2 returns", Some(13.0)));
+        schedule.due(secs(13), |_, _| 0.0);
+        assert_eq!(schedule.next(), None);
+    }
+
+    #[test]
+    fn the_story_is_told_in_the_order_of_the_file() {
+        let schedule = Schedule::new(&[
+            kill(FaultStart::At(secs(1)), 1, None),
+            kill(at_48(), 2, None),
+            kill(FaultStart::After(2, secs(3)), 3, None),
+        ]);
+        assert_eq!(next(&schedule), told("host 1 dies", Some(1.0)));
+        let schedule = Schedule::new(&[kill(FaultStart::After(2, secs(3)), 1, None), kill(at_48(), 2, None)]);
+        assert_eq!(next(&schedule), told("host 2 dies when single has 48 held", None));
+        let schedule = Schedule::new(&[kill(FaultStart::After(2, secs(3)), 1, None)]);
+        assert_eq!(next(&schedule), told("host 1 dies 3 s after fault 2", None));
+    }
+
+    #[test]
+    fn a_schedule_that_is_held_waits_for_a_step_and_is_late_afterwards() {
+        let mut schedule = Schedule::new(&[
+            kill(FaultStart::At(secs(2)), 1, Some(secs(3))),
+            kill(FaultStart::After(1, secs(8)), 2, Some(Duration::from_millis(300))),
+            kill(FaultStart::At(secs(20)), 3, None),
+        ]);
+        let due = |schedule: &mut Schedule, now| {
+            let due = schedule.due(secs(now), |_, _| 0.0);
+            for due in &due {
+                schedule.reported(*due, Some(secs(now)));
+            }
+            due.iter().map(|due| (due.fault, due.undo)).collect::<Vec<_>>()
         };
-        let mut schedule = Schedule::new(&[primary]);
-        assert_eq!(schedule.scheduled(), ["scheduled: kill the primary at 12 s"]);
-        schedule.seats = Seats {
-            primary: Some(HostId(3)),
-            replicas: Vec::new(),
-        };
-        let due = schedule.due(secs(12), |_, _| 0.0);
-        schedule.reported(due[0], Some(secs(12)));
-        assert_eq!(schedule.scheduled(), ["scheduled: restart host 3 at 16 s"]);
-        let failover = |by| FaultSpec {
-            action: Fault::Failover { by }.into(),
-            targets: Targets::By(Seat::Replicas),
-            ..kill(FaultStart::At(secs(5)), 1, None)
-        };
-        let schedule = Schedule::new(&[failover(Way::Hand), failover(Way::Sentinel)]);
-        assert_eq!(
-            schedule.scheduled(),
-            [
-                "scheduled: fail over to the most advanced replica by hand at 5 s",
-                "scheduled: fail over by Sentinel at 5 s"
-            ]
-        );
+        schedule.hold(true, secs(0));
+        assert!(schedule.is_held());
+        assert!(due(&mut schedule, 10).is_empty());
+        assert_eq!(next(&schedule), told("host 1 dies", None));
+        assert!(schedule.step());
+        assert_eq!(due(&mut schedule, 10), [(1, false)]);
+        assert!(due(&mut schedule, 30).is_empty(), "it does not end by itself");
+        assert_eq!(next(&schedule), told("host 1 returns", None));
+        assert!(schedule.step());
+        assert_eq!(due(&mut schedule, 31), [(1, true)]);
+        assert!(schedule.step());
+        assert_eq!(due(&mut schedule, 32), [(2, false)]);
+        assert_eq!(due(&mut schedule, 33), [(2, true)], "a bounce is one deed, held or not");
+        schedule.hold(false, secs(40));
+        assert_eq!(next(&schedule), told("host 3 dies", Some(60.0)));
+        assert!(due(&mut schedule, 59).is_empty());
+        assert_eq!(due(&mut schedule, 60), [(3, false)]);
+        assert!(!schedule.step(), "nothing comes any more");
+    }
+
+    #[test]
+    fn what_happens_is_said_in_plain_words() {
+        let one = |action, targets| happens(action, &targets, false);
+        let hosts = |all: &[usize]| Targets::Named(all.iter().map(|host| Target::Host(HostId(*host))).collect());
+        let delay = Duration::from_millis(60);
+        let direction = Direction::Both;
+        let lag = Action::from(Fault::Lag { delay, direction });
+        let link = Targets::Named(vec![Target::Link(Link::Replication)]);
+        let sentinel = Action::from(Fault::Failover { by: Way::Sentinel });
+        let hand = Action::from(Fault::Failover { by: Way::Hand });
+        for (said, expected) in [
+            (one(Fault::Kill.into(), hosts(&[1, 2])), "host 1 and host 2 die"),
+            (one(Fault::Kill.into(), Targets::By(Seat::Primary)), "the primary dies"),
+            (one(Fault::Kill.into(), Targets::By(Seat::Replicas)), "the replicas die"),
+            (one(Action::Undo(Condition::Down), hosts(&[2])), "host 2 returns"),
+            (one(Action::Undo(Condition::Paused), hosts(&[2])), "host 2 goes on"),
+            (one(Fault::Pause.into(), hosts(&[1])), "host 1 is paused"),
+            (
+                one(Fault::Shutdown.into(), hosts(&[1, 3])),
+                "host 1 and host 3 are shut down",
+            ),
+            (one(lag, hosts(&[1])), "host 1 is lagged by 60 ms"),
+            (one(Fault::Cut { direction }.into(), link), "replication is cut"),
+            (
+                one(sentinel, Targets::By(Seat::Replicas)),
+                "a Sentinel chooses another master",
+            ),
+            (
+                one(hand, Targets::By(Seat::Replicas)),
+                "the most advanced replica becomes the master",
+            ),
+            (one(hand, hosts(&[2])), "host 2 becomes the master"),
+        ] {
+            assert_eq!(said, expected);
+        }
     }
 
     #[test]
     fn the_condition_that_does_not_hold_yet_is_named() {
-        let part = |arm, metric, op, bound| held(arm, metric, op, bound);
         let mut schedule = Schedule::new(&[kill(
             when(vec![
-                part("single", Metric::Holding, Op::AtLeast, 48.0),
-                part("redlock", Metric::Holding, Op::AtLeast, 48.0),
-                part("redlock", Metric::Partial, Op::Equal, 0.0),
+                held("single", Metric::Holding, Op::AtLeast, 48.0),
+                held("redlock", Metric::Holding, Op::AtLeast, 48.0),
+                held("redlock", Metric::Acquired, Op::AtLeast, 260.0),
+                held("redlock", Metric::Partial, Op::Equal, 0.0),
+                held("redlock", Metric::AcquireP99, Op::Less, 5_000.0),
             ]),
             1,
             None,
         )]);
-        let mut say = |single: f64, redlock: f64, partial: f64| {
-            schedule.due(secs(1), |arm, metric| match (arm, metric) {
-                (_, Metric::Partial) => partial,
-                ("single", _) => single,
-                _ => redlock,
+        let mut say = |holding: f64, acquired: f64, partial: f64| {
+            schedule.due(secs(1), |_, metric| match metric {
+                Metric::Partial => partial,
+                Metric::Acquired => acquired,
+                Metric::Holding => holding,
+                _ => 6_000.0,
             });
-            schedule.scheduled()[0].clone()
+            next(&schedule).0
         };
+        assert_eq!(say(40.0, 9.0, 2.0), "host 1 dies when each lock has 48 held");
         assert_eq!(
-            say(50.0, 40.0, 2.0),
-            "scheduled: kill host 1 at 48 held, now 40 (redlock)"
+            say(50.0, 9.0, 2.0),
+            "host 1 dies when redlock has been granted 260 locks"
         );
         assert_eq!(
-            say(50.0, 50.0, 2.0),
-            "scheduled: kill host 1 at the moment when all locks of redlock have all votes, now 2 lack some"
+            say(50.0, 300.0, 2.0),
+            "host 1 dies at the moment when all locks of redlock have all votes"
         );
-        assert_eq!(
-            say(40.0, 40.0, 0.0),
-            "scheduled: kill host 1 at 48 held, now 40 (single)"
-        );
+        assert_eq!(say(50.0, 300.0, 0.0), "host 1 dies when redlock.acquire_p99 < 5.0 ms");
         assert_eq!(
             schedule.unmet(1),
-            "fault 1 never fired: \"the condition\" never held as a whole"
+            "fault 1 never fired: redlock.acquire_p99 was 6.0 ms at best, not < 5.0 ms"
         );
     }
 

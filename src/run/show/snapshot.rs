@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::schedule::Next;
 use crate::show::outlasted::Outlasted;
 use lockstorm_data::metrics::{Figures, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
@@ -35,9 +36,12 @@ pub struct Snapshot {
     pub caption: Option<Arc<str>>,
     /// The present values of the knobs.
     pub knobs: Knobs,
-    /// What the scenario will do by itself, the next first, one line each with its progress:
-    /// `scheduled: bounce host 1 at 48 held, now 31`.
-    pub scheduled: Vec<String>,
+    /// The act that goes on: the last one whose fault took effect.
+    pub act: Option<Act>,
+    /// What the scenario does next by itself; `None` if it does nothing more.
+    pub next: Option<Next>,
+    /// Whether the schedule is held: nothing of it happens before a step.
+    pub held: bool,
     /// While the workers finish: how much longer the run waits for them.
     pub gives_up_in: Option<Duration>,
     /// What could not be read or finished at the end, a sentence each. Empty if nothing is missing.
@@ -47,6 +51,19 @@ pub struct Snapshot {
 impl Snapshot {
     /// The most events that a snapshot carries.
     pub const EVENTS: usize = 500;
+}
+
+/// An act of a scenario: a fault with a title, and what follows from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many acts the scenario has.
+    pub of: usize,
+    /// Its name in a few words.
+    pub title: Arc<str>,
+    /// The key to try, and what it shows.
+    pub teaches: Option<Arc<str>>,
 }
 
 /// The phases of a run, in order.

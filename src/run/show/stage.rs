@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 use super::notice::Notice;
-use super::snapshot::{Phase, Snapshot};
+use super::snapshot::{Act, Phase, Snapshot};
 use lockstorm_data::model::EventKind;
 
 /// How far a run has come.
@@ -15,6 +15,10 @@ pub(crate) struct Stage {
     pub phase: Phase,
     /// What a viewer should look at.
     pub caption: Option<Arc<str>>,
+    /// The fault that the caption is about, if that ends by itself.
+    pub caption_of: Option<usize>,
+    /// The act that goes on.
+    pub act: Option<Act>,
     /// When the run gives up on the workers, unless they make progress; set while they finish.
     pub gives_up_at: Option<Instant>,
     /// Whether it was told to stop after the load had ended: it waits for nothing any more.
@@ -22,9 +26,11 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Says what a viewer should look at from now on, unless it is what was said last.
-    pub fn say(&mut self, caption: Option<String>) -> Option<Notice> {
+    /// Says what a viewer should look at from now on, unless it is what was said last. `of`: the fault that it is about, if that ends
+    /// by itself.
+    pub fn say(&mut self, caption: Option<String>, of: Option<usize>) -> Option<Notice> {
         let caption: Arc<str> = caption?.into();
+        self.caption_of = of;
         if self.caption.as_ref() == Some(&caption) {
             return None;
         }

@@ -11,9 +11,12 @@ use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::ServerPlan;
 use lockstorm_data::model::NoVote;
-use lockstorm_data::scenario::ArmSpec;
+use lockstorm_data::scenario::{ArmSpec, LockNodes};
 use lockstorm_lock::{AcquireOptions, Lock, Refusal};
 
+/// How long a lock is tried that its nodes refuse for good: by now the first master is a replica, and the masters of a cluster are
+/// never a quorum.
+const REFUSED_FOR_GOOD: Duration = Duration::from_secs(1);
 /// How many locks of an arm are tried at once.
 const AT_ONCE: usize = 32;
 /// The pause before a lock that was not granted is tried again.
@@ -74,6 +77,10 @@ fn try_all(
     (began, patience): (Instant, Patience),
 ) -> JoinSet<Option<Refusal>> {
     let turns = Arc::new(Semaphore::new(AT_ONCE));
+    let refused = match spec.nodes() {
+        LockNodes::FirstMaster | LockNodes::ClusterMasters => patience.refused.min(REFUSED_FOR_GOOD),
+        _ => patience.refused,
+    };
     let mut trials = JoinSet::new();
     for name in names {
         let (lock, key, turns) = (lock.clone(), spec.key(prefix, name), Arc::clone(&turns));
@@ -100,7 +107,7 @@ fn try_all(
                     Refusal::NoQuorum { .. }
                     | Refusal::NotPermitted { .. }
                     | Refusal::KeyTooLong { .. }
-                    | Refusal::Unknown { .. } => patience.refused,
+                    | Refusal::Unknown { .. } => refused,
                 };
                 if began.elapsed() >= patience {
                     return Some(refusal);

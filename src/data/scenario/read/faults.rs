@@ -87,7 +87,12 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
         table.complain("direction", why);
     }
     let lasts = table.get("for", value::positive);
+    let title = table.get("title", value::title);
     let caption = table.get("caption", value::caption);
+    let teaches = table.get("teaches", value::caption);
+    if teaches.is_some() && !table.has("title") {
+        table.complain("teaches", "belongs to an act: give this fault a title".to_owned());
+    }
     if table.sound(&["do", "on"])
         && let Some(kind) = targets.kind()
     {
@@ -98,7 +103,9 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
         action,
         targets,
         lasts,
+        title,
         caption,
+        teaches,
     }
 }
 

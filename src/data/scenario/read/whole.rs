@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::slice;
 
+use super::super::about::about;
 use super::super::error::{ScenarioError, ScenarioErrors};
 use super::super::lock::Topology;
 use super::super::overrides::{Change, Overrides};
@@ -86,6 +87,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
     let caption = root.get("caption", value::caption);
     let duration = root.listed("duration", value::positive);
     let warmup = root.listed("warmup", value::duration);
+    let drain = root.get("drain", value::duration);
     let seed = root.listed_whole("seed");
     let mut lab = lab::read(root.table("lab"));
     let workload = workload::read(root.table("workload"));
@@ -120,9 +122,11 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
     Ok(Scenario {
         name,
         title,
+        about: about(&source.text),
         caption,
         duration,
         warmup,
+        drain,
         seed,
         lab,
         swarm,

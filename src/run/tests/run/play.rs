@@ -171,10 +171,10 @@ fn is_refused_with_its_causes_and_ends_by_itself(record: &Record) {
 fn quorum_loss_is_refused_with_its_causes_and_ends_by_itself() {
     let _turn = alone();
     let sooner = [
-        ("at  = \"8s\"", "at = \"3s\""),
-        ("for = \"24s\"", "for = \"12s\""),
-        ("at  = \"16s\"", "at = \"7s\""),
-        ("for = \"8s\"", "for = \"4s\""),
+        ("at      = \"8s\"", "at = \"3s\""),
+        ("fault:1 + 8s", "fault:1 + 4s"),
+        ("fault:2 + 8s", "fault:2 + 4s"),
+        ("fault:3 + 8s", "fault:3 + 4s"),
     ];
     let set = [
         "duration=18s",
@@ -259,7 +259,7 @@ fn single_vs_redlock_as_it_is() {
 #[test]
 fn two_deaths_of_the_master_break_every_lock_that_trusts_it_and_the_second_is_told_by_a_failover() {
     let _turn = alone();
-    let sooner = [("fault:1 + 14s", "fault:1 + 9s")];
+    let sooner = [("fault:1 + 10s", "fault:1 + 9s")];
     master_died_twice(&held(changed("failover", &sooner, &["duration=50s"])));
 }
 
@@ -415,7 +415,7 @@ fn what_one_of_two_replicas_has_confirmed_dies_with_it() {
     let _turn = alone();
     // The host that confirmed dies a moment later, before the Sentinels act: two of three are away then, so somebody acts by hand.
     let both_die = "[[fault]]\nafter = \"fault:2 + 100ms\"\ndo = \"kill\"\non = \"host:3\"\nfor = \"8s\"\n\
-                    [[fault]]\nafter = \"fault:3 + 500ms\"\ndo = \"failover\"\nby = \"hand\"\non = \"host:2\"\n[expect]";
+                    [[fault]]\nafter = \"fault:4 + 500ms\"\ndo = \"failover\"\nby = \"hand\"\non = \"host:2\"\n[expect]";
     // The Sentinels would choose host 3. Nobody is granted the lost locks before host 2 has a replica again.
     let set = ["lab.replicated.preferred_host=3", "expect.wait 1.lost_updates=>= 0"];
     let record = held(changed("wait-one", &[("[expect]", both_die)], &set));
