@@ -182,8 +182,8 @@ keys! {
     Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
     Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
-    Run, Run, "g", "", "hold the schedule, or let it go": Char('g') => Hold;
-    Run, Run, "Enter", "", "while it is held: what comes next": Enter => Next;
+    Run, Run, "g", "", "hold the schedule, or release": Char('g') => Hold;
+    Run, Run, "Enter", "", "held: the next fault, now": Enter => Next;
     Look, Run, "v", "view", "next view": Char('v') => NextView;
     Look, Run, "Tab", "arm", "chart the next arm": Tab => Arm(Forth), BackTab => Arm(Back);
     Look, Run, "Space", "freeze", "freeze the picture only": Char(' ') => Freeze;
