@@ -186,7 +186,7 @@ keys! {
     Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
     Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
-    Run, Run, "g", "", "hold the schedule, or let it go": Char('g') => Hold;
+    Run, Run, "g", "", "hold the schedule, or release": Char('g') => Hold;
     Look, Run, "v", "view", "next view": Char('v') => NextView;
     Look, Run, "Tab", "latency", "figures and latency, or back": Tab => Charts, BackTab => Charts;
     Look, Run, "Space", "freeze", "freeze the picture only": Char(' ') => Freeze;
@@ -201,7 +201,7 @@ keys! {
     Look, Run, "w", "window", "30 s, 60 s, 2 min, 5 min, all": Char('w') => NextWindow;
     Look, Run, "e", "expected", "the expectations, so far": Char('e') => Show(Overlay::Expectations);
     Look, Run, "l", "", "which TTL lasts long enough": Char('l') => Show(Overlay::Ttls);
-    Look, Run, "Enter", "details", "all of a lock; if held: next act": Enter => Next;
+    Look, Run, "Enter", "details", "all of a lock; held: next fault": Enter => Next;
     Look, Run, "i", "", "all of a host or app server": Char('i') => Show(Overlay::Target);
     Run, Picker, "Enter", "start", "start the selected scenario": Enter => Start;
     Look, Both, "↑ ↓", "", "choose a lock, scroll": Up => Scroll(Back, 1), Down => Scroll(Forth, 1);

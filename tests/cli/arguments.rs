@@ -189,6 +189,7 @@ fn a_misspelled_command_gets_a_suggestion() {
     refused(&["run", "stampede", "--duration", "-5s"], &["-5s"]);
     refused(&["run", "stampede", "--seed", "-1"], &["whole number"]);
     refused(&["--theme", "drak"], &["drak", "dark, light, high-contrast"]);
+    refused(&["failover", "--step"], &["--step holds the schedule", "needs the console"]);
     refused(&["--seed", "1", "run", "stampede"], &["--seed", "after the command"]);
     printed(0, &["--color", "never", "scenarios"]);
 }
@@ -341,7 +342,7 @@ fn a_flag_that_contradicts_the_file_is_named_and_no_line_of_it() {
     // The scenario's ramp is longer than that.
     refused(
         &["run", "single-vs-redlock", "--duration", "5s"],
-        &["lockstorm: --duration 5s: swarm.ramp: a ramp of 8s is longer"],
+        &["lockstorm: --duration 5s: swarm.ramp: a ramp of 6s is longer"],
     );
     refused(
         &["run", "single-vs-redlock", "--set", "swarm.rate=100/s", "--seed", "3"],

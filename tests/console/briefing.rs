@@ -73,7 +73,7 @@ fn a_scenario_is_told_about_before_it_starts() {
     );
     // All of it can be read on a small screen.
     assert!(!drawn(&app, (80, 24)).contains("What is compared"));
-    press(&mut app, KeyCode::End);
+    press(&mut app, KeyCode::PageDown);
     says(&drawn(&app, (80, 24)), &["What is compared", "Enter starts"]);
     assert!(press(&mut app, KeyCode::Esc).is_none());
     says(&drawn(&app, (80, 24)), &["choose a scenario", "› failover"]);

@@ -8,7 +8,7 @@ use lockstorm_run::{Command, Snapshot};
 const STORY: &str = r#"
 title = "a story"
 caption = "Healthy. Next: host 1 dies"
-duration = "10m"
+duration = "1h"
 swarm = { servers = 2, workers = 2, think = "50ms" }
 workload = { kind = "inventory", products = 50, stock = 100000, hold = "2ms", stock_in = "redis" }
 arm = [{ name = "redlock", lock = "redlock" }]
