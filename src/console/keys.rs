@@ -201,7 +201,7 @@ keys! {
     Look, Run, "w", "window", "30 s, 60 s, 2 min, 5 min, all": Char('w') => NextWindow;
     Look, Run, "e", "expected", "the expectations, so far": Char('e') => Show(Overlay::Expectations);
     Look, Run, "l", "", "which TTL lasts long enough": Char('l') => Show(Overlay::Ttls);
-    Look, Run, "Enter", "details", "all of a lock; held: next fault": Enter => Next;
+    Look, Run, "Enter", "details", "all of a lock; held: go on": Enter => Next;
     Look, Run, "i", "", "all of a host or app server": Char('i') => Show(Overlay::Target);
     Run, Picker, "Enter", "start", "start the selected scenario": Enter => Start;
     Look, Both, "↑ ↓", "", "choose a lock, scroll": Up => Scroll(Back, 1), Down => Scroll(Forth, 1);

@@ -190,7 +190,9 @@ pub fn seconds(arm: &ArmRecord, from: f64, to: f64) -> impl Iterator<Item = &Poi
 }
 
 /// The record of a run of 30 s in which nothing happened.
-pub fn record(scenario: Scenario, arms: Vec<ArmRecord>) -> Record {
+pub fn record(mut scenario: Scenario, arms: Vec<ArmRecord>) -> Record {
+    // It keeps no comments.
+    scenario.about.clear();
     Record {
         format: Record::FORMAT,
         lockstorm: "0.0.0".to_owned(),
