@@ -189,7 +189,10 @@ fn a_misspelled_command_gets_a_suggestion() {
     refused(&["run", "stampede", "--duration", "-5s"], &["-5s"]);
     refused(&["run", "stampede", "--seed", "-1"], &["whole number"]);
     refused(&["--theme", "drak"], &["drak", "dark, light, high-contrast"]);
-    refused(&["failover", "--step"], &["--step holds the schedule", "needs the console"]);
+    refused(
+        &["failover", "--step"],
+        &["--step holds the schedule", "needs the console"],
+    );
     refused(&["--seed", "1", "run", "stampede"], &["--seed", "after the command"]);
     printed(0, &["--color", "never", "scenarios"]);
 }
