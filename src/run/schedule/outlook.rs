@@ -273,7 +273,9 @@ mod tests {
         assert_eq!(next(&schedule), told("host 2 dies", Some(8.0)), "a bounce is one deed");
         assert_eq!(schedule.next().unwrap().returns, [host(1)]);
         let due = schedule.due(secs(8), |_, _| 0.0);
-        due.iter().for_each(|due| schedule.reported(*due, Some(secs(9))));
+        for due in due {
+            schedule.reported(due, Some(secs(9)));
+        }
         assert_eq!(next(&schedule), told("host 3 dies", Some(9.3)));
         assert_eq!(schedule.next().unwrap().returns, [host(2)]);
         let due = schedule.due(secs(10), |_, _| 0.0);
