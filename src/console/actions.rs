@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 
-use super::app::{App, Intent, Picker, Saving, Stage, View, target_exists};
+use super::app::{App, Intent, Palette, Picker, Saving, Stage, View, target_exists};
 use super::axis::WINDOWS;
 use super::keys::{self, Act, Overlay, Step};
 use super::knobs::{self, KnobKind, Turn};
@@ -20,6 +20,12 @@ use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 impl App {
     pub(super) fn key(&mut self, key: &KeyEvent) -> Option<Intent> {
         let asked = self.asked.take();
+        if self.palette.is_some() && !matches!(keys::find(key, false), Some(Act::Stop(_))) {
+            return self.palette_key(key).unwrap_or_else(|why| {
+                self.status = Some(why);
+                None
+            });
+        }
         let done = match keys::find(key, self.picker.is_some()) {
             None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
             // The help covers what a key would act on.
@@ -56,6 +62,11 @@ impl App {
             Act::Select(number) => self.select(number)?,
             Act::SwitchDigits => self.switch_digits()?,
             Act::Neighbour(step) => self.neighbour(step)?,
+            Act::Palette => {
+                self.live()?;
+                self.show(None);
+                self.palette = Some(Palette::default());
+            }
             Act::Charts => {
                 self.begun()?;
                 self.scroll = 0;
@@ -97,7 +108,7 @@ impl App {
     }
 
     /// The newest snapshot of a run that accepts orders, even if the display is frozen.
-    fn live(&self) -> Result<&Snapshot, String> {
+    pub(super) fn live(&self) -> Result<&Snapshot, String> {
         if self.failure.is_some() {
             return Err("the run failed: R runs it again".to_owned());
         }
@@ -149,7 +160,7 @@ impl App {
         Ok(Some(Intent::Command(Command::Turn(knob))))
     }
 
-    fn fault(&mut self, act: Act, again: bool) -> Result<Option<Intent>, String> {
+    pub(super) fn fault(&mut self, act: Act, again: bool) -> Result<Option<Intent>, String> {
         let target = self.selected;
         let snapshot = self.live()?;
         let action = self.wanted(act, target, snapshot)?;
@@ -182,7 +193,7 @@ impl App {
     }
 
     /// The action that a key means for the target in its present state.
-    fn wanted(&self, act: Act, target: Target, snapshot: &Snapshot) -> Result<Action, String> {
+    pub(super) fn wanted(&self, act: Act, target: Target, snapshot: &Snapshot) -> Result<Action, String> {
         if self.orders.expected(target) == Some(Expected::Bounce) {
             return Err(format!("{target} is being bounced: it comes back by itself"));
         }

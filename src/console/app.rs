@@ -111,6 +111,13 @@ pub(super) struct Picker {
     pub error: Option<String>,
 }
 
+/// What was typed, and which of what fits is chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Palette {
+    pub typed: String,
+    pub chosen: usize,
+}
+
 /// The state of the console.
 #[derive(Debug)]
 pub struct App {
@@ -128,6 +135,8 @@ pub struct App {
     earlier_record: Option<Arc<Record>>,
     pub(super) view: View,
     pub(super) overlay: Option<Overlay>,
+    /// The palette of faults, if it is open.
+    pub(super) palette: Option<Palette>,
     pub(super) picker: Option<Picker>,
     /// The scenario that is told about over the picker, before it starts.
     pub(super) briefing: Option<Box<Scenario>>,
@@ -185,6 +194,7 @@ impl App {
             earlier_record: None,
             view: View::Dashboard,
             overlay: None,
+            palette: None,
             picker: Some(Picker::default()),
             briefing: None,
             briefs: options.briefing,
@@ -360,6 +370,7 @@ impl App {
         let just_over = is_over(&snapshot.phase) && !self.newest.as_ref().is_some_and(|old| is_over(&old.phase));
         if just_over {
             self.overlay = None;
+            self.palette = None;
             self.view = View::Summary;
             self.scroll = 0;
         }

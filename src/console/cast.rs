@@ -109,3 +109,48 @@ impl Cast {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(id: u64, kind: EventKind) -> Event {
+        let text = format!("event {id}");
+        Event {
+            id,
+            at: 1.0,
+            kind,
+            text,
+        }
+    }
+
+    #[test]
+    fn it_begins_with_the_size_and_marks_each_event_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x.cast");
+        let cast = Cast::new(Stream::unbounded(std::fs::File::create(&path).expect("a file")));
+        cast.shown(b"before the first frame");
+        cast.size(80, 24);
+        cast.shown("┊ one".as_bytes());
+        let events = [event(0, EventKind::Caption), event(1, EventKind::Phase)];
+        cast.mark(&events);
+        cast.mark(&events);
+        cast.next_run();
+        cast.mark(&events[..1]);
+        cast.size(80, 24);
+        cast.size(100, 30);
+        cast.settle().expect("it is written");
+        let text = std::fs::read_to_string(&path).expect("its text");
+        let mut lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let head = lines.next().expect("a head");
+        assert_eq!(
+            (&head["version"], &head["term"]["cols"], &head["term"]["rows"]),
+            (&json!(3), &json!(80), &json!(24))
+        );
+        let rest: Vec<[serde_json::Value; 2]> = lines.map(|line| [line[1].clone(), line[2].clone()]).collect();
+        let told = [["o", "┊ one"], ["m", "event 0"], ["m", "event 0"], ["r", "100x30"]];
+        assert_eq!(rest, told.map(|two| two.map(|one| json!(one))));
+    }
+}

@@ -23,6 +23,8 @@ pub enum Act {
     PauseOrResume,
     /// Restart or resume the selected target, whichever it needs.
     Restore,
+    /// Find a fault by typing.
+    Palette,
     /// Show the figures and the latency, or the dashboard again.
     Charts,
     /// Show the next view.
@@ -183,6 +185,7 @@ keys! {
     Faults, Run, "r", "restore", "restart or resume it": Char('r') => Restore;
     Faults, Run, "x", "shut down", "shut a host down (SIGTERM)": Char('x') => Fault(Fault::Shutdown);
     Faults, Run, "f", "", "make it the master, by hand": Char('f') => Fault(Fault::Failover { by: Way::Hand });
+    Faults, Run, "F :", "faults", "every fault, found by typing": Char('F') => Palette, Char(':') => Palette;
     Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
     Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;

@@ -14,6 +14,7 @@ pub mod keys;
 mod knobs;
 mod options;
 mod orders;
+mod palette;
 mod picture;
 mod plot;
 mod samples;

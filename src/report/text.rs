@@ -16,6 +16,9 @@ use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, print
 use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_run::{CheckedExpectation, Record, Snapshot};
 
+/// Heads what a record lacks.
+const PARTIAL: &str = "partial: closed with what was known at the end, since";
+
 /// The summary as plain text.
 pub fn summary(record: &Record) -> String {
     render(record, Paint::Off)
@@ -55,17 +58,11 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let told = happened(&record.events, &arms, &scenario.workload).into_iter();
     let told = told.map(|(at, tone, words)| (tone, format!("{at:>6.1}  "), words));
     sections.extend(folded("what happened", told, columns, paint));
-    let doubts = record
-        .partial
-        .iter()
-        .chain(&record.inconclusive)
-        .chain(&record.warnings);
-    let mut doubts: Vec<&String> = doubts.collect();
-    let mut seen = BTreeSet::new();
-    doubts.retain(|text| seen.insert(text.as_str()));
-    let doubts = doubts
-        .into_iter()
-        .map(|text| (Tone::Doubt, "  ! ".to_owned(), text.clone()));
+    let care = |text: &String| (Tone::Doubt, "  ! ".to_owned(), text.clone());
+    sections.extend(folded(PARTIAL, record.partial.iter().map(care), columns, paint));
+    let mut seen: BTreeSet<&String> = record.partial.iter().collect();
+    let doubts = record.inconclusive.iter().chain(&record.warnings);
+    let doubts = doubts.filter(|text| seen.insert(text)).map(care);
     sections.extend(folded("read this with care", doubts, columns, paint));
     sections.join("\n")
 }
@@ -106,8 +103,7 @@ pub fn render(record: &Record, paint: Paint) -> String {
     ));
     let doubtful = |reason: &String| (Tone::Doubt, format!("? {reason}"));
     let missing = record.partial.iter().map(doubtful);
-    let title = "partial: closed with what was known at the end, since";
-    sections.extend(list(title, missing, paint));
+    sections.extend(list(PARTIAL, missing, paint));
     let inconclusive = record.inconclusive.iter();
     let inconclusive = inconclusive.filter(|text| !record.partial.contains(text));
     sections.extend(list("inconclusive", inconclusive.map(doubtful), paint));

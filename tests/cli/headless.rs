@@ -45,13 +45,13 @@ fn record(place: &Place) -> Record {
 #[test]
 fn a_run_leaves_its_record_and_its_summary() {
     let place = place_alone();
-    let words = "--duration 2s --seed 7 --record out.json --set";
+    let words = "--verbose --duration 2s --seed 7 --record out.json --set";
     let arguments: Vec<&str> = words.split(' ').chain([HOLDS]).collect();
     let (code, stdout, stderr) = run(&place, &arguments);
     assert_eq!(code, Some(0), "{stderr}");
     let parts = ["two-arms · Two arms", "locks ", "load ", "stock ", "redlock: "];
     says(&stdout, &parts);
-    says(&stdout, &["✔ redlock: acquired ", "seed 7"]);
+    says(&stdout, &["1 of 1 predictions held", "= redlock: acquired ", "seed 7"]);
     assert!(
         !stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'),
         "colour without a terminal"
@@ -117,7 +117,7 @@ fn the_summary_and_the_progress_print_no_title_raw() {
     let title = "title=up\u{202e}down\u{2028}two\u{200b}lines";
     let (code, stdout, stderr) = run(&place, &["--duration", "1s", "--set", title]);
     assert_eq!(code, Some(0), "{stderr}");
-    says(&stdout, &["two-arms · up\u{fffd}down two\u{fffd}lines"]);
+    says(&stdout, &["\nup\u{fffd}down two\u{fffd}lines\n"]);
     let all = stdout + &stderr;
     assert!(!all.contains(['\u{202e}', '\u{2028}', '\u{200b}']), "{all:?}");
 }
@@ -169,7 +169,7 @@ fn expectations_decide_the_exit_code() {
         ],
     );
     assert_eq!(code, Some(3), "{stdout}");
-    assert!(stdout.contains("✖ redlock: acquired "), "{stdout}");
+    assert!(stdout.contains("≠ redlock: acquired "), "{stdout}");
     assert!(stdout.contains("\u{1b}["), "colour was asked for");
     fs::write(place.at("two-arms.toml"), format!("{NEVER}{TWO_ARMS}")).unwrap();
     let (code, stdout, _) = run(&place, &["--duration", "1s"]);
@@ -277,7 +277,7 @@ fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
     );
     let plain = on_a_terminal(&place, Some("1"));
     assert!(!is_painted(&plain), "{plain:?}");
-    assert!(plain.contains("✔ redlock: acquired "), "{plain:?}");
+    assert!(plain.contains("1 of 1 predictions held"), "{plain:?}");
 }
 
 /// The keeper of a run, and the servers that it started, by their directories: hosts 1 to 3, then the cache node.

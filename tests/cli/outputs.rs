@@ -68,7 +68,7 @@ fn a_standard_error_that_nobody_reads_delays_no_run() {
     let (_reader, writer) = full_pipe();
     let (code, stdout, _) = ended(short(&place, &["--record", "out.json"]).stderr(writer));
     assert_eq!(code, Some(0), "{stdout}");
-    says(&stdout, &["single: ", "standard error was given up: nobody has read"]);
+    says(&stdout, &["single ", "standard error was given up: nobody has read"]);
     let record = record(&place.at("out.json"));
     assert!(!record.interrupted && record.elapsed < 5.0, "{}", record.elapsed);
 }
@@ -106,7 +106,7 @@ fn a_pipe_that_nobody_opens_gets_no_record_but_the_summary_is_printed() {
     let place = place_with_pipe();
     let (code, stdout, stderr) = run(&place, &["--record", "pipe"]);
     assert_eq!(code, Some(1), "{stderr}");
-    says(&stdout, &["single: "]);
+    says(&stdout, &["single "]);
     says(&stderr, &["pipe: nobody has opened it to read"]);
     assert!(place.labs().is_empty());
 }
@@ -143,7 +143,7 @@ fn a_pipe_that_is_open_but_not_read_is_given_up() {
     let _reader = open_and_full(&place.at("pipe"));
     let (code, stdout, stderr) = run(&place, &["--record", "pipe"]);
     assert_eq!(code, Some(1), "{stderr}");
-    says(&stdout, &["single: "]);
+    says(&stdout, &["single "]);
     says(&stderr, &["pipe: nobody has read from it"]);
 }
 
@@ -160,7 +160,7 @@ fn a_log_that_nobody_reads_delays_no_run() {
     let _reader = open_and_full(&pipe);
     let (code, stdout, stderr) = run(&place, &["--log", "pipe"]);
     assert_eq!(code, Some(0), "{stderr}");
-    says(&stdout, &["single: "]);
+    says(&stdout, &["single "]);
     says(&stderr, &["--log pipe: is not complete"]);
 }
 

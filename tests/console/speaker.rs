@@ -171,7 +171,7 @@ const fn took_effect(event: &Event) -> bool {
 }
 
 /// What the screen says of why an arm was damaged here.
-const WHY: [&str; 4] = ["nothing keeps", "forgotten", "replicated", "emptied too"];
+const WHY: [&str; 4] = ["nothing keeps", "forgotten", "replicated", "emptied"];
 
 /// Asserts that every arm with proven damage is marked on the screen while the proof is fresh, and why.
 fn damage_is_named_at_once(shown: &Shown) {

@@ -357,6 +357,7 @@ fn every_view_in(options: &ConsoleOptions) -> Vec<(&'static str, App)> {
         ("charts", with(KeyCode::Tab)),
         ("details", with(KeyCode::Enter)),
         ("details of a host", storm("2i")),
+        ("palette", storm("Fp")),
         ("picker", storm("o")),
         ("no scenarios", App::new(Vec::new(), options)),
         ("stampede", showing(picture::stampeded())),
@@ -742,6 +743,36 @@ fn faults_go_to_what_is_selected() {
     }
     code(&mut app, KeyCode::Right);
     assert_eq!(app.selected(), Target::Server(ServerId(3)));
+}
+
+#[test]
+fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
+    let mut app = storm("Fkill 1");
+    says(&drawn(&app, WIDE), &["> kill 1", "› kill host 1"]);
+    assert_eq!(commands(code(&mut app, KeyCode::Enter)), fault(KILL, HOST));
+    assert_eq!(app.selected(), HOST);
+    // Host 2 is down.
+    let mut app = storm(":kill host 2");
+    assert!(code(&mut app, KeyCode::Enter).is_none());
+    says(status(&app), &["host 2 is down: r restarts it"]);
+    for _ in 0.."kill host 2".len() {
+        code(&mut app, KeyCode::Backspace);
+    }
+    press(&mut app, "restart");
+    let restarted = fault(RESTART, Target::Host(HostId(2)));
+    assert_eq!(commands(code(&mut app, KeyCode::Enter)), restarted);
+    // No fault of the scenario lags, so there is no proxy.
+    let mut app = storm("Flag host 1");
+    assert!(code(&mut app, KeyCode::Enter).is_none());
+    says(status(&app), &["there is a proxy"]);
+    code(&mut app, KeyCode::Esc);
+    assert_eq!(ordered(&mut app, "1k"), fault(KILL, HOST), "it is closed");
+    let mut app = storm("Fno such thing");
+    assert!(code(&mut app, KeyCode::Enter).is_none());
+    says(status(&app), &["nothing fits"]);
+    let mut over = showing(over());
+    assert_eq!(ordered(&mut over, "F"), []);
+    says(status(&over), &["R runs it again"]);
 }
 
 #[test]

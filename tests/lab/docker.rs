@@ -171,7 +171,7 @@ fn image_of(place: &Place, name: &str, script: &str) {
 /// Plays a scenario whose verdict says that it went as with processes.
 fn plays_in_containers(scenario: &str) {
     let place = Place::new();
-    let output = place.in_containers(scenario, &[]).output().unwrap();
+    let output = place.in_containers(scenario, &["--verbose"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{scenario}: {}\n{text}", told(&output));
     assert!(text.contains(&format!("of the image {IMAGE}")), "{text}");

@@ -45,7 +45,7 @@ fn place() -> Place {
 
 fn start<'a>(place: &'a Place, set: &[&str]) -> Live<'a> {
     let set = set.iter().flat_map(|set| ["--set", *set]);
-    let arguments: Vec<&str> = ["--record", "out.json"].into_iter().chain(set).collect();
+    let arguments: Vec<&str> = ["--verbose", "--record", "out.json"].into_iter().chain(set).collect();
     Live::start(place, &mut place.command(&arguments))
 }
 
@@ -71,7 +71,9 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
             "{missing}: {:?}\n{said}",
             record.partial
         );
-        assert!(ended.stdout.contains(missing), "{missing}: {said}");
+        // Its lines are folded.
+        let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(missing), "{missing}: {said}");
     }
     assert!(
         ended.stdout.contains("partial: closed with what was known at the end"),

@@ -173,7 +173,7 @@ fn faults(case: &Case, seen: &Seen) -> Vec<String> {
         codes.contains(&code),
         &format!("exit code {code}, not one of {codes:?}"),
     );
-    let summary = seen.stdout.contains("redlock: ");
+    let summary = seen.stdout.contains("verdict");
     match case.broken {
         Broken::Database => {
             must(summary || code == 1, "no summary");

@@ -55,8 +55,7 @@ impl Course {
         let arms: Vec<Vec<Column>> = snapshot
             .arms
             .iter()
-            .zip(&scenario.arms)
-            .map(|(arm, spec)| {
+            .map(|arm| {
                 let mut all = vec![Column::default(); usize::from(axis.columns())];
                 for sample in samples(arm, axis) {
                     let Some(range) = axis.tenths(sample.time.clone()) else {
@@ -65,7 +64,7 @@ impl Course {
                     let seconds = (sample.time.end - sample.time.start) as f64 / 10.0;
                     let cost = sample.point.of(metric).unwrap_or(0) as f64 / seconds.max(axis.column_length());
                     for column in &mut all[usize::from(range.start)..usize::from(range.end)] {
-                        column.granting |= grants(&sample.point, spec.lock.is_some());
+                        column.granting |= grants(&sample.point);
                         column.refused |= sample.point.is_refused();
                         column.cost += cost;
                     }
@@ -165,11 +164,7 @@ impl Course {
     }
 }
 
-/// Whether locks were available: granted, or held by somebody else.
-const fn grants(point: &Point, has_lock: bool) -> bool {
-    if has_lock {
-        point.outcomes.acquired > 0 || point.outcomes.contended > 0 && !point.is_refused()
-    } else {
-        point.answered > 0
-    }
+/// Whether locks were available, or not needed.
+const fn grants(point: &Point) -> bool {
+    !point.is_refused() && point.outcomes.acquired + point.outcomes.contended + point.answered > 0
 }

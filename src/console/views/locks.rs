@@ -11,7 +11,7 @@ use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::report::{Arm, Verdict, Why, cost, headline, is_control, order, whys};
+use crate::report::{Arm, Verdict, Why, cost, counted, is_control, order, whys};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{micros, rounded, short_count};
 use lockstorm_run::{ArmView, Phase, Snapshot};
@@ -63,7 +63,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let theme = &app.theme;
     let (scenario, order) = (&snapshot.scenario, order(&snapshot.scenario));
     let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
-    let metric = headline(scenario);
+    let metric = counted(scenario);
     let costs: Vec<_> = arms.iter().map(|arm| cost(metric, arm, &scenario.workload)).collect();
     // Where a word is enough, it is short.
     let head = match metric {

@@ -20,6 +20,7 @@ mod hosts;
 mod latency;
 mod letters;
 mod locks;
+mod palette;
 mod parts;
 mod picker;
 mod scoreboard;

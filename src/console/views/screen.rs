@@ -4,7 +4,7 @@ use super::super::app::{App, Stage, View};
 use super::super::ascii;
 use super::super::keys::Overlay;
 use super::{
-    briefing, caption, charts, dashboard, details, events, expectations, failed, footer, header, help, picker,
+    briefing, caption, charts, dashboard, details, events, expectations, failed, footer, header, help, palette, picker,
     scoreboard, stopping, summary, ttls,
 };
 use lockstorm_run::Phase;
@@ -58,6 +58,9 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
             }
         }
         None => {}
+    }
+    if let (Some(open), Some(snapshot)) = (&app.palette, &app.newest) {
+        palette::render(frame, middle, app, open, snapshot);
     }
     if let Stage::Stopping(then) = &app.stage {
         stopping::render(frame, middle, app, then);

@@ -8,5 +8,5 @@ mod why;
 
 pub(crate) use ending::{conclusion, happened, tally, verdicts};
 pub(crate) use moments::moments;
-pub(crate) use verdict::{Verdict, cost, headline, is_control, order};
+pub(crate) use verdict::{Verdict, cost, counted, headline, is_control, order};
 pub(crate) use why::{Why, whys};

@@ -167,6 +167,11 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
     let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
     let mut is_empty = false;
+    // What was made up for later counts too, so these are more than the figure.
+    let head = match cost {
+        Metric::LostUpdates => "sales overwritten",
+        other => other.title(),
+    };
     for arm in arms {
         let name = arm.name;
         for Consequence { kind, .. } in arm.figures.consequences.iter().filter(|one| is_its(one.event)) {
@@ -209,7 +214,7 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
                 .filter_map(|point| point.of(cost))
                 .sum();
             if lost > 0 && arm.locks && cost.is_damage() {
-                add(1, cost.title(), format!("{name} {} more", count(lost)));
+                add(1, head, format!("{name} {}", count(lost)));
             }
         }
     }
@@ -313,7 +318,7 @@ mod tests {
         assert_eq!(
             told(&events, &arms),
             [
-                "4.2 host 1 bounced, came back EMPTY → forgotten: single 4; lost updates: single 3 more; kept: redlock 2 of 3 votes"
+                "4.2 host 1 bounced, came back EMPTY → forgotten: single 4; sales overwritten: single 3; kept: redlock 2 of 3 votes"
             ]
         );
         // One that is back later has died.
@@ -321,7 +326,7 @@ mod tests {
         let both = told(&events, &arms);
         assert_eq!(both.len(), 2);
         assert!(
-            both[0].starts_with("4.2 host 1 died → lost updates: single 3 more"),
+            both[0].starts_with("4.2 host 1 died → sales overwritten: single 3"),
             "{both:?}"
         );
         assert!(
@@ -329,7 +334,7 @@ mod tests {
             "{both:?}"
         );
         assert!(
-            both[1].contains("lost updates: single 7 more"),
+            both[1].contains("sales overwritten: single 7"),
             "each loss is told once: {both:?}"
         );
     }

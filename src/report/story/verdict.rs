@@ -25,7 +25,7 @@ impl Verdict {
     /// The verdict on an arm.
     pub fn of(arm: &Arm<'_>, is_control: bool, workload: &WorkloadSpec) -> Self {
         let display = workload.about().display();
-        let is_hit = Metric::proven(arm.figures).next().is_some();
+        let is_hit = display.verdicts.iter().any(|metric| metric.is_proven(arm.figures));
         let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
         if is_control {
             Self::Control
@@ -35,6 +35,8 @@ impl Verdict {
             Self::Unsafe
         } else if marks().any(|mark| mark == Mark::Poor) {
             Self::Poor(display.words.poor)
+        } else if Metric::proven(arm.figures).next().is_some() {
+            Self::Unsafe
         } else if marks().any(|mark| mark == Mark::Good) {
             Self::Safe
         } else {
@@ -82,7 +84,7 @@ pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Co
     let other = verdicts
         .chain([Metric::DoubleHolds])
         .find(proven)
-        .filter(|_| mark != Mark::Damage);
+        .filter(|_| !matches!(mark, Mark::Damage | Mark::Poor));
     let shown = other.unwrap_or(metric);
     let value = written(shown, arm).unwrap_or_else(|| "–".to_owned());
     match other {
@@ -91,6 +93,16 @@ pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Co
             value: format!("{value} {}", other.title()),
         },
         None => Cost { mark, value },
+    }
+}
+
+/// What the column of costs counts: of a scenario that is about damage, that which its workload knows at once.
+pub(crate) fn counted(scenario: &Scenario) -> Metric {
+    let (headline, cost) = (headline(scenario), scenario.workload.about().display().cost);
+    if headline.is_damage() && cost.is_damage() {
+        cost
+    } else {
+        headline
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     );
     add(true, sums.forgot > 0, format!("{} forgotten", locks(sums.forgot)));
     let waits = if spec.wait_replicas > 0 {
-        "emptied too: WAIT can't help"
+        "emptied: WAIT can't help"
     } else {
         "emptiness was replicated"
     };
@@ -166,7 +166,7 @@ mod tests {
         );
         assert_eq!(
             first(&of("failover", "sentinel wait 2", after(&emptied))),
-            ("emptied too: WAIT can't help", true)
+            ("emptied: WAIT can't help", true)
         );
         let kept = |votes| ConsequenceKind::KeptVotes { locks: 4, votes, of: 3 };
         let all = of("failover", "redlock", after(&[kept(2), kept(1), kept(2)]));
@@ -188,10 +188,7 @@ mod tests {
             first(&of("paused-client", "atomic", |_| {})),
             ("one atomic update", false)
         );
-        assert_eq!(
-            first(&of("stampede", "redlock", |_| {})).0,
-            "one refills, the others wait"
-        );
+        assert_eq!(first(&of("stampede", "redlock", |_| {})).0, "one refills, others wait");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Place {
     pub fn arguments(cell: Cell) -> Vec<String> {
         let mut words: Vec<&str> = match (cell.form, cell.state) {
             (Form::Console, State::Picker) => Vec::new(),
-            (Form::Console, _) => vec!["cell.toml"],
+            (Form::Console, _) => vec!["cell.toml", "--no-briefing"],
             (Form::Headless, _) => vec!["run", "cell.toml", "--record", "out.json"],
         };
         match cell.state {

@@ -174,7 +174,7 @@ impl Play<'_> {
                     State::HostKilled => ("1k", "✖ DOWN"),
                     State::ServerPaused => ("s1p", "[1]‖ PAUSED"),
                     State::Dialog => ("?", "Break and restore"),
-                    State::FullQueue => ("", "RUN 2s"),
+                    State::FullQueue => ("", "RUN 2 s"),
                     _ => ("", "RUN"),
                 };
                 self.process.press(keys);
@@ -359,7 +359,7 @@ impl Play<'_> {
             self.cell.way,
             Way::StdoutClosed | Way::OutputsClosed | Way::TerminalClosed | Way::TerminalClosedNohup
         );
-        let summary = "redlock: ";
+        let summary = " · seed ";
         if readable && !none && !within(AFTERMATH, || self.process.said().contains(summary)) {
             self.faults.push("no summary".to_owned());
         }

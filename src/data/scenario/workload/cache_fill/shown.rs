@@ -30,9 +30,9 @@ pub(super) fn display(has_pages: bool) -> Display {
         lanes: &[Metric::NoQuorum, Metric::DbHits, Metric::StaleReads],
         cost: Metric::DbHits,
         words: WorkloadWords {
-            without_lock: "every worker refills at once",
+            without_lock: "all refill at once",
             own_mutex: "each app server refills",
-            guarded: "one refills, the others wait",
+            guarded: "one refills, others wait",
             poor: "STAMPEDES",
         },
     };

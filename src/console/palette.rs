@@ -1,0 +1,132 @@
+//! The palette: every fault on every target, found by typing.
+
+use std::time::Duration;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::app::{App, Intent};
+use super::keys::{self, Act};
+use lockstorm_data::model::{Action, Direction, Fault, Target, Way};
+use lockstorm_run::Snapshot;
+
+/// Something that can be done to a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// In words: `kill host 1`.
+    pub words: String,
+    act: Act,
+    target: Target,
+    /// Its key; empty if it has none.
+    pub key: &'static str,
+    /// Why it does nothing now.
+    pub refused: Option<String>,
+}
+
+/// What it offers, in this order, for each target. The lag is one that shows on every chart.
+const ACTS: [Act; 8] = [
+    Act::Bounce,
+    Act::Fault(Fault::Kill),
+    Act::PauseOrResume,
+    Act::Restore,
+    Act::Fault(Fault::Shutdown),
+    Act::Fault(Fault::Failover { by: Way::Hand }),
+    Act::Fault(Fault::Lag {
+        delay: Duration::from_millis(50),
+        direction: Direction::Both,
+    }),
+    Act::Fault(Fault::Cut {
+        direction: Direction::Both,
+    }),
+];
+
+impl App {
+    /// What fits what was typed; what would do something comes first.
+    pub(super) fn choices(&self, snapshot: &Snapshot) -> Vec<Choice> {
+        let typed = self
+            .palette
+            .as_ref()
+            .map_or("", |palette| palette.typed.as_str())
+            .to_lowercase();
+        let hosts = snapshot.hosts.iter().map(|host| Target::Host(host.id));
+        let servers = snapshot.servers.iter().map(|server| Target::Server(server.id));
+        let targets: Vec<Target> = hosts.chain(servers).collect();
+        let all = targets
+            .into_iter()
+            .flat_map(|target| ACTS.map(|act| self.choice(act, target, snapshot)));
+        let fits = |choice: &Choice| typed.split_whitespace().all(|word| choice.words.contains(word));
+        let mut fitting: Vec<Choice> = all.flatten().filter(fits).collect();
+        fitting.sort_by_key(|choice| choice.refused.is_some());
+        fitting
+    }
+
+    /// One of them; `None` if it makes no sense for such a target, or there is nothing to restore.
+    fn choice(&self, act: Act, target: Target, snapshot: &Snapshot) -> Option<Choice> {
+        let plain = match act {
+            Act::Fault(fault) => Action::Fault(fault),
+            Act::Bounce => Action::Fault(Fault::Kill),
+            _ => Action::Fault(Fault::Pause),
+        };
+        if !plain.is_for(target.kind()) || act == Act::Bounce && plain.undo(target.kind()).is_none() {
+            return None;
+        }
+        let wanted = self.live().and_then(|_| self.wanted(act, target, snapshot));
+        let by_proxy = matches!(act, Act::Fault(Fault::Lag { .. } | Fault::Cut { .. }));
+        let wanted = match wanted {
+            Ok(_) if by_proxy && !snapshot.scenario.needs_proxy() => {
+                Err("only where a fault of the scenario lags or cuts: then there is a proxy".to_owned())
+            }
+            wanted => wanted,
+        };
+        let words = match (act, &wanted) {
+            (Act::Restore, Err(_)) => return None,
+            (Act::Bounce, _) => format!("bounce {target}"),
+            (_, Ok(action)) => action.on(target),
+            (_, Err(_)) => plain.on(target),
+        };
+        Some(Choice {
+            words,
+            act,
+            target,
+            key: keys::label(act),
+            refused: wanted.err(),
+        })
+    }
+
+    /// A key while the palette is open.
+    pub(super) fn palette_key(&mut self, key: &KeyEvent) -> Result<Option<Intent>, String> {
+        let Some(palette) = &mut self.palette else {
+            return Ok(None);
+        };
+        match key.code {
+            KeyCode::Esc => self.palette = None,
+            KeyCode::Char(c) => {
+                palette.typed.push(c);
+                palette.chosen = 0;
+            }
+            KeyCode::Backspace => {
+                palette.typed.pop();
+                palette.chosen = 0;
+            }
+            KeyCode::Up => palette.chosen = palette.chosen.saturating_sub(1),
+            KeyCode::Down => palette.chosen += 1,
+            KeyCode::Enter => return self.choose(),
+            _ => return Err("type what is to happen: Enter does it, Esc closes".to_owned()),
+        }
+        Ok(None)
+    }
+
+    fn choose(&mut self) -> Result<Option<Intent>, String> {
+        let choices = self.choices(self.live()?);
+        let chosen = self.palette.as_ref().map_or(0, |palette| palette.chosen);
+        let Some(choice) = choices.get(chosen.min(choices.len().saturating_sub(1))) else {
+            return Err("nothing fits what you typed: Backspace, or Esc closes".to_owned());
+        };
+        if let Some(why) = &choice.refused {
+            return Err(why.clone());
+        }
+        self.palette = None;
+        self.selected = choice.target;
+        self.digits_pick_servers = matches!(choice.target, Target::Server(_));
+        self.fault(choice.act, true)
+    }
+}
