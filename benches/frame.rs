@@ -22,18 +22,15 @@ fn frame(criterion: &mut Criterion) {
     app.launch(Box::new(snapshot.scenario.as_ref().clone()));
     app.update(Message::Snapshot(snapshot));
     let mut terminal = Terminal::new(TestBackend::new(120, 36)).expect("a test terminal");
-    criterion.bench_function("frame, last 60 s", |bencher| {
+    criterion.bench_function("frame, story", |bencher| {
         bencher.iter(|| {
             terminal
                 .draw(|frame| views::render(frame, black_box(&app)))
                 .map(|frame| frame.count)
         });
     });
-    // From the last 60 s to 2 min, 5 min, the whole run.
-    for _ in 0..3 {
-        app.update(Message::Key(KeyEvent::new(KeyCode::Char('w'), KeyModifiers::NONE)));
-    }
-    criterion.bench_function("frame, whole run", |bencher| {
+    app.update(Message::Key(KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE)));
+    criterion.bench_function("frame, charts", |bencher| {
         bencher.iter(|| {
             terminal
                 .draw(|frame| views::render(frame, black_box(&app)))

@@ -46,7 +46,13 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
     let verdicts = verdicts(scenario, &arms, headline(scenario), columns).render(paint);
     let mut sections = vec![first + &title, verdicts];
-    sections.extend(conclusion);
+    let last = record
+        .events
+        .iter()
+        .rev()
+        .find(|event| event.kind == EventKind::Caption);
+    let last = last.map(|event| fold("", &printable(&event.text), columns) + "\n");
+    sections.extend(conclusion.map(|said| said + &last.unwrap_or_default()));
     let missed = record
         .expectations
         .iter()

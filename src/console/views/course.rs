@@ -4,14 +4,13 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::timeline::{FaultMark, marks};
 use crate::console::app::App;
 use crate::console::axis::{TimeAxis, WINDOWS};
 use crate::console::plot::BARS;
 use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::is_control;
+use crate::report::{Arm, is_control, moments};
 use lockstorm_data::metrics::units::place;
 use lockstorm_data::metrics::{Metric, Point};
 use lockstorm_run::Snapshot;
@@ -35,7 +34,8 @@ pub(super) struct Course {
     /// The largest cost of any arm that has a lock.
     most: f64,
     metric: Metric,
-    marks: Vec<FaultMark>,
+    /// When faults took effect, with their letters.
+    marks: Vec<(f64, char)>,
     /// The column of this moment, while the run goes on.
     now: Option<u16>,
 }
@@ -80,9 +80,11 @@ impl Course {
             .flat_map(|(_, all)| all)
             .map(|column| column.cost)
             .fold(0.0, f64::max);
-        let mut marks = marks(snapshot);
-        // An end never covers the fault that it ends.
-        marks.sort_by_key(|mark| !mark.is_end());
+        let told = moments(&snapshot.events, &Arm::all_of_snapshot(snapshot), metric);
+        let marks = told.iter().filter_map(|moment| Some((moment.at, moment.letter?)));
+        let mut marks: Vec<(f64, char)> = marks.collect();
+        // An end never covers a fault.
+        marks.sort_by_key(|(_, letter)| *letter != 'R');
         let is_on = snapshot.elapsed < duration as f64;
         Self {
             axis,
@@ -96,18 +98,18 @@ impl Course {
 
     /// The letters of the faults, above the axis.
     pub fn letters(&self, frame: &mut Frame<'_>, area: Rect, theme: &Theme) {
-        for mark in &self.marks {
-            if let Some(column) = self.axis.column(mark.at).filter(|column| *column < area.width)
+        for (at, letter) in &self.marks {
+            if let Some(column) = self.axis.column(*at).filter(|column| *column < area.width)
                 && let Some(cell) = frame.buffer_mut().cell_mut((area.x + column, area.y))
             {
-                cell.set_char(mark.letter()).set_style(theme.warn);
+                cell.set_char(*letter).set_style(theme.warn);
             }
         }
     }
 
     /// The course of the arm at this position.
     pub fn row(&self, frame: &mut Frame<'_>, area: Rect, arm: usize, is_control: bool, theme: &Theme) {
-        let faults: Vec<u16> = self.marks.iter().filter_map(|mark| self.axis.column(mark.at)).collect();
+        let faults: Vec<u16> = self.marks.iter().filter_map(|(at, _)| self.axis.column(*at)).collect();
         let Some(columns) = self.arms.get(arm) else { return };
         for (x, column) in (0..area.width).zip(columns) {
             let (sign, style) = self.sign(column, faults.contains(&x), is_control, theme);

@@ -196,6 +196,7 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
         return ("done".to_owned(), theme.base);
     }
     let rate = match view.live.per_second {
+        ..0.05 => return ("● ready".to_owned(), theme.good),
         few @ ..10.0 => text::rate(few),
         many => short_count(rounded(many)),
     };

@@ -38,6 +38,9 @@ pub(super) fn render(
     if let Some(said) = conclusion(scenario, &arms) {
         lines.extend([Line::default(), Line::styled(text::fit(&said, columns), theme.strong)]);
     }
+    if let Some(caption) = &snapshot.caption {
+        lines.extend(hanging("▸", theme.accent, caption, columns, theme.base));
+    }
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
     let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
     let mut doubts: Vec<&str> = doubts

@@ -26,13 +26,7 @@ pub(super) struct FaultMark {
 }
 
 impl FaultMark {
-    /// The letter on the axis.
-    pub const fn letter(&self) -> char {
-        self.letter
-    }
-
-    /// Whether it ends a fault.
-    pub const fn is_end(&self) -> bool {
+    const fn is_end(&self) -> bool {
         self.letter.eq_ignore_ascii_case(&'R')
     }
 }

@@ -69,8 +69,13 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String
             .collect::<Vec<_>>()
             .join(", ")
     };
+    let held = if scenario.faults.is_empty() {
+        "held"
+    } else {
+        "held against these faults"
+    };
     let said = [
-        ("held", named(|verdict| verdict == Verdict::Safe)),
+        (held, named(|verdict| verdict == Verdict::Safe)),
         (
             "did not hold",
             named(|verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_))),

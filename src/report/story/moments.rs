@@ -32,6 +32,8 @@ pub(crate) struct Moment {
     pub is_bad: bool,
     /// Whether it is a warning to readers of the figures.
     pub is_warning: bool,
+    /// Whether an old master came back with it.
+    brings_old_master: bool,
     /// The events that it is made of.
     events: Vec<u64>,
     /// Until when what is lost is its doing; `None` if it is no fault.
@@ -107,6 +109,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             meant: Vec::new(),
             is_bad: false,
             is_warning: event.kind == EventKind::Warning,
+            brings_old_master: false,
             events: vec![event.id],
             until: letter.map(|_| at + AFTERMATH),
         });
@@ -118,11 +121,35 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
         .filter(|one| one.until.is_some())
         .map(|one| one.at)
         .collect();
+    // A node that was a master grants again from its return on; one that was never away, from the change on.
+    let changed = arms.iter().filter_map(|arm| {
+        let by_old = |one: &&Consequence| matches!(one.kind, ConsequenceKind::GrantedByOldMaster { .. });
+        Some(arm.figures.consequences.iter().find(by_old)?.at)
+    });
+    if let Some(changed) = changed.min_by(f64::total_cmp) {
+        let returned = moments
+            .iter()
+            .position(|one| one.at >= changed && one.letter == Some('R'));
+        let of_change = || moments.iter().rposition(|one| one.at <= changed + 1e-3);
+        if let Some(index) = returned.or_else(of_change) {
+            moments[index].brings_old_master = true;
+        }
+    }
+    let losses: Vec<_> = arms.iter().map(|arm| losses(arm, cost)).collect();
     for moment in &mut moments {
         let next = begins.iter().copied().find(|begin| *begin > moment.at + BOUNCE);
-        tell(moment, next.unwrap_or(f64::INFINITY), arms, cost);
+        tell(moment, next.unwrap_or(f64::INFINITY), arms, &losses, cost);
     }
     moments
+}
+
+/// The seconds in which an arm with a lock lost something, and how much.
+fn losses(arm: &Arm<'_>, cost: Metric) -> Vec<(i64, u64)> {
+    let points = arm.series.filter(|_| arm.locks && cost.is_damage()).into_iter();
+    let lost = points
+        .flat_map(Series::iter)
+        .map(|point| (point.time, point.of(cost).unwrap_or(0)));
+    lost.filter(|(_, lost)| *lost > 0).collect()
 }
 
 /// Adds an arm to what others have just suffered too.
@@ -146,6 +173,7 @@ fn join<'a>(
         meant: vec![arm.to_owned()],
         is_bad: true,
         is_warning: false,
+        brings_old_master: false,
         events: vec![event.id],
         until: None,
     });
@@ -161,8 +189,8 @@ fn done(action: Action, target: Target, is_so: bool) -> String {
     }
 }
 
-/// Fills in what a moment meant. What is lost from the `next` one on is not its doing.
-fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
+/// Fills in what a moment meant, with the `losses` of each arm. What is lost from the `next` one on is not its doing.
+fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u64)>], cost: Metric) {
     let is_its = |event: Option<u64>| event.is_some_and(|event| moment.events.contains(&event));
     let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
@@ -172,7 +200,7 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
         Metric::LostUpdates => "sales overwritten",
         other => other.title(),
     };
-    for arm in arms {
+    for (arm, losses) in arms.iter().zip(losses) {
         let name = arm.name;
         for Consequence { kind, .. } in arm.figures.consequences.iter().filter(|one| is_its(one.event)) {
             match kind {
@@ -183,9 +211,8 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
                 ConsequenceKind::LostAtFailover { locks, of } => {
                     add(0, "it lacks", format!("{} of {} of {name}", count(*locks), count(*of)));
                 }
-                ConsequenceKind::GrantedByOldMaster { locks } => {
-                    add(0, "the old master granted", format!("{name} {}", count(*locks)));
-                }
+                // Told where the old master came back.
+                ConsequenceKind::GrantedByOldMaster { .. } => {}
                 ConsequenceKind::PausedPastTtl { locks } => {
                     add(0, "held past their TTL", format!("{name} {}", count(*locks)));
                 }
@@ -195,32 +222,49 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], cost: Metric) {
                 }
             }
         }
+        if moment.brings_old_master && arm.figures.granted_by_old_master > 0 {
+            let granted = count(arm.figures.granted_by_old_master);
+            add(
+                0,
+                "still takes itself for the master and granted",
+                format!("{name} {granted}"),
+            );
+        }
         let outage = arm
             .figures
             .outages
             .iter()
             .find(|outage| is_its(outage.event) && outage.lasted_us >= LONG_US);
         if let Some(outage) = outage {
-            let lasts = if outage.over { "" } else { "…" };
-            add(3, "no lock for", format!("{name} {}{lasts}", micros(outage.lasted_us)));
+            let at_least = if outage.over { "" } else { "≥ " };
+            add(
+                3,
+                "no lock for",
+                format!("{name} {at_least}{}", micros(outage.lasted_us)),
+            );
         }
         if let Some(until) = moment.until {
             // Each second belongs to one moment.
             let (from, until) = (moment.at.floor(), until.min(next).floor());
             let within = |second: i64| (from..until).contains(&(second as f64));
-            let points = arm.series.into_iter().flat_map(Series::iter);
-            let lost: u64 = points
-                .filter(|point| within(point.time))
-                .filter_map(|point| point.of(cost))
+            let lost: u64 = losses
+                .iter()
+                .filter(|(second, _)| within(*second))
+                .map(|(_, lost)| lost)
                 .sum();
-            if lost > 0 && arm.locks && cost.is_damage() {
+            if lost > 0 {
                 add(1, head, format!("{name} {}", count(lost)));
             }
         }
     }
     moment.is_bad |= lists.keys().any(|(rank, _)| *rank < 2);
     if is_empty {
-        moment.what.push_str(", came back EMPTY");
+        let words = if moment.what.ends_with("is back") {
+            " EMPTY"
+        } else {
+            ", came back EMPTY"
+        };
+        moment.what.push_str(words);
     }
     for ((_, head), items) in lists {
         moment.meant.push(format!("{head}: {}", items.join(", ")));
@@ -329,10 +373,7 @@ mod tests {
             both[0].starts_with("4.2 host 1 died → sales overwritten: single 3"),
             "{both:?}"
         );
-        assert!(
-            both[1].starts_with("9.5 host 1 is back, came back EMPTY → forgotten"),
-            "{both:?}"
-        );
+        assert!(both[1].starts_with("9.5 host 1 is back EMPTY → forgotten"), "{both:?}");
         assert!(
             both[1].contains("sales overwritten: single 7"),
             "each loss is told once: {both:?}"
@@ -352,7 +393,7 @@ mod tests {
         let mut quick = arm("redlock", &[], &[]);
         quick.figures.outages = vec![outage(0, 300_000, true)];
         let lines = told(&[fault(0, 4.2, KILL, None)], &[slow, quick]);
-        assert_eq!(lines, ["4.2 host 1 died → no lock for: single 12 s…"]);
+        assert_eq!(lines, ["4.2 host 1 died → no lock for: single ≥ 12 s"]);
     }
 
     #[test]

@@ -85,7 +85,8 @@ pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Co
         .chain([Metric::DoubleHolds])
         .find(proven)
         .filter(|_| !matches!(mark, Mark::Damage | Mark::Poor));
-    let shown = other.unwrap_or(metric);
+    // What was made up for later was lost all the same, and a figure that falls looks like a repair.
+    let shown = other.unwrap_or(metric).peak();
     let value = written(shown, arm).unwrap_or_else(|| "–".to_owned());
     match other {
         Some(other) => Cost {

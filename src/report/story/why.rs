@@ -188,7 +188,7 @@ mod tests {
             first(&of("paused-client", "atomic", |_| {})),
             ("one atomic update", false)
         );
-        assert_eq!(first(&of("stampede", "redlock", |_| {})).0, "one refills, others wait");
+        assert_eq!(first(&of("stampede", "redlock", |_| {})).0, "one refills at a time");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn display(has_pages: bool) -> Display {
         words: WorkloadWords {
             without_lock: "all refill at once",
             own_mutex: "each app server refills",
-            guarded: "one refills, others wait",
+            guarded: "one refills at a time",
             poor: "STAMPEDES",
         },
     };
