@@ -36,7 +36,8 @@ pub(super) fn render(
         lines.push(Line::from(parts.collect::<Vec<_>>()));
     }
     if let Some(said) = conclusion(scenario, &arms) {
-        lines.extend([Line::default(), Line::styled(text::fit(&said, columns), theme.strong)]);
+        lines.push(Line::default());
+        lines.extend(hanging("▸", theme.accent, &said, columns, theme.strong));
     }
     if let Some(caption) = &snapshot.caption {
         lines.extend(hanging("▸", theme.accent, caption, columns, theme.base));

@@ -33,26 +33,30 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bo
     let has_nodes = any(|arm| arm.nodes > 0);
     let has_old = any(|arm| arm.figures.granted_by_old_master > 0);
     let has_stuck = any(|arm| arm.figures.stuck.is_some_and(|stuck| stuck > 0));
-    let mut head = vec!["lock".to_owned(), headline.title().to_owned()];
-    head.extend(others.iter().map(|metric| metric.title().to_owned()));
+    let order = order(scenario);
+    let ends: Vec<[Cell; 2]> = order
+        .iter()
+        .map(|index| verdict(scenario, &arms[*index], *index))
+        .collect();
+    // Words are aligned at the left.
+    let [verdicts, causes] = [0, 1].map(|at| ends.iter().map(|end| end[at].text.chars().count()).max().unwrap_or(0));
+    let mut head = vec!["lock".to_owned(), format!("{:<verdicts$}", "verdict")];
+    head.extend([headline].iter().chain(&others).map(|metric| metric.title().to_owned()));
     head.extend(has_nodes.then(|| "down for".to_owned()));
     head.extend(has_old.then(|| "old master".to_owned()));
     head.extend(has_stuck.then(|| "stuck".to_owned()));
-    let order = order(scenario);
-    let end = |index: &usize| verdict(scenario, &arms[*index], *index, with_cause);
-    let ends: Vec<Cell> = order.iter().map(end).collect();
-    let widest = ends.iter().map(|cell| cell.text.chars().count()).max().unwrap_or(0);
-    head.push(format!("{:<widest$}", "verdict"));
+    head.extend(with_cause.then(|| format!("{:<causes$}", "why")));
     let figure = |metric: Metric, arm: &Arm<'_>| judged(metric, arm).unwrap_or_else(Cell::none);
     let some = |n: Option<u64>| n.map_or_else(Cell::none, |n| Cell::plain(count(n)));
-    let rows = order.iter().zip(ends).map(|(index, end)| {
+    let rows = order.iter().zip(ends).map(|(index, [end, cause])| {
         let arm = &arms[*index];
-        let mut row = vec![Cell::plain(printable(arm.name)), figure(headline, arm)];
-        row.extend(others.iter().map(|metric| figure(*metric, arm)));
+        let mut row = vec![Cell::plain(printable(arm.name))];
+        row.push(Cell::new(end.tone, format!("{:<verdicts$}", end.text)));
+        row.extend([headline].iter().chain(&others).map(|metric| figure(*metric, arm)));
         row.extend(has_nodes.then(|| down_for(arm)));
         row.extend(has_old.then(|| some(arm.has_master.then_some(arm.figures.granted_by_old_master))));
         row.extend(has_stuck.then(|| some(arm.figures.stuck)));
-        row.push(Cell::new(end.tone, format!("{:<widest$}", end.text)));
+        row.extend(with_cause.then(|| Cell::new(cause.tone, format!("{:<causes$}", cause.text))));
         row
     });
     let rows = rows.collect();
@@ -88,14 +92,14 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String
     Some(sentence)
 }
 
-/// The verdict on one arm, with its cause.
-fn verdict(scenario: &Scenario, arm: &Arm<'_>, index: usize, with_cause: bool) -> Cell {
+/// The verdict on one arm, and its cause.
+fn verdict(scenario: &Scenario, arm: &Arm<'_>, index: usize) -> [Cell; 2] {
     let verdict = Verdict::of(arm, is_control(scenario, index), &scenario.workload);
     let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
-    let cause = cause.filter(|_| with_cause);
-    let cause = cause.map_or_else(String::new, |why| format!("  {}", why.words));
+    let cause = cause.map_or_else(String::new, |why| why.words);
     let cell = marked(verdict.mark(), verdict.word().to_owned(), false);
-    Cell::new(cell.tone, format!("{}{cause}", cell.text))
+    let tone = cell.tone;
+    [cell, Cell::new(tone, cause)]
 }
 
 /// How long the lock was unavailable at most.
