@@ -339,6 +339,7 @@ impl App {
 
     fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Option<Intent> {
         self.dirty = true;
+        self.palette = None;
         match result {
             Ok(record) => self.record = Some(Arc::from(record)),
             // Stopped as asked, so not a failure.

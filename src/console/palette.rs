@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::app::{App, Intent};
 use super::keys::{self, Act};
-use lockstorm_data::model::{Action, Direction, Fault, Target, Way};
+use lockstorm_data::model::{Action, Condition, Direction, Fault, Target, Way};
 use lockstorm_run::Snapshot;
 
 /// Something that can be done to a target.
@@ -59,7 +59,7 @@ impl App {
         fitting
     }
 
-    /// One of them; `None` if it makes no sense for such a target, or there is nothing to restore.
+    /// One of them; `None` if it makes no sense for such a target, or another one says the same.
     fn choice(&self, act: Act, target: Target, snapshot: &Snapshot) -> Option<Choice> {
         let plain = match act {
             Act::Fault(fault) => Action::Fault(fault),
@@ -78,7 +78,7 @@ impl App {
             wanted => wanted,
         };
         let words = match (act, &wanted) {
-            (Act::Restore, Err(_)) => return None,
+            (Act::Restore, Err(_) | Ok(Action::Undo(Condition::Paused))) => return None,
             (Act::Bounce, _) => format!("bounce {target}"),
             (_, Ok(action)) => action.on(target),
             (_, Err(_)) => plain.on(target),
@@ -94,6 +94,10 @@ impl App {
 
     /// A key while the palette is open.
     pub(super) fn palette_key(&mut self, key: &KeyEvent) -> Result<Option<Intent>, String> {
+        let last = self
+            .newest
+            .as_deref()
+            .map_or(0, |newest| self.choices(newest).len().saturating_sub(1));
         let Some(palette) = &mut self.palette else {
             return Ok(None);
         };
@@ -108,7 +112,7 @@ impl App {
                 palette.chosen = 0;
             }
             KeyCode::Up => palette.chosen = palette.chosen.saturating_sub(1),
-            KeyCode::Down => palette.chosen += 1,
+            KeyCode::Down => palette.chosen = (palette.chosen + 1).min(last),
             KeyCode::Enter => return self.choose(),
             _ => return Err("type what is to happen: Enter does it, Esc closes".to_owned()),
         }

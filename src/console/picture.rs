@@ -7,6 +7,9 @@ use ratatui::style::{Color, Modifier};
 
 /// The size of a cell in pixels.
 const CELL: (u32, u32) = (9, 18);
+/// The colours where the terminal has its own.
+const GROUND: &str = "#1c1c1c";
+const TEXT: &str = "#eeeeee";
 
 /// The screen as a picture of text: one element for each piece of a row that looks the same.
 pub(super) fn svg(buffer: &Buffer) -> String {
@@ -14,7 +17,7 @@ pub(super) fn svg(buffer: &Buffer) -> String {
     let (width, height) = (columns * CELL.0, rows * CELL.1);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" \
-         font-size=\"15\" xml:space=\"preserve\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#1c1c1c\"/>\n"
+         font-size=\"15\" xml:space=\"preserve\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"{GROUND}\"/>\n"
     );
     let cells = buffer.content();
     for (y, row) in (0..).zip(cells.chunks(usize::from(buffer.area.width.max(1)))) {
@@ -37,8 +40,8 @@ fn look(cell: &Cell) -> Look {
     if cell.modifier.contains(Modifier::REVERSED) {
         let [text, ground] = colours;
         colours = [
-            ground.or_else(|| Some("#1c1c1c".to_owned())),
-            text.or_else(|| Some("#eeeeee".to_owned())),
+            ground.or_else(|| Some(GROUND.to_owned())),
+            text.or_else(|| Some(TEXT.to_owned())),
         ];
     }
     let has = |modifier| cell.modifier.contains(modifier);
@@ -50,7 +53,7 @@ fn piece(out: &mut String, cells: &[Cell], (column, row): (usize, u32), (colours
     let length = u32::try_from(cells.len()).unwrap_or(0);
     let (x, y, width) = (column * CELL.0, row * CELL.1, length * CELL.0);
     let [text, ground] = colours;
-    if let Some(ground) = ground.filter(|ground| ground != "#1c1c1c") {
+    if let Some(ground) = ground.filter(|ground| ground != GROUND) {
         let _ = writeln!(
             out,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{ground}\"/>",
@@ -61,7 +64,7 @@ fn piece(out: &mut String, cells: &[Cell], (column, row): (usize, u32), (colours
     if words.trim().is_empty() {
         return;
     }
-    let fill = text.unwrap_or_else(|| "#eeeeee".to_owned());
+    let fill = text.unwrap_or_else(|| TEXT.to_owned());
     let weight = if bold { " font-weight=\"bold\"" } else { "" };
     let opacity = if dim { " opacity=\".6\"" } else { "" };
     let words = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -73,13 +76,11 @@ fn piece(out: &mut String, cells: &[Cell], (column, row): (usize, u32), (colours
     );
 }
 
-/// A colour of the 256 as the terminals of today show it; `None` for the terminal's own.
+/// A colour of the 256 as the terminals of today show it; `None` for the terminal's own, to which the first sixteen belong.
 fn colour(colour: Color) -> Option<String> {
     let Color::Indexed(index) = colour else { return None };
     let [red, green, blue] = match index {
-        // The first sixteen differ among terminals; the console's themes use none of them but white and black.
-        0..16 if index == 16 - 1 => [0xff; 3],
-        0..16 => [0; 3],
+        0..16 => return None,
         16..232 => {
             let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
             let cube = index - 16;

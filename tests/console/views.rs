@@ -770,6 +770,10 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     let mut app = storm("Fno such thing");
     assert!(code(&mut app, KeyCode::Enter).is_none());
     says(status(&app), &["nothing fits"]);
+    // A failure closes it: keys are keys again.
+    let mut failed = storm("F");
+    failed.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
+    assert!(matches!(press(&mut failed, "q").as_slice(), [Intent::Quit]));
     let mut over = showing(over());
     assert_eq!(ordered(&mut over, "F"), []);
     says(status(&over), &["R runs it again"]);

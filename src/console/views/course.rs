@@ -10,7 +10,7 @@ use crate::console::plot::BARS;
 use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::{Arm, is_control, moments};
+use crate::report::{Moment, is_control};
 use lockstorm_data::metrics::units::place;
 use lockstorm_data::metrics::{Metric, Point};
 use lockstorm_run::Snapshot;
@@ -42,7 +42,7 @@ pub(super) struct Course {
 
 impl Course {
     /// The courses on so many columns, for the time that the user has chosen.
-    pub fn of(snapshot: &Snapshot, app: &App, columns: u16) -> Self {
+    pub fn of(snapshot: &Snapshot, app: &App, columns: u16, told: &[Moment]) -> Self {
         let scenario = &snapshot.scenario;
         let metric = scenario.workload.about().display().cost;
         let duration = i64::try_from(scenario.duration.as_secs().max(1)).unwrap_or(i64::MAX);
@@ -80,7 +80,6 @@ impl Course {
             .flat_map(|(_, all)| all)
             .map(|column| column.cost)
             .fold(0.0, f64::max);
-        let told = moments(&snapshot.events, &Arm::all_of_snapshot(snapshot), metric);
         let marks = told.iter().filter_map(|moment| Some((moment.at, moment.letter?)));
         let mut marks: Vec<(f64, char)> = marks.collect();
         // An end never covers a fault.

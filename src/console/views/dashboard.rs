@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{charts, happened, hosts, locks, servers};
 use crate::console::app::App;
+use crate::report::{Arm, moments};
 use lockstorm_run::Snapshot;
 
 /// From this width on, the charts stand beside the story.
@@ -32,8 +33,10 @@ fn story(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let parts = [gap, 1, of_servers, gap, rows].map(Constraint::Length);
     let [_, host_area, server_area, _, lock_area, rest] =
         Layout::vertical(parts.into_iter().chain([Constraint::Min(0)]).collect::<Vec<_>>()).areas(area);
+    let cost = snapshot.scenario.workload.about().display().cost;
+    let told = moments(&snapshot.events, &Arm::all_of_snapshot(snapshot), cost);
     hosts::render(frame, host_area, app, snapshot);
     servers::render(frame, server_area, app, snapshot);
-    locks::render(frame, lock_area, app, snapshot);
-    happened::render(frame, rest, app, snapshot);
+    locks::render(frame, lock_area, app, snapshot, &told);
+    happened::render(frame, rest, app, snapshot, &told);
 }

@@ -57,19 +57,14 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     let causes = whys(spec, arm, &scenario.workload);
     lines.extend(named("why", causes.into_iter().map(|why| why.words), theme));
     if arm.locks {
-        let share = |of: f64| format!("{:.0} %", of * 100.0);
-        let ttl = spec.ttl.as_micros() as f64;
         let hold = of_arm.times[Time::Hold];
-        let part = share(hold.p99 as f64 / ttl.max(1.0));
-        lines.push(fact(
-            "sections",
-            format!(
-                "p50 {}  p99 {} ({part} of the TTL)",
-                text::micros(hold.p50),
-                text::micros(hold.p99)
-            ),
-            theme,
-        ));
+        let mut sections = format!("p50 {}  p99 {}", text::micros(hold.p50), text::micros(hold.p99));
+        if spec.lock.uses_nodes() {
+            let ttl = snapshot.knobs.ttl.unwrap_or(spec.ttl).as_micros() as f64;
+            let part = hold.p99 as f64 / ttl.max(1.0) * 100.0;
+            sections = format!("{sections} ({part:.0} % of the TTL)");
+        }
+        lines.push(fact("sections", sections, theme));
         let votes = view.votes.map_or_else(String::new, |(votes, of)| {
             format!(" · last one by {votes} of {of} votes")
         });
@@ -100,14 +95,8 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     let consequences = of_arm.consequences.iter().map(|one| (one.at, one.kind.to_string()));
     let outages = of_arm.outages.iter().filter(|outage| outage.lasted_us >= 100_000);
     let outages = outages.map(|outage| {
-        (
-            outage.at,
-            format!(
-                "no lock for {}{}",
-                micros(outage.lasted_us),
-                if outage.over { "" } else { "…" }
-            ),
-        )
+        let at_least = if outage.over { "" } else { "≥ " };
+        (outage.at, format!("no lock for {at_least}{}", micros(outage.lasted_us)))
     });
     let mut told: Vec<(f64, String)> = consequences.chain(outages).collect();
     told.sort_by(|one, other| one.0.total_cmp(&other.0));

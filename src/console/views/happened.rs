@@ -1,12 +1,12 @@
 //! What happened, newest first, with what each fault meant.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
 
 use crate::console::app::App;
 use crate::console::text;
-use crate::report::{Arm, moments};
+use crate::report::Moment;
 use lockstorm_run::Snapshot;
 
 /// The columns of the time and the letter.
@@ -14,39 +14,23 @@ const INDENT: usize = 10;
 /// The most lines for one moment.
 const LINES: usize = 3;
 
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let theme = &app.theme;
     let room = usize::from(area.width).saturating_sub(INDENT + 1);
     if area.height < 2 {
         return;
     }
     let teaches = snapshot.act.as_ref().and_then(|act| act.teaches.as_deref());
-    let (area, tip) = match teaches.filter(|_| area.height >= 6) {
-        Some(_) => {
-            let rest = Rect {
-                height: area.height - 1,
-                ..area
-            };
-            (
-                rest,
-                Some(Rect {
-                    y: rest.bottom(),
-                    height: 1,
-                    ..area
-                }),
-            )
-        }
-        None => (area, None),
-    };
-    if let (Some(tip), Some(teaches)) = (tip, teaches) {
+    let teaches = teaches.filter(|_| area.height >= 6);
+    let rows = [Constraint::Min(0), Constraint::Length(u16::from(teaches.is_some()))];
+    let [area, tip] = Layout::vertical(rows).areas(area);
+    if let Some(teaches) = teaches {
         let words = text::fit(teaches, usize::from(area.width).saturating_sub(7));
         let line = vec![Span::styled(" TRY  ", theme.accent), Span::styled(words, theme.strong)];
         frame.render_widget(Line::from(line), tip);
     }
-    let arms = Arm::all_of_snapshot(snapshot);
-    let cost = snapshot.scenario.workload.about().display().cost;
     let mut lines = vec![Line::styled(" WHAT JUST HAPPENED", theme.strong)];
-    for moment in moments(&snapshot.events, &arms, cost).iter().rev() {
+    for moment in told.iter().rev() {
         let style = if moment.is_bad { theme.bad_block } else { theme.base };
         for (index, words) in text::wrap(&moment.in_words(), room).into_iter().take(LINES).enumerate() {
             let head = match index {

@@ -11,7 +11,7 @@ use super::visible_rows::VisibleRows;
 use crate::console::app::App;
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::report::{Arm, Verdict, Why, cost, counted, is_control, order, whys};
+use crate::report::{Arm, Moment, Verdict, Why, cost, counted, is_control, order, whys};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{micros, rounded, short_count};
 use lockstorm_run::{ArmView, Phase, Snapshot};
@@ -59,7 +59,7 @@ pub(super) fn height(snapshot: &Snapshot, room: u16) -> u16 {
     }
 }
 
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let theme = &app.theme;
     let (scenario, order) = (&snapshot.scenario, order(&snapshot.scenario));
     let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
@@ -80,7 +80,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let widths = Widths::of(area.width, names, widest.max(text::width(&head)));
     let start = u16::try_from(widths.all()).unwrap_or(u16::MAX);
     let axis_width = area.width.saturating_sub(start + 1);
-    let course = Course::of(snapshot, app, axis_width);
+    let course = Course::of(snapshot, app, axis_width, told);
     let rows = area.height.saturating_sub(2);
     let tall = u16::try_from(order.len()).unwrap_or(u16::MAX).saturating_mul(2) <= rows;
     let each = if tall { 2 } else { 1 };

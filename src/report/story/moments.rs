@@ -409,4 +409,32 @@ mod tests {
             ["5 first damage → single, fixed", "30 first damage → late"]
         );
     }
+
+    #[test]
+    fn what_an_old_master_granted_is_told_where_it_came_back() {
+        let kind = EventKind::Failover { host: HostId(2) };
+        let failover = Event {
+            id: 1,
+            at: 8.0,
+            kind,
+            text: String::new(),
+        };
+        let events = [fault(0, 4.2, KILL, None), failover, fault(2, 20.0, RESTART, Some(0))];
+        let lines = |granted: u64| {
+            let mut fixed = arm("fixed", &[], &[]);
+            fixed.figures.granted_by_old_master = granted;
+            let by_old = Consequence {
+                at: 8.0,
+                event: Some(1),
+                kind: ConsequenceKind::GrantedByOldMaster { locks: granted },
+            };
+            fixed.figures.consequences = (granted > 0).then_some(by_old).into_iter().collect();
+            told(&events, &[fixed])
+        };
+        let [died, changed, back] =
+            ["4.2 host 1 died", "8 host 2 is the master now", "20 host 1 is back"].map(str::to_owned);
+        assert_eq!(lines(0), [died.clone(), changed.clone(), back.clone()]);
+        let granted = format!("{back} → still takes itself for the master and granted: fixed 5");
+        assert_eq!(lines(5), [died, changed, granted]);
+    }
 }

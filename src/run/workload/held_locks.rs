@@ -287,6 +287,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_judged_is_freed_with_the_changes_that_follow() {
+        let locks = HeldLocks::default();
+        drop(locks.enter(1, true, "a", None));
+        let told = locks.news(Vec::new(), std::iter::empty());
+        let holds: Vec<_> = told
+            .into_iter()
+            .filter_map(|news| match news.what {
+                Happened::Began(hold) | Happened::Ended(hold) => Some(hold),
+                _ => None,
+            })
+            .collect();
+        let freed = Arc::downgrade(&holds[0]);
+        locks.news(Vec::new(), holds.into_iter());
+        assert!(freed.upgrade().is_some(), "nobody waits for it");
+        let _next = locks.enter(2, true, "a", None);
+        assert!(freed.upgrade().is_none());
+    }
+
+    #[test]
     fn holds_of_an_app_server_that_dies_end_then_and_only_once() {
         let locks = HeldLocks::default();
         let held = locks.enter(1, true, "a", None);
