@@ -19,7 +19,7 @@ use crate::cli::{ConsoleArgs, LabKind, Look, RunArgs};
 use crate::failure::{Failure, warn};
 
 /// The scenario of a headless run that names none.
-const DEFAULT: &str = "single-vs-redlock";
+const DEFAULT: &str = "failover";
 /// The scenario of a headless run that names none, in a stack with Sentinels: what its profile is for.
 const DEFAULT_WITH_SENTINELS: &str = "failover";
 /// The scenario of a headless run that names none, in a stack without Sentinels: what every stack can play.

@@ -26,6 +26,10 @@ impl App {
                 None
             });
         }
+        if self.filters && !matches!(keys::find(key, false), Some(Act::Stop(_))) {
+            self.filter_key(key);
+            return None;
+        }
         let done = match keys::find(key, self.picker.is_some()) {
             None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
             // The help covers what a key would act on.
@@ -61,12 +65,15 @@ impl App {
             Act::Save => return self.save(),
             Act::Select(number) => self.select(number)?,
             Act::SwitchDigits => self.switch_digits()?,
+            Act::Neighbour(step) if self.overlay == Some(Overlay::Lanes) => self.next_lanes(step)?,
+            Act::Neighbour(step) if self.view == View::Charts => self.move_cursor(step)?,
             Act::Neighbour(step) => self.neighbour(step)?,
             Act::Palette => {
                 self.live()?;
                 self.show(None);
                 self.palette = Some(Palette::default());
             }
+            Act::Filter => self.open_filter()?,
             Act::Charts => {
                 self.begun()?;
                 self.scroll = 0;
@@ -79,11 +86,14 @@ impl App {
             Act::NextView => self.next_view()?,
             Act::NextWindow => {
                 self.charted_view()?;
-                self.window = (self.window + 1) % WINDOWS.len();
+                let next = self.zoomed(Step::Forth);
+                let first = self.windows().next().unwrap_or(0);
+                self.window = if next == self.window { first } else { next };
                 self.say(format!("the time axis shows the {}", WINDOWS[self.window].1));
             }
             Act::Freeze => self.freeze_or_thaw()?,
             Act::Show(overlay) if self.overlay == Some(overlay) => self.show(None),
+            Act::Show(Overlay::Lanes) => self.show_lanes()?,
             Act::Show(overlay) => {
                 self.has_content(overlay)?;
                 self.show(Some(overlay));
@@ -101,6 +111,8 @@ impl App {
             Act::Close if self.briefing.is_some() => self.briefing = None,
             // Without a run there is nothing behind the picker.
             Act::Close if self.picker.is_some() && !matches!(self.stage, Stage::Picking) => self.picker = None,
+            Act::Close if self.view == View::Events && !self.filter.is_empty() => self.filter.clear(),
+            Act::Close if self.view == View::Charts && self.cursor.is_some() => self.cursor = None,
             Act::Close => return Err("nothing is open on top: q quits".to_owned()),
             Act::Scroll(step, lines) => self.scroll_by(step, lines)?,
         }
@@ -123,7 +135,7 @@ impl App {
     }
 
     /// The snapshot of a run whose load has begun.
-    fn begun(&self) -> Result<&Snapshot, String> {
+    pub(super) fn begun(&self) -> Result<&Snapshot, String> {
         let failed = || "the run failed: it has nothing to show".to_owned();
         match self.newest.as_deref() {
             _ if self.failure.is_some() => Err(failed()),
@@ -355,12 +367,12 @@ impl App {
         }
     }
 
-    fn show(&mut self, overlay: Option<Overlay>) {
+    pub(super) fn show(&mut self, overlay: Option<Overlay>) {
         self.overlay = overlay;
         self.scroll = 0;
     }
 
-    fn scroll_by(&mut self, step: Step, lines: usize) -> Result<(), String> {
+    pub(super) fn scroll_by(&mut self, step: Step, lines: usize) -> Result<(), String> {
         let moved = |from: usize, most: usize| match step {
             Step::Forth => from.saturating_add(lines).min(most),
             Step::Back => from.min(most).saturating_sub(lines),

@@ -1,13 +1,14 @@
 //! The state of the console and how it changes: messages go in, an intent may come out, with no input or output of its own.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ratatui::crossterm::event::{KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::axis::WINDOWS;
+use super::axis::{TimeAxis, WINDOWS};
 use super::keys::{Act, Overlay};
 use super::knobs::OrderedKnobs;
 use super::options::ConsoleOptions;
@@ -15,6 +16,7 @@ use super::orders::Orders;
 use super::theme::Theme;
 use crate::report::order;
 use lockstorm_base::Stop;
+use lockstorm_data::history::DoubleHold;
 use lockstorm_data::model::{Event, EventKind, HostId, Target};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{ArmView, Phase, Snapshot};
@@ -25,6 +27,8 @@ use lockstorm_run::{Command, Record, RunError};
 pub enum Message {
     /// A key was pressed.
     Key(KeyEvent),
+    /// A button or the wheel of the mouse was used.
+    Mouse(MouseEvent),
     /// The terminal was resized.
     Resize,
     /// The terminal is gone.
@@ -118,6 +122,24 @@ pub(super) struct Palette {
     pub chosen: usize,
 }
 
+/// What the mouse can hit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Hit {
+    /// The row of an arm.
+    Arm(usize),
+    /// A host or an app server.
+    Target(Target),
+    /// A chart.
+    Axis(TimeAxis),
+}
+
+/// The double hold that is shown as lanes, and the position of its arm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lanes {
+    pub arm: usize,
+    pub double: DoubleHold,
+}
+
 /// The state of the console.
 #[derive(Debug)]
 pub struct App {
@@ -137,6 +159,19 @@ pub struct App {
     pub(super) overlay: Option<Overlay>,
     /// The palette of faults, if it is open.
     pub(super) palette: Option<Palette>,
+    /// What an event must have to be shown.
+    pub(super) filter: String,
+    /// Whether the filter is being typed.
+    pub(super) filters: bool,
+    pub(super) lanes: Option<Lanes>,
+    /// Whether lanes were shown in this run.
+    pub(super) lanes_seen: bool,
+    /// The second of the run that the charts tell about.
+    pub(super) cursor: Option<f64>,
+    /// The length of a column of the chart in seconds, and what of the last drawn screen the mouse can hit. The views know it, and the
+    /// keys and the mouse need it.
+    pub(super) column_length: Cell<f64>,
+    pub(super) hits: RefCell<Vec<(Rect, Hit)>>,
     pub(super) picker: Option<Picker>,
     /// The scenario that is told about over the picker, before it starts.
     pub(super) briefing: Option<Box<Scenario>>,
@@ -195,6 +230,13 @@ impl App {
             view: View::Dashboard,
             overlay: None,
             palette: None,
+            filter: String::new(),
+            filters: false,
+            lanes: None,
+            lanes_seen: false,
+            cursor: None,
+            column_length: Cell::new(1.0),
+            hits: RefCell::default(),
             picker: Some(Picker::default()),
             briefing: None,
             briefs: options.briefing,
@@ -229,6 +271,10 @@ impl App {
                 self.passing = false;
                 self.receipt = false;
                 return self.key(&key);
+            }
+            Message::Mouse(event) => {
+                self.dirty = true;
+                self.mouse(event);
             }
             Message::Resize | Message::Suspend | Message::Continued => self.dirty = true,
             // The signal for it has already come, or will come.
@@ -282,6 +328,8 @@ impl App {
         self.picker = None;
         self.briefing = None;
         self.overlay = None;
+        self.filter.clear();
+        (self.filters, self.lanes_seen, self.cursor) = (false, false, None);
         self.fault_seen = false;
         self.orders.clear();
         self.knobs = OrderedKnobs::default();
@@ -388,6 +436,7 @@ impl App {
             self.status = None;
         }
         self.settle(&snapshot);
+        self.show_first_lanes(&snapshot);
         self.newest = Some(snapshot);
         self.dirty |= self.frozen.is_none();
     }
@@ -440,6 +489,11 @@ impl App {
     pub(super) fn is_live(&self) -> bool {
         let on = |snapshot: &Arc<Snapshot>| matches!(snapshot.phase, Phase::WarmUp | Phase::Running);
         matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(on)
+    }
+
+    /// Notes what the mouse hits in this area.
+    pub(super) fn hits(&self, area: Rect, hit: Hit) {
+        self.hits.borrow_mut().push((area, hit));
     }
 
     /// The arm whose latency is charted.

@@ -96,6 +96,11 @@ impl TimeAxis {
         u16::try_from(column).ok().filter(|&column| column < self.columns)
     }
 
+    /// When a column begins, in seconds of the run.
+    pub fn begin_of(&self, column: u16) -> f64 {
+        (self.first + i64::from(column)) as f64 * self.column_length()
+    }
+
     /// The columns of a range of tenths, at least one; `None` if no part of it is on the axis.
     pub fn tenths(&self, time: Range<i64>) -> Option<Range<u16>> {
         let columns = i64::from(self.columns);

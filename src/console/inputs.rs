@@ -94,6 +94,7 @@ fn read_keys(messages: &Sender<Message>, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let message = match event::poll(LOOK).and_then(|ready| if ready { event::read().map(Some) } else { Ok(None) }) {
             Ok(Some(Event::Key(key))) => Message::Key(key),
+            Ok(Some(Event::Mouse(event))) => Message::Mouse(event),
             Ok(Some(Event::Resize(..))) => Message::Resize,
             Ok(_) => continue,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

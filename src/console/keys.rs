@@ -25,6 +25,8 @@ pub enum Act {
     Restore,
     /// Find a fault by typing.
     Palette,
+    /// Find events by typing.
+    Filter,
     /// Show the figures and the latency, or the dashboard again.
     Charts,
     /// Show the next view.
@@ -74,6 +76,8 @@ pub enum Overlay {
     Lock,
     /// All that is known of the selected host or app server.
     Target,
+    /// Who held one lock at once.
+    Lanes,
 }
 
 /// Backward or forward.
@@ -187,7 +191,7 @@ keys! {
     Faults, Run, "f", "", "make it the master, by hand": Char('f') => Fault(Fault::Failover { by: Way::Hand });
     Faults, Run, "F :", "faults", "every fault, found by typing": Char('F') => Palette, Char(':') => Palette;
     Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
-    Faults, Run, "← →", "", "select the neighbour": Left => Neighbour(Back), Right => Neighbour(Forth);
+    Faults, Run, "← →", "", "select the neighbour; a cursor": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
     Run, Run, "g", "", "hold the schedule, or release": Char('g') => Hold;
     Look, Run, "v", "view", "next view": Char('v') => NextView;
@@ -206,6 +210,8 @@ keys! {
     Look, Run, "l", "", "which TTL lasts long enough": Char('l') => Show(Overlay::Ttls);
     Look, Run, "Enter", "details", "all of a lock; held: go on": Enter => Next;
     Look, Run, "i", "", "all of a host or app server": Char('i') => Show(Overlay::Target);
+    Look, Run, "L", "", "who held one lock at once": Char('L') => Show(Overlay::Lanes);
+    Look, Run, "/", "", "filter the events": Char('/') => Filter;
     Run, Picker, "Enter", "start", "start the selected scenario": Enter => Start;
     Look, Both, "↑ ↓", "", "choose a lock, scroll": Up => Scroll(Back, 1), Down => Scroll(Forth, 1);
     Look, Both, "PgUp/Dn", "", "by a page; Home and End":
@@ -216,7 +222,7 @@ keys! {
     Run, Run, "S", "save", "save a summary to a file": Char('S') => Save;
     Run, Both, "Esc", "", "close the top window": Esc => Close;
     Run, Both, "?", "help", "this help": Char('?') => Show(Overlay::Help);
-    Run, Both, "q", "quit", "end the run; again: at once": Char('q') => Quit;
+    Run, Both, "q", "quit", "end, print the summary, leave": Char('q') => Quit;
 }
 
 /// The keys of an act, as the table writes them.

@@ -9,42 +9,42 @@ use lockstorm_run::ArmView;
 
 /// What was measured in a range of time.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct Sample<T> {
     /// The range in tenths of a second of the run.
     pub time: Range<i64>,
-    /// The values.
-    pub point: Point,
+    /// What of it is drawn.
+    pub value: T,
 }
 
 /// For how many tenths a value is held if no other follows; after that there is a gap.
 const HOLD: i64 = 15;
 
-/// The samples in the time of an axis, oldest first.
-pub(super) fn samples(arm: &ArmView, axis: TimeAxis) -> impl Iterator<Item = Sample> {
+/// The samples in the time of an axis, oldest first; `value` takes from each point what is drawn.
+pub(super) fn samples<T>(
+    arm: &ArmView,
+    axis: TimeAxis,
+    value: impl Fn(&Point) -> T + Copy,
+) -> impl Iterator<Item = Sample<T>> {
     let points_of_tenths = || arm.recent_tenths.iter().filter(move |_| axis.is_fine());
     let kept_from = points_of_tenths()
         .next()
         .map_or(i64::MAX, |tenth_point| tenth_point.time.div_euclid(10));
-    let seconds = arm
-        .series
-        .iter()
-        .filter(move |point| point.time < kept_from)
-        .map(|point| Sample {
-            time: point.time * 10..point.time * 10 + 10,
-            point: *point,
-        });
-    let tenths = points_of_tenths().map(|tenth_point| Sample {
-        time: tenth_point.time..tenth_point.time + 1,
-        point: *tenth_point,
-    });
+    let seconds = arm.series.iter().filter(move |point| point.time < kept_from);
+    let seconds = seconds.map(|point| (point.time * 10..point.time * 10 + 10, point));
+    let tenths = points_of_tenths().map(|point| (point.time..point.time + 1, point));
     // A value from just before the axis may still be held at its left edge.
+    let is_on = move |time: &Range<i64>| axis.tenths(time.start..time.end + HOLD).is_some();
     seconds
         .chain(tenths)
-        .filter(move |sample| axis.tenths(sample.time.start..sample.time.end + HOLD).is_some())
+        .filter(move |(time, _)| is_on(time))
+        .map(move |(time, point)| Sample {
+            time,
+            value: value(point),
+        })
 }
 
 /// Holds each sample until the next one, but for at most a second and a half. They must be in order.
-pub(super) fn held(samples: &mut [Sample]) {
+pub(super) fn held<T>(samples: &mut [Sample<T>]) {
     let starts: Vec<i64> = samples.iter().skip(1).map(|sample| sample.time.start).collect();
     for (index, sample) in samples.iter_mut().enumerate() {
         let longest = sample.time.start + HOLD;
@@ -58,10 +58,10 @@ mod tests {
     use super::*;
     use lockstorm_kit::scenario::workloads;
 
-    fn at(tenth: i64) -> Sample {
+    fn at(tenth: i64) -> Sample<()> {
         Sample {
             time: tenth..tenth + 1,
-            point: Point::default(),
+            value: (),
         }
     }
 

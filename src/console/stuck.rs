@@ -1,6 +1,7 @@
 //! What to show of an arm that can't work now. Requests that have ended say nothing about those that are stuck, so this
 //! takes the place of their figures.
 
+use lockstorm_data::model::CauseKind;
 use lockstorm_run::{ArmView, Health, Phase};
 
 use super::text;
@@ -30,8 +31,12 @@ impl Stuck {
             Health::ClusterDown => ("▲ CLUSTER DOWN".to_owned(), "▲ DOWN".to_owned()),
             Health::NoQuorum { up, of } => (format!("▲ NO QUORUM {up} of {of}"), format!("▲ {up} of {of}")),
             Health::NoVote(cause) => {
-                let cause = cause.name().replace('_', " ");
-                (format!("▲ NO VOTE: {cause}"), "▲ NO VOTE".to_owned())
+                let cause = match cause {
+                    CauseKind::Unreplicated => "replicas missing".to_owned(),
+                    CauseKind::ReadOnly => "a replica now".to_owned(),
+                    other => other.name().replace('_', " "),
+                };
+                (format!("▲ BLOCKED: {cause}"), "▲ BLOCKED".to_owned())
             }
             Health::Stalled(time) => (format!("▲ STALLED {}", text::age(*time)), "▲ STALL".to_owned()),
         };

@@ -9,7 +9,9 @@ use std::thread::{self, ThreadId};
 use nix::sys::signal::{Signal, raise};
 use ratatui::backend::{CrosstermBackend, TestBackend};
 use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::DisableMouseCapture;
 use ratatui::crossterm::execute;
+use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
@@ -19,6 +21,9 @@ use ratatui::{Frame, Terminal};
 use super::cast::Cast;
 use super::picture::svg;
 use lockstorm_base::output::{stderr, stdout};
+
+/// Lets the terminal report buttons and the wheel, and not each movement as crossterm's own command does. (xterm's modes 1000 and 1006.)
+const BUTTONS: &str = "\u{1b}[?1000h\u{1b}[?1006h";
 
 /// Whether we have taken the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -148,7 +153,13 @@ fn take() -> io::Result<()> {
     enable_raw_mode()?;
     // A variable, because the macro evaluates its argument more than once.
     let mut ink = Ink::default();
-    execute!(ink, EnterAlternateScreen, Clear(ClearType::All), SetTitle("lockstorm"))
+    execute!(
+        ink,
+        EnterAlternateScreen,
+        Clear(ClearType::All),
+        SetTitle("lockstorm"),
+        Print(BUTTONS)
+    )
 }
 
 /// Restores the terminal, once.
@@ -158,7 +169,7 @@ fn restore() {
     }
     // The terminal may be gone, or nobody may be reading what it shows. Then there is nobody to tell.
     let mut ink = Ink::default();
-    let _ = execute!(ink, LeaveAlternateScreen, Show);
+    let _ = execute!(ink, DisableMouseCapture, LeaveAlternateScreen, Show);
     let _ = stdout().settle();
     let _ = disable_raw_mode();
     let overheard = std::mem::take(&mut *OVERHEARD.lock().unwrap_or_else(PoisonError::into_inner));

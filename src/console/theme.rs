@@ -50,6 +50,8 @@ pub(super) struct Theme {
     pub p50: Style,
     /// The line of the 99th percentile.
     pub p99: Style,
+    /// The lines of other arms.
+    pub curves: [Style; 5],
     /// A word on its own background: the phase.
     pub badge: Style,
 }
@@ -61,10 +63,21 @@ impl Theme {
             return Self::plain(name);
         }
         match name {
-            ThemeName::Dark => Self::coloured(name, [234, 252, 245, 255, 117, 114, 221, 203, 74, 177], 24),
-            ThemeName::Light => Self::coloured(name, [231, 236, 242, 16, 25, 28, 130, 160, 24, 90], 153),
+            ThemeName::Dark => Self::coloured(
+                name,
+                [234, 252, 245, 255, 117, 114, 221, 203, 74, 177],
+                24,
+                [79, 180, 147, 109, 168],
+            ),
+            ThemeName::Light => Self::coloured(
+                name,
+                [231, 236, 242, 16, 25, 28, 130, 160, 24, 90],
+                153,
+                [30, 94, 62, 66, 132],
+            ),
             ThemeName::HighContrast => {
-                let mut theme = Self::coloured(name, [16, 231, 250, 231, 51, 46, 226, 231, 51, 213], 21);
+                let palette = [16, 231, 250, 231, 51, 46, 226, 231, 51, 213];
+                let mut theme = Self::coloured(name, palette, 21, [87, 229, 141, 159, 218]);
                 // Words have a red background; blocks are red.
                 theme.bad = theme.bad.bg(Color::Indexed(160));
                 theme.bad_block = theme.bad_block.fg(Color::Indexed(196));
@@ -77,8 +90,8 @@ impl Theme {
         }
     }
 
-    /// A theme from palette indices: background, text, dim, strong, accent, good, warn, bad, p50, p99.
-    fn coloured(name: ThemeName, palette: [u8; 10], badge: u8) -> Self {
+    /// A theme from palette indices: background, text, dim, strong, accent, good, warn, bad, p50, p99; badge; curves.
+    fn coloured(name: ThemeName, palette: [u8; 10], badge: u8, curves: [u8; 5]) -> Self {
         let [ground, text, dim, strong, accent, good, warn, bad, p50, p99] = palette.map(Color::Indexed);
         let on_ground = |colour| Style::new().fg(colour).bg(ground);
         Self {
@@ -95,6 +108,7 @@ impl Theme {
             bad_block: on_ground(bad).bold(),
             p50: on_ground(p50),
             p99: on_ground(p99).bold(),
+            curves: curves.map(|index| on_ground(Color::Indexed(index))),
             badge: Style::new().fg(strong).bg(Color::Indexed(badge)).bold(),
         }
     }
@@ -115,6 +129,7 @@ impl Theme {
             bad_block: plain.bold(),
             p50: plain,
             p99: plain.bold(),
+            curves: [plain; 5],
             badge: plain.reversed(),
         }
     }
@@ -135,6 +150,7 @@ mod tests {
                 theme.bad_block.fg,
                 theme.dim.fg,
             ];
+            let colours = [colours.as_slice(), &theme.curves.map(|style| style.fg)].concat();
             for (index, colour) in colours.iter().enumerate() {
                 assert!(!colours[..index].contains(colour), "{name:?}: {colours:?}");
             }

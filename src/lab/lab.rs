@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -11,7 +12,7 @@ use tokio::sync::watch;
 use crate::directory::site::Site;
 use crate::network::link_states::Links;
 use crate::proxy::Proxy;
-use crate::server::node::Node;
+use crate::server::node::{Node, last_lines};
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::probe;
@@ -187,6 +188,23 @@ impl Lab {
             node.admin.lock().await.ask(&node.access()).await
         })
         .await
+    }
+
+    /// The last lines of the logs of each host's nodes, each behind the name of its node; of those that are ours.
+    pub async fn last_lines(&self) -> BTreeMap<HostId, Arc<[String]>> {
+        let ours = self.nodes.all().filter(|node| node.is_ours);
+        let logs = ours.filter_map(|node| Some((node.name.host?, node.name.role.noun(), node.log())));
+        let logs: Vec<_> = logs.collect();
+        let read = tokio::task::spawn_blocking(move || {
+            let mut all: BTreeMap<HostId, Vec<String>> = BTreeMap::new();
+            for (host, noun, log) in logs {
+                let lines = last_lines(&log, 0).into_iter().map(|line| format!("{noun}: {line}"));
+                all.entry(host).or_default().extend(lines);
+            }
+            all.into_iter().map(|(host, lines)| (host, lines.into())).collect()
+        });
+        // Nobody waits for what can't be read.
+        read.await.unwrap_or_default()
     }
 
     /// The roles of the replicated nodes, as they say themselves; all are asked at once. A node that is not up, or does not

@@ -34,6 +34,7 @@ pub use doctor::{examination_bar, render_diagnosis};
 pub use file::{RecordFile, write_json};
 pub use history::{Checker, export, render_judgements};
 pub use journal::Journal;
+pub(crate) use lanes::in_columns as lanes_in_columns;
 pub use lanes::{ShownHold, svg as lanes_svg, text as lanes_text};
 pub use measurement::{measuring_bar, render_measurement};
 pub use paint::Paint;

@@ -240,10 +240,11 @@ mod tests {
         let scenario = parse(&Source::open(name).unwrap(), &Overrides::default()).unwrap();
         let arms = scenario.arms.iter().map(|arm| ArmView {
             name: arm.name.clone(),
-            label: arm.label(),
             figures: figures.clone(),
             series: Arc::new(Series::default()),
             recent_tenths: Arc::default(),
+            last_locks: Vec::new(),
+            double_holds: Vec::new(),
             votes: None,
             outlasted: Outlasted::default(),
             lacking: Vec::new(),

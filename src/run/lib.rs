@@ -136,4 +136,6 @@ pub use redis_client::{connection_info, redis_client};
 pub use schedule::Next;
 pub use show::lacking::{lacking, lacking_in_short};
 pub use show::outlasted::{Outlasted, Part, TTLS, ladder};
-pub use show::snapshot::{Act, ArmView, Behind, Health, HostView, Knobs, Live, OldMaster, Phase, ServerView, Snapshot};
+pub use show::snapshot::{
+    Act, ArmView, Behind, Health, HostView, Knobs, LastLock, Live, OldMaster, Phase, ServerView, Snapshot,
+};

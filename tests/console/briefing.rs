@@ -111,10 +111,10 @@ fn the_list_has_a_preview_where_there_is_room() {
     says(
         &wide,
         &[
-            "› single-vs-redlock",
+            "› failover",
             "what it shows",
             "1. host 1 forgets",
-            "34 s · single-vs-redlock",
+            "42 s · failover",
         ],
     );
     assert!(!drawn(&app, (95, 36)).contains("what it shows"));

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
 use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{
     Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
@@ -15,7 +16,7 @@ use lockstorm_data::scenario::{
     Topology, Update, WorkloadSpec,
 };
 use lockstorm_lab::NodeStats;
-use lockstorm_run::{ArmView, HostView, Knobs, Live, Outlasted, Phase, ServerView, Snapshot};
+use lockstorm_run::{ArmView, HostView, Knobs, LastLock, Live, Outlasted, Phase, ServerView, Snapshot};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -168,6 +169,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
             .filter(|arm| arm.lock == LockKind::Single && arm.host.0 == number)
             .map(|arm| arm.name.clone())
             .collect(),
+        log: Arc::default(),
     });
     let servers = (1..=scenario.swarm.servers).map(|number| ServerView {
         id: ServerId(number),
@@ -282,7 +284,6 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
     };
     ArmView {
         name: spec.name.clone(),
-        label: spec.label(),
         figures: Figures {
             counts: [(Count::Completed, 398 * seconds)].into(),
             outcomes: if locks {
@@ -303,6 +304,8 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         },
         series: Arc::new(series),
         recent_tenths: Arc::default(),
+        last_locks: Vec::new(),
+        double_holds: Vec::new(),
         votes: (nodes > 0).then_some((nodes, nodes)),
         lacking: Vec::new(),
         outlasted: if nodes > 0 {
@@ -361,6 +364,7 @@ pub fn storm() -> Snapshot {
     let mut now = calm(inventory(), 47.3);
     now.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), ms(6_200));
     now.hosts[1].stats = None;
+    now.hosts[0].log = Arc::from(["lock node: * Ready to accept connections".to_owned()]);
     now.hosts[2].conditions = Conditions::only(Condition::Paused, None, ms(1_800));
     now.hosts[2].stats = None;
     now.servers[2].conditions = Conditions::only(Condition::Paused, None, ms(2_100));
@@ -399,6 +403,45 @@ pub fn storm() -> Snapshot {
         point.times[Time::Acquired] = Latency::default();
         point.times[Time::NoQuorum] = latency(100_400, 210_000);
     });
+    now
+}
+
+/// The storm, in which the lock of this arm was held by two at once, twice; and what it gave back last.
+pub fn double_held(arm: usize) -> Snapshot {
+    let mut now = storm();
+    let belief = |worker, [from, until]: [i64; 2]| Belief {
+        holder: Holder { server: 1, worker },
+        token: format!("token {worker}"),
+        asked_us: Some(from - 400),
+        from_us: from,
+        until_us: Some(until),
+        relied_until_us: Some(from + 2_000_000),
+        votes: vec![1],
+        nodes: 1,
+        sale: Some(BeliefSale {
+            at_us: until - 900,
+            left: 36,
+        }),
+    };
+    let double = |number, from| DoubleHold {
+        number,
+        key: format!("product:{number}"),
+        first: belief(6, [from, from + 1_400_000]),
+        second: belief(20, [from + 900_000, from + 2_300_000]),
+        overlap_us: Some(500_000),
+        lost: vec![LostVote {
+            host: Some(1),
+            event: Some(3),
+            new_master: None,
+        }],
+        ruling: Some(Ruling::Explained),
+    };
+    let view = &mut now.arms[arm];
+    view.double_holds = vec![double(1, 21_500_000), double(2, 22_400_000)];
+    view.last_locks = vec![LastLock {
+        key: "product:9".to_owned(),
+        belief: belief(3, [46_900_000, 46_905_300]),
+    }];
     now
 }
 

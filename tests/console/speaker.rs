@@ -1,5 +1,5 @@
-//! Lockstorm as a speaker would show it: `make`'s scenario in a real terminal, untouched, with the key that the hint
-//! suggests, and with keys at the wrong time. Each way ends with a correct summary, and damage is shown while it is fresh.
+//! Lockstorm as a speaker would show it: each built-in scenario in a real terminal that is large and small by turns, untouched and with
+//! keys at the wrong time. Damage and its cause are shown while they are fresh, and each way ends with a correct summary.
 //! Linux only, because it reads /proc.
 #![cfg(target_os = "linux")]
 
@@ -7,17 +7,17 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Target};
-use lockstorm_data::scenario::LockKind;
+use lockstorm_data::scenario::{LockKind, builtin};
 use lockstorm_kit::beside;
 use lockstorm_kit::console::{Console, Size};
 use lockstorm_run::Record;
 
-const WIDE: Size = (120, 36);
-const SMALL: Size = (80, 24);
-/// The scenario of `make`.
-const SCENARIO: &str = "failover";
-/// The same in short: damage from the start, a death of host 1, and an expectation of each kind.
+/// The sizes of the terminal, and how long it has each.
+const SIZES: [Size; 2] = [(120, 36), (80, 24)];
+const TURN: Duration = Duration::from_millis(400);
+/// `make`'s scenario in short: damage from the start, a death of host 1, and an expectation of each kind.
 const SHORT: &str = r#"
 title = "One death of one host, in short"
 duration = "6s"
@@ -45,6 +45,7 @@ const FRESH: f64 = 2.0;
 /// A screen that differs from the one before, with the second of the run that it shows.
 struct Frame {
     second: f64,
+    size: Size,
     text: String,
 }
 
@@ -61,22 +62,37 @@ fn second(text: &str) -> Option<f64> {
     after.split(' ').next()?.parse().ok()
 }
 
-/// Plays a scenario to its end, and presses keys when the screen shows their second.
-fn play(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
+/// Plays a scenario to its end, and presses keys when the screen shows that this part of it is over.
+fn play(scenario: &str, keys: &[(f64, &str)]) -> Shown {
     let _turn = beside();
-    let mut console = Console::start(size, &[scenario, "--no-briefing"], &[("short.toml", SHORT)]);
+    let mut console = Console::start(SIZES[0], &[scenario, "--no-briefing"], &[("short.toml", SHORT)]);
     let (mut frames, mut keys): (Vec<Frame>, _) = (Vec::new(), keys.iter().peekable());
-    let end = Instant::now() + TEST_TIMEOUT;
+    let (end, mut turned) = (Instant::now() + TEST_TIMEOUT, Instant::now());
+    let mut sizes = SIZES.into_iter().cycle().skip(1).peekable();
+    let mut size = SIZES[0];
     loop {
         let text = console.screen().text;
-        let now = second(&text).or(frames.last().map(|frame| frame.second)).unwrap_or(0.0);
-        if let Some((_, pressed)) = keys.next_if(|(at, _)| second(&text).is_some_and(|now| now >= *at)) {
-            console.press(pressed);
-        }
         let over = text.contains("FINISHED");
+        if turned.elapsed() >= TURN && !over {
+            size = sizes.next().unwrap_or(size);
+            console.terminal.resize(size);
+            turned = Instant::now();
+            // What is on the screen until it is drawn anew is of neither size.
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        }
+        let now = second(&text).or(frames.last().map(|frame| frame.second)).unwrap_or(0.0);
+        if let Some((_, pressed)) = keys.next_if(|(at, _)| part(&text).is_some_and(|now| now >= *at)) {
+            console.press(pressed);
+            console.wait_for("an answer to the key", |screen| answers(&screen.text));
+        }
         assert!(Instant::now() < end, "no end of it:\n{text}");
         if frames.last().is_none_or(|frame| frame.text != text) {
-            frames.push(Frame { second: now, text });
+            frames.push(Frame {
+                second: now,
+                size,
+                text,
+            });
         }
         if over {
             break;
@@ -84,6 +100,7 @@ fn play(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
         thread::sleep(Duration::from_millis(20));
     }
     assert!(keys.next().is_none(), "a key whose time did not come");
+    console.terminal.resize(SIZES[0]);
     let record = saved(&mut console);
     console.press("q");
     let (_, printed) = console.end();
@@ -92,6 +109,19 @@ fn play(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
         record,
         printed,
     }
+}
+
+/// The part of the run that is over, by the seconds in the header: `▶ RUN 12 s ━━━─── 42 s`.
+fn part(text: &str) -> Option<f64> {
+    let whole = text.lines().next()?.trim_end().strip_suffix(" s")?.rsplit(' ').next()?;
+    Some(second(text)? / whole.parse::<f64>().ok()?)
+}
+
+/// Whether the line above the keys, or what happened, answers a key that bounces host 1.
+fn answers(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let status = lines.iter().rev().nth(1).copied().unwrap_or_default();
+    status.contains("host 1") || status.contains("bounce") || text.contains("host 1 bounced")
 }
 
 /// The record, which the save key writes once the lab is down.
@@ -140,7 +170,13 @@ fn is_true(shown: &Shown) {
             let row = row_of(text, &arm.name);
             match (spec.lock, arm.doubt.is_some()) {
                 (LockKind::None, _) => assert!(row.contains("control"), "{row}"),
-                (_, true) => assert!(!row.contains('✔') && row.contains("inconclusive"), "{row}"),
+                (_, true) => {
+                    let is_damage = damage && row.contains("UNSAFE");
+                    assert!(
+                        !row.contains('✔') && (is_damage || row.contains("inconclusive")),
+                        "{row}"
+                    );
+                }
                 _ => {
                     assert_eq!(row.contains("✖ UNSAFE"), damage, "{row}");
                     assert!(!damage || !row.contains("✔ safe"), "{row}");
@@ -170,107 +206,231 @@ const fn took_effect(event: &Event) -> bool {
     matches!(event.kind, EventKind::Fault { effect_at: Some(_), .. })
 }
 
-/// What the screen says of why an arm was damaged here.
-const WHY: [&str; 4] = ["nothing keeps", "forgotten", "replicated", "emptied"];
+/// What the screen says of why an arm was damaged.
+const WHY: [&str; 12] = [
+    "nothing keeps",
+    "each app server has",
+    "forgotten",
+    "replicated",
+    "emptied",
+    "new master lacked",
+    "old master granted",
+    "paused past",
+    "outlived the TTL",
+    "held it at once",
+    "unexplained",
+    "fence refused",
+];
 
-/// Asserts that every arm with proven damage is marked on the screen while the proof is fresh, and why.
-fn damage_is_named_at_once(shown: &Shown) {
-    for event in &shown.record.events {
-        let EventKind::Damage { arm } = &event.kind else {
-            continue;
-        };
-        let marked = |frame: &&Frame| {
-            let is_of = |row: &str| row.trim_start_matches(['›', ' ']).starts_with(&format!("{arm} "));
-            let has = |row: &str| row.contains('✖') && WHY.iter().any(|why| row.contains(why));
-            frame.text.lines().any(|row| is_of(row) && has(row))
-        };
-        let first = shown.frames.iter().find(marked);
-        let first = first.unwrap_or_else(|| panic!("nowhere on the screen: {}", event.text));
+/// Asserts that on each terminal this is shown while it is fresh.
+fn is_shown(shown: &Shown, at: f64, what: &str, is_so: impl Fn(&str) -> bool) {
+    for size in SIZES {
+        let first = shown
+            .frames
+            .iter()
+            .find(|frame| frame.size == size && is_so(&frame.text));
+        let first = first.unwrap_or_else(|| panic!("nowhere on the screen of {size:?}: {what}"));
         assert!(
-            first.second <= event.at + FRESH,
-            "proven at {:.1} s, shown at {} s: {}\n{}",
-            event.at,
+            first.second <= at + FRESH,
+            "known at {at:.1} s, shown at {} s: {what}\n{}",
             first.second,
-            event.text,
             first.text
         );
     }
 }
 
+/// Asserts that every arm with proven damage is marked on the screen while the proof is fresh, with its cost and why, and that what a node
+/// forgot is told.
+fn damage_is_named_at_once(shown: &Shown) {
+    let is_of = |row: &str, arm: &str| row.trim_start_matches(['›', ' ']).starts_with(&format!("{arm} "));
+    for event in &shown.record.events {
+        let EventKind::Damage { arm } = &event.kind else {
+            continue;
+        };
+        is_shown(shown, event.at, &event.text, |text| {
+            text.lines().any(|row| {
+                let cost = row
+                    .split("✖ ")
+                    .skip(1)
+                    .any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+                is_of(row, arm) && cost && WHY.iter().any(|why| row.contains(why))
+            })
+        });
+    }
+    for arm in &shown.record.arms {
+        for consequence in &arm.figures.consequences {
+            let words: &[&str] = match consequence.kind {
+                ConsequenceKind::Forgot { .. } => &["forgotten"],
+                ConsequenceKind::EmptinessReplicated { .. } => &["replicated", "emptied", "forgotten"],
+                ConsequenceKind::KeptVotes { .. } => &["kept"],
+                _ => continue,
+            };
+            let what = format!("{}: {}", arm.name, consequence.kind);
+            is_shown(shown, consequence.at, &what, |text| {
+                words.iter().any(|word| text.contains(word))
+            });
+        }
+    }
+}
+
 /// How often this action on host 1 took effect, according to the record.
-fn done(record: &Record, action: Action, why: &str) -> usize {
+fn done(record: &Record, action: Action) -> usize {
     let host = Target::Host(HostId(1));
     let is_it = |event: &&Event| {
         let own = matches!(&event.kind, EventKind::Fault { action: a, target, .. } if *a == action && *target == host);
-        own && took_effect(event) && event.text.contains(why)
+        own && took_effect(event)
     };
     record.events.iter().filter(is_it).count()
 }
 
 /// Plays one way and checks its end.
-fn shown(scenario: &str, size: Size, keys: &[(f64, &str)]) -> Shown {
-    let shown = play(scenario, size, keys);
+fn shown(scenario: &str, keys: &[(f64, &str)]) -> Shown {
+    let shown = play(scenario, keys);
     is_true(&shown);
     damage_is_named_at_once(&shown);
     shown
 }
 
-fn bounced(scenario: &str, size: Size, keys: &[(f64, &str)]) {
-    let shown = shown(scenario, size, keys);
-    assert_eq!(done(&shown.record, Action::Fault(Fault::Kill), "bounce"), keys.len());
-    // Each kill has its restart, even the scenario's.
-    let kills = done(&shown.record, Action::Fault(Fault::Kill), "");
-    assert_eq!(done(&shown.record, Action::Undo(Condition::Down), ""), kills);
-}
-
 #[test]
 fn a_short_scenario_untouched() {
-    shown("short.toml", WIDE, &[]);
+    shown("short.toml", &[]);
 }
 
 #[test]
-fn a_bounce_in_a_short_scenario_on_a_small_terminal() {
-    bounced("short.toml", SMALL, &[(3.0, "1b")]);
-}
-
-#[test]
-#[ignore = "slow: .ci/long speaker"]
-fn the_scenario_untouched() {
-    for size in [WIDE, SMALL] {
-        shown(SCENARIO, size, &[]);
-    }
-}
-
-#[test]
-#[ignore = "slow: .ci/long speaker"]
-fn a_bounce_at_the_start() {
-    for size in [WIDE, SMALL] {
-        bounced(SCENARIO, size, &[(1.0, "1b")]);
-    }
-}
-
-#[test]
-#[ignore = "slow: .ci/long speaker"]
-fn a_bounce_in_the_middle() {
-    for size in [WIDE, SMALL] {
-        bounced(SCENARIO, size, &[(22.0, "1b")]);
-    }
-}
-
-#[test]
-#[ignore = "slow: .ci/long speaker"]
-fn a_bounce_twice() {
-    for size in [WIDE, SMALL] {
-        bounced(SCENARIO, size, &[(3.0, "1b"), (25.0, "b")]);
-    }
+fn a_bounce_in_a_short_scenario() {
+    let shown = shown("short.toml", &[(0.5, "1b")]);
+    let [kills, restarts] = [Action::Fault(Fault::Kill), Action::Undo(Condition::Down)];
+    let [kills, restarts] = [kills, restarts].map(|action| done(&shown.record, action));
+    assert_eq!((kills, restarts), (2, 2), "the scenario's and ours");
 }
 
 #[test]
 #[ignore = "slow: .ci/long speaker"]
 fn kill_and_restore_at_the_wrong_time() {
-    for size in [WIDE, SMALL] {
-        let shown = shown(SCENARIO, size, &[(2.5, "1k"), (18.0, "r")]);
-        assert!(done(&shown.record, Action::Fault(Fault::Kill), "") >= 1);
-        assert!(done(&shown.record, Action::Undo(Condition::Down), "") >= 1);
+    let shown = shown("failover", &[(0.06, "1k"), (0.4, "r")]);
+    assert!(done(&shown.record, Action::Fault(Fault::Kill)) >= 1);
+    assert!(done(&shown.record, Action::Undo(Condition::Down)) >= 1);
+}
+
+/// Plays a built-in scenario untouched, and with a bounce before its first act and another one late.
+fn built_in(scenario: &str) {
+    shown(scenario, &[]);
+    shown(scenario, &[(0.03, "1b"), (0.6, "1b")]);
+}
+
+#[test]
+fn no_built_in_scenario_is_left_out() {
+    let source = include_str!("speaker.rs");
+    for scenario in builtin::ALL {
+        let call = format!("built_in(\"{}\")", scenario.name);
+        assert!(source.contains(&call), "{call} is missing");
     }
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn bounce_with_aof() {
+    built_in("bounce-with-aof");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn cluster_counts_as_one() {
+    built_in("cluster-counts-as-one");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn failover_five() {
+    built_in("failover-five");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn failover() {
+    built_in("failover");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn fencing() {
+    built_in("fencing");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn flash_sale() {
+    built_in("flash-sale");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn isolated_master() {
+    built_in("isolated-master");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn paged_list() {
+    built_in("paged-list");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn paused_client() {
+    built_in("paused-client");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn quorum_loss() {
+    built_in("quorum-loss");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn replica_lag() {
+    built_in("replica-lag");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn rolling_restart() {
+    built_in("rolling-restart");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn single_vs_redlock() {
+    built_in("single-vs-redlock");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn slow_job() {
+    built_in("slow-job");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn stampede() {
+    built_in("stampede");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn ttl_race() {
+    built_in("ttl-race");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn wait_one() {
+    built_in("wait-one");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn zombie_master() {
+    built_in("zombie-master");
 }

@@ -21,7 +21,7 @@ fn record_of(snapshot: &Snapshot) -> Record {
     let arm = |view: &ArmView| ArmRecord {
         doubt: view.doubt.clone(),
         series: view.series.as_ref().clone(),
-        ..arm_record(&view.name, &view.label, view.figures.clone())
+        ..arm_record(&view.name, "", view.figures.clone())
     };
     let arms = snapshot.arms.iter().map(arm).collect();
     record(snapshot.scenario.as_ref().clone(), arms)

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span, Text};
 
 use super::parts::{Frames, panel, tone_style};
 use super::visible_rows::VisibleRows;
-use crate::console::app::App;
+use crate::console::app::{App, Hit};
 use crate::console::score::not_measurable;
 use crate::console::stuck::Stuck;
 use crate::console::text::{self, NONE};
@@ -196,6 +196,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &Ap
     let visible = VisibleRows::of(arms.len(), room, app.arm);
     for index in visible.shown.clone() {
         let arm = &snapshot.arms[index];
+        let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
+        app.hits(Rect { y, height: 1, ..inside }, Hit::Arm(index));
         let charted = index == app.arm;
         let name_style = if charted { theme.strong } else { theme.base };
         let name = format!("{} {}", if charted { "›" } else { " " }, text::left(&arm.name, names));

@@ -1,16 +1,17 @@
-//! The figures of all arms, and the latency of one of them over time.
+//! The figures of all arms, and their latency over time.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use super::parts::{Frames, panel};
-use super::{arms, latency, timeline};
-use crate::console::app::App;
+use super::latency::{self, Curve, Plot};
+use super::parts::{Frames, fitting, panel};
+use super::{arms, timeline};
+use crate::console::app::{App, Hit};
 use crate::console::axis::{TimeAxis, WINDOWS};
 use crate::console::text;
 use lockstorm_data::model::printable;
-use lockstorm_run::{ArmView, Snapshot, lacking, lacking_in_short};
+use lockstorm_run::{Snapshot, lacking, lacking_in_short};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let frames = if area.height >= 18 {
@@ -25,12 +26,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     time(frame, chart, frames, app, snapshot);
 }
 
-/// The time panel: the latency of the charted arm and, below it on the same columns, what happened.
+/// The time panel: the latency of all arms and, below it on the same columns, what happened in the chosen one.
 fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
     let Some(arm) = app.charted(snapshot).filter(|_| area.height > 1) else {
         return;
     };
-    let inside = frame_of_time(frame, area, frames, app, snapshot, arm);
+    let inside = panel(frame, area, frames, [Line::default(), Line::default()], &app.theme);
     let gutter = timeline::gutter(snapshot);
     let plot_width = inside.width.saturating_sub(gutter + u16::from(frames != Frames::Boxed));
     let oldest = arm.series.iter().next().map_or(0, |point| point.time);
@@ -51,50 +52,70 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
         Constraint::Length(shown_rows),
         Constraint::Length(1),
     ];
-    let [chart, lane_area, axis_row] = Layout::vertical(rows).areas(inside);
+    let [area_of_chart, lane_area, axis_row] = Layout::vertical(rows).areas(inside);
     let marks = timeline::marks(snapshot);
-    let source = latency::source(snapshot, app.arm);
-    latency::render(frame, chart, gutter, axis, app, arm, source, &marks);
+    let (curves, plot) = (
+        latency::curves(snapshot, app, axis),
+        Plot {
+            area: area_of_chart,
+            gutter,
+            axis,
+        },
+    );
+    title(frame, area, app, snapshot, &curves, axis);
+    let thresholds = latency::thresholds(snapshot, app.arm);
+    latency::render(frame, &plot, app, &curves, &thresholds, &marks);
     timeline::render(frame, lane_area, gutter, axis, app, arm, &lanes, &marks);
     timeline::ticks(frame, axis_row, gutter, axis, hidden, &app.theme);
+    app.column_length.set(axis.column_length());
+    app.hits(plot.inside(), Hit::Axis(axis));
 }
 
-fn frame_of_time(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    frames: Frames,
-    app: &App,
-    snapshot: &Snapshot,
-    arm: &ArmView,
-) -> Rect {
+/// What is drawn: the names of the arms and, with a cursor, their values there.
+fn title(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, curves: &[Curve<'_>], axis: TimeAxis) {
     let theme = &app.theme;
-    let room = usize::from(area.width);
-    let of = latency::source(snapshot, app.arm).name();
-    let mut title = vec![
-        Span::styled(format!(" {} ", text::fit(&arm.name, 20)), theme.strong),
-        Span::styled(format!("· {of} (log)  "), theme.base),
-        Span::styled("─ p50  ", theme.p50),
-        Span::styled("━ p99  ", theme.p99),
-    ];
-    let mut used: usize = title.iter().map(Span::width).sum();
-    for (extra, style) in [
-        ("┊ fault  ".to_owned(), theme.warn),
-        (format!("{}  ", WINDOWS[app.window].1), theme.dim),
-    ] {
-        if used + extra.chars().count() + 2 <= room {
-            used += extra.chars().count();
-            title.push(Span::styled(extra, style));
+    let cursor = app.cursor.and_then(|at| Some((at, axis.column(at)?)));
+    let what = latency::source(snapshot, app.arm).name();
+    let head = match cursor {
+        Some((at, _)) => format!("{at:.1} s, p99"),
+        None => format!("p99 of {what} (log)"),
+    };
+    let mut parts = vec![vec![Span::styled(head, theme.strong)]];
+    for curve in curves {
+        let (sign, name) = (if curve.is_chosen { '━' } else { '─' }, text::fit(curve.name, 20));
+        let value = cursor.map_or_else(String::new, |(_, column)| {
+            format!(
+                " {}",
+                curve.at(column).map_or_else(|| text::NONE.to_owned(), text::micros)
+            )
+        });
+        parts.push(vec![Span::styled(format!("{sign} {name}{value}"), curve.style)]);
+        if curve.is_chosen && cursor.is_none() {
+            parts.push(vec![Span::styled("─ its p50", theme.p50)]);
         }
     }
-    // Why its acquires are being refused.
-    let spec = snapshot.scenario.arms.iter().find(|spec| spec.name == arm.name);
-    let lacking = spec.and_then(|spec| lacking(spec, &arm.lacking));
-    let lacking = lacking
-        .map_or_else(Vec::new, |nodes| vec![nodes, lacking_in_short(&arm.lacking)])
-        .iter()
-        .map(|nodes| format!(" {} ", printable(nodes)))
-        .find(|nodes| used + text::width(nodes) + 4 <= room)
-        .unwrap_or_default();
-    let titles = [Line::from(title), Line::styled(lacking, theme.warn)];
-    panel(frame, area, frames, titles, theme)
+    // Why the chosen one's acquires are being refused.
+    let spec = snapshot.scenario.arms.get(app.arm).zip(snapshot.arms.get(app.arm));
+    let lacking = spec.and_then(|(spec, view)| Some([lacking(spec, &view.lacking)?, lacking_in_short(&view.lacking)]));
+    let lacking = lacking.into_iter().flatten();
+    parts.extend(
+        lacking
+            .map(|nodes| vec![Span::styled(printable(&nodes), theme.warn)])
+            .take(1),
+    );
+    parts.push(vec![Span::styled("┊ fault", theme.warn)]);
+    parts.push(vec![Span::styled(WINDOWS[app.window].1, theme.dim)]);
+    let room = usize::from(area.width).saturating_sub(4);
+    let mut line = Line::from(" ");
+    line.spans.extend(fitting(parts, room, "  ").spans);
+    line.spans.push(Span::raw(" "));
+    frame.render_widget(
+        line,
+        Rect {
+            x: area.x + 1,
+            width: area.width.saturating_sub(2),
+            height: 1,
+            ..area
+        },
+    );
 }

@@ -29,7 +29,7 @@ struct Column {
 
 /// The courses of all arms.
 pub(super) struct Course {
-    axis: TimeAxis,
+    pub axis: TimeAxis,
     arms: Vec<Vec<Column>>,
     /// The largest cost of any arm that has a lock.
     most: f64,
@@ -57,15 +57,17 @@ impl Course {
             .iter()
             .map(|arm| {
                 let mut all = vec![Column::default(); usize::from(axis.columns())];
-                for sample in samples(arm, axis) {
+                let drawn = |point: &Point| (grants(point), point.is_refused(), point.of(metric).unwrap_or(0));
+                for sample in samples(arm, axis, drawn) {
                     let Some(range) = axis.tenths(sample.time.clone()) else {
                         continue;
                     };
                     let seconds = (sample.time.end - sample.time.start) as f64 / 10.0;
-                    let cost = sample.point.of(metric).unwrap_or(0) as f64 / seconds.max(axis.column_length());
+                    let (grants, is_refused, cost) = sample.value;
+                    let cost = cost as f64 / seconds.max(axis.column_length());
                     for column in &mut all[usize::from(range.start)..usize::from(range.end)] {
-                        column.granting |= grants(&sample.point);
-                        column.refused |= sample.point.is_refused();
+                        column.granting |= grants;
+                        column.refused |= is_refused;
                         column.cost += cost;
                     }
                 }

@@ -15,8 +15,8 @@ use crate::console::theme::Theme;
 use crate::report::{Arm, Verdict, is_control, whys};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Figures, Quantiles, Time};
-use lockstorm_data::model::{EventKind, Target};
-use lockstorm_run::Snapshot;
+use lockstorm_data::model::{EventKind, Target, printable};
+use lockstorm_run::{LastLock, Snapshot};
 
 /// The columns of the names.
 const NAMES: usize = 14;
@@ -90,6 +90,7 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
                 .filter(|(_, times)| times.count > 0)
                 .map(|(name, times)| latency(name, &times)),
         );
+        lines.extend(last_locks(&view.last_locks, theme));
     }
     lines.push(Line::default());
     let consequences = of_arm.consequences.iter().map(|one| (one.at, one.kind.to_string()));
@@ -105,6 +106,31 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
             .map(|(at, words)| Line::from(format!("{at:>6.1}  {words}"))),
     );
     show(frame, area, app, arm.name, lines);
+}
+
+/// The locks that were given back last, the newest first.
+fn last_locks(last: &[LastLock], theme: &Theme) -> Vec<Line<'static>> {
+    let head = (!last.is_empty()).then(|| {
+        let head = format!(
+            "{:<NAMES$}{:>10}{:>10}  {:<18}votes",
+            "last locks", "granted", "held for", "key"
+        );
+        [Line::default(), Line::styled(head, theme.strong)]
+    });
+    let line = |LastLock { key, belief }: &LastLock| {
+        let lasted = belief.until_us.unwrap_or(belief.from_us) - belief.from_us;
+        let hosts: Vec<String> = belief.votes.iter().map(ToString::to_string).collect();
+        let votes = match belief.nodes {
+            0 => "on no node".to_owned(),
+            nodes => format!("{} of {nodes}: host {}", hosts.len(), hosts.join(", ")),
+        };
+        let at = format!("{:.3} s", belief.from_us as f64 / 1e6);
+        let (holder, key) = (belief.holder.to_string(), text::left(&printable(key), 18));
+        let held = text::micros(u64::try_from(lasted).unwrap_or(0));
+        Line::from(format!("{holder:<NAMES$}{at:>10}{held:>10}  {key}{votes}"))
+    };
+    let lines = last.iter().rev().map(line);
+    head.into_iter().flatten().chain(lines).collect()
 }
 
 /// The selected host or app server.
@@ -132,6 +158,10 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
         lines.extend(named("memory", memory.into_iter(), theme));
         lines.extend(named("only node of", host.single_arms.iter().cloned(), theme));
     }
+    let log = match target {
+        Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.log),
+        _ => None,
+    };
     lines.push(Line::default());
     let its = |kind: &EventKind| matches!(kind, EventKind::Fault { target: of, .. } if *of == target);
     let events = snapshot
@@ -141,10 +171,17 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
         .filter(|event| its(&event.kind))
         .take(EVENTS);
     lines.extend(events.map(|event| Line::from(format!("{:>6.1}  {}", event.at, event.text))));
+    if let Some(log) = log.filter(|log| !log.is_empty()) {
+        let head = Line::styled("the last lines of its logs", theme.strong);
+        lines.extend([Line::default(), head]);
+        let columns = usize::from(area.width.saturating_sub(8).min(96));
+        lines.extend(log.iter().map(|line| Line::from(text::fit(&printable(line), columns))));
+    }
     show(frame, area, app, &target.to_string(), lines);
 }
 
-fn show(frame: &mut Frame<'_>, area: Rect, app: &App, title: &str, lines: Vec<Line<'static>>) {
+/// Shows lines in a window that scrolls.
+pub(super) fn show(frame: &mut Frame<'_>, area: Rect, app: &App, title: &str, lines: Vec<Line<'static>>) {
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
     let width = area.width.saturating_sub(4).min(100);
     let inside = dialog(frame, area, [width, height], title, &app.theme);

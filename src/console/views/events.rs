@@ -45,10 +45,21 @@ impl Entry {
 /// The view of all events with their full texts, which scrolls.
 pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let total = snapshot.events.len() + app.notes.len();
-    let title = format!(" events: {total}, newest first ");
+    let shown: Vec<Entry> = entries(app, snapshot)
+        .filter(|entry| app.lets_through(&entry.words))
+        .collect();
+    let title = match (app.filters, app.filter.as_str()) {
+        (false, "") => format!(" events: {total}, newest first "),
+        (true, typed) => format!(
+            " events with: {typed}▏ {} of {total} (Enter keeps it, Esc: all) ",
+            shown.len()
+        ),
+        (false, typed) => format!(" events with: {typed}, {} of {total} (Esc: all) ", shown.len()),
+    };
     let inside = boxed(frame, area, &title, &app.theme);
     let room = room(inside);
-    let lines: Vec<Line<'_>> = entries(app, snapshot)
+    let lines: Vec<Line<'_>> = shown
+        .into_iter()
         .flat_map(|entry| entry.lines(text::wrap(&entry.words, room), &app.theme))
         .collect();
     let most = lines.len().saturating_sub(usize::from(inside.height));

@@ -8,7 +8,7 @@ use ratatui::text::Span;
 
 use super::conditions::{state, why};
 use super::parts::{columns, fitting};
-use crate::console::app::App;
+use crate::console::app::{App, Hit};
 use crate::console::text;
 use lockstorm_data::model::Target;
 use lockstorm_run::{HostView, Snapshot};
@@ -24,6 +24,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 
 fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     let theme = &app.theme;
+    app.hits(area, Hit::Target(Target::Host(host.id)));
     let (symbol, word, style) = state(&host.conditions, "UP", theme);
     let name = if area.width < 24 {
         format!(" {} ", host.id.0)

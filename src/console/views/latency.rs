@@ -1,8 +1,9 @@
-//! Latency over time on a logarithmic axis: the median and the 99th percentile of an arm, in braille.
+//! Latency over time on a logarithmic axis, in braille: the 99th percentile of every arm, and the median of the chosen one.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::Line;
 
 use crate::console::app::App;
@@ -10,7 +11,9 @@ use crate::console::axis::TimeAxis;
 use crate::console::plot::Dots;
 use crate::console::samples::{held, samples};
 use crate::console::text;
-use lockstorm_data::metrics::{Latency, Point, Time};
+use crate::report::order;
+use lockstorm_data::metrics::{Latency, Metric, Point, Time};
+use lockstorm_data::scenario::Expectation;
 use lockstorm_run::{ArmView, Snapshot};
 
 use super::timeline::FaultMark;
@@ -47,6 +50,77 @@ pub(super) fn source(snapshot: &Snapshot, arm: usize) -> Source {
         Some(arm) if !arm.lock.is_some() => Source::Response,
         _ => Source::Acquire,
     }
+}
+
+/// Median and 99th percentile of one arm, by columns of dots: two for each column of the axis. Where several values share one, it has the
+/// worst.
+pub(super) struct Curve<'a> {
+    pub name: &'a str,
+    pub style: Style,
+    pub is_chosen: bool,
+    columns: Vec<Option<(u64, u64)>>,
+}
+
+impl<'a> Curve<'a> {
+    fn of(arm: &'a ArmView, source: Source, fine: TimeAxis, style: Style, is_chosen: bool) -> Self {
+        let mut shown: Vec<_> = samples(arm, fine, |point| source.of(point)).collect();
+        shown.retain(|sample| sample.value.1 > 0);
+        held(&mut shown);
+        let mut columns: Vec<Option<(u64, u64)>> = vec![None; usize::from(fine.columns())];
+        for sample in shown {
+            let (p50, p99) = sample.value;
+            let Some(range) = fine.tenths(sample.time) else {
+                continue;
+            };
+            for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
+                let (worst50, worst99) = column.unwrap_or_default();
+                *column = Some((p50.max(worst50), p99.max(worst99)));
+            }
+        }
+        Self {
+            name: &arm.name,
+            style,
+            is_chosen,
+            columns,
+        }
+    }
+
+    /// Its 99th percentile in this column of the axis.
+    pub fn at(&self, column: u16) -> Option<u64> {
+        let first = usize::from(column) * 2;
+        let both = self.columns.get(first..first + 2)?;
+        both.iter().flatten().map(|(_, p99)| *p99).max()
+    }
+}
+
+/// The curves of all arms that measure the same as the chosen one, which comes first.
+pub(super) fn curves<'a>(snapshot: &'a Snapshot, app: &App, axis: TimeAxis) -> Vec<Curve<'a>> {
+    let (theme, own) = (&app.theme, source(snapshot, app.arm));
+    let others = order(&snapshot.scenario).into_iter().filter(|arm| *arm != app.arm);
+    let others = others.filter(|arm| own == Source::Acquire && source(snapshot, *arm) == own);
+    let styles = theme.curves.iter().cycle();
+    let drawn = [(app.arm, &theme.p99)].into_iter().chain(others.zip(styles));
+    drawn
+        .filter_map(|(arm, style)| {
+            let view = snapshot.arms.get(arm)?;
+            Some(Curve::of(view, own, axis.doubled(), *style, arm == app.arm))
+        })
+        .collect()
+}
+
+/// What the scenario expects of a latency that is charted: a bound in microseconds, in words.
+pub(super) fn thresholds(snapshot: &Snapshot, arm: usize) -> Vec<(u64, String)> {
+    let of: &[Metric] = match source(snapshot, arm) {
+        Source::Acquire => &[Metric::AcquireP50, Metric::AcquireP99],
+        Source::Response => &[Metric::ResponseP50, Metric::ResponseP99],
+    };
+    let charted = |expected: &&Expectation| of.contains(&expected.metric) && expected.bound >= 1.0;
+    let all = snapshot.scenario.expect.iter().filter(charted);
+    all.map(|expected| {
+        let words = format!("{} {} {}", expected.arm, expected.metric.title(), expected.text);
+        (lockstorm_data::metrics::units::rounded(expected.bound), words)
+    })
+    .collect()
 }
 
 /// The powers of ten (of microseconds) between which all values lie.
@@ -107,40 +181,46 @@ impl Decades {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a picture of many things in one place")]
+/// Where the curves are drawn.
+pub(super) struct Plot {
+    pub area: Rect,
+    /// The columns of the labels at the left.
+    pub gutter: u16,
+    pub axis: TimeAxis,
+}
+
+impl Plot {
+    /// The area without the labels.
+    pub fn inside(&self) -> Rect {
+        let plot = Rect {
+            x: self.area.x + self.gutter,
+            width: self.axis.columns(),
+            ..self.area
+        };
+        plot.intersection(self.area)
+    }
+}
+
 pub(super) fn render(
     frame: &mut Frame<'_>,
-    area: Rect,
-    gutter: u16,
-    axis: TimeAxis,
+    room: &Plot,
     app: &App,
-    arm: &ArmView,
-    source: Source,
+    curves: &[Curve<'_>],
+    thresholds: &[(u64, String)],
     marks: &[FaultMark],
 ) {
-    let theme = &app.theme;
-    let plot = Rect {
-        x: area.x + gutter,
-        width: axis.columns(),
-        ..area
-    }
-    .intersection(area);
+    let (theme, plot) = (&app.theme, room.inside());
     if plot.is_empty() {
         return;
     }
     let buffer = frame.buffer_mut();
-    for column in marks.iter().filter_map(|mark| axis.column(mark.at)) {
-        for y in plot.top()..plot.bottom() {
-            put(buffer, plot.x + column, y, "┊", theme.warn);
-        }
+    for column in marks.iter().filter_map(|mark| room.axis.column(mark.at)) {
+        upright(buffer, plot, column, "┊", theme.warn);
     }
-    let fine = axis.doubled();
-    let mut shown: Vec<_> = samples(arm, fine)
-        .filter(|sample| source.of(&sample.point).1 > 0)
-        .collect();
-    held(&mut shown);
-    let Some(decades) = Decades::of(shown.iter().map(|sample| source.of(&sample.point))) else {
-        let nothing = text::fit("no acquire was granted in this window", usize::from(plot.width));
+    let bounds = thresholds.iter().map(|(us, _)| (*us, *us));
+    let values = || curves.iter().flat_map(|curve| &curve.columns).flatten();
+    let Some(decades) = Decades::of(values().copied().chain(bounds)).filter(|_| values().next().is_some()) else {
+        let nothing = text::fit("no lock was granted in this time", usize::from(plot.width));
         let y = plot.y + plot.height / 2;
         frame.render_widget(
             Line::styled(nothing, theme.dim).centered(),
@@ -149,28 +229,41 @@ pub(super) fn render(
         return;
     };
     let mut dots = Dots::new(plot);
-    scale(buffer, area, plot, decades, dots.height(), app);
-    // Where several values share a column, the worst is shown.
-    let mut columns: Vec<Option<(u64, u64)>> = vec![None; usize::from(fine.columns())];
-    for sample in shown {
-        let (p50, p99) = source.of(&sample.point);
-        let Some(range) = fine.tenths(sample.time) else {
-            continue;
-        };
-        for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {
-            let (worst50, worst99) = column.unwrap_or_default();
-            *column = Some((p50.max(worst50), p99.max(worst99)));
-        }
-    }
+    scale(buffer, room.area, plot, decades, dots.height(), app);
     let height = dots.height();
     let at = |us| decades.dot(us, height);
-    // With few rows, a thick line would hide the other one.
+    for (us, words) in thresholds {
+        let y = plot.bottom() - 1 - at(*us) / 4;
+        for x in (plot.left()..plot.right()).step_by(2) {
+            put(buffer, x, y, "╌", theme.accent);
+        }
+        // Words that curves run through are none.
+        if plot.height >= 8 {
+            let words = text::fit(&format!("expected: {words} "), usize::from(plot.width));
+            buffer.set_string(plot.x, y, words, theme.accent);
+        }
+    }
+    // The chosen one covers the others. With few rows, a thick line would hide what is below it.
     let thick = plot.height >= 6;
-    let p50 = columns.iter().map(|both| both.map(|(p50, _)| at(p50)));
-    dots.line(p50, false, theme.p50);
-    let p99 = columns.iter().map(|both| both.map(|(_, p99)| at(p99)));
-    dots.line(p99, thick, theme.p99);
+    for curve in curves.iter().rev() {
+        let p99 = curve.columns.iter().map(|both| both.map(|(_, p99)| at(p99)));
+        if curve.is_chosen {
+            let p50 = curve.columns.iter().map(|both| both.map(|(p50, _)| at(p50)));
+            dots.line(p50, false, theme.p50);
+        }
+        dots.line(p99, thick && curve.is_chosen, curve.style);
+    }
     dots.draw(buffer);
+    if let Some(column) = app.cursor.and_then(|at| room.axis.column(at)) {
+        upright(buffer, plot, column, "│", theme.strong);
+    }
+}
+
+/// Draws a line from the top to the bottom.
+fn upright(buffer: &mut Buffer, plot: Rect, column: u16, symbol: &str, style: Style) {
+    for y in plot.top()..plot.bottom() {
+        put(buffer, plot.x + column, y, symbol, style);
+    }
 }
 
 /// Draws the labels in the gutter, each in the row of its decade, with a faint line. If there are too few rows for all,
@@ -190,7 +283,7 @@ fn scale(buffer: &mut Buffer, area: Rect, plot: Rect, decades: Decades, dots: u1
     }
 }
 
-fn put(buffer: &mut Buffer, x: u16, y: u16, symbol: &str, style: ratatui::style::Style) {
+fn put(buffer: &mut Buffer, x: u16, y: u16, symbol: &str, style: Style) {
     if let Some(cell) = buffer.cell_mut((x, y)) {
         cell.set_symbol(symbol).set_style(style);
     }

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::course::Course;
 use super::parts::mark_style;
 use super::visible_rows::VisibleRows;
-use crate::console::app::App;
+use crate::console::app::{App, Hit};
 use crate::console::stuck::Stuck;
 use crate::console::text;
 use crate::report::{Arm, Moment, Verdict, Why, cost, counted, is_control, order, whys};
@@ -103,6 +103,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         if row.y >= body.bottom() {
             break;
         }
+        app.hits(Rect { height: each, ..row }, Hit::Arm(*index));
         let (arm, view, spec) = (&arms[*index], &snapshot.arms[*index], &scenario.arms[*index]);
         let is_control = is_control(scenario, *index);
         let dimmed = |style: Style| if is_control { theme.dim } else { style };
@@ -139,6 +140,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             },
         );
     }
+    let axis = Rect {
+        y: head_row.y,
+        ..axis_of(body, start)
+    };
+    app.hits(axis, Hit::Axis(course.axis));
     course.foot(frame, foot, start, theme);
 }
 

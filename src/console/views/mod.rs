@@ -17,6 +17,7 @@ mod happened;
 mod header;
 mod help;
 mod hosts;
+mod lanes;
 mod latency;
 mod letters;
 mod locks;

@@ -4,8 +4,8 @@ use super::super::app::{App, Stage, View};
 use super::super::ascii;
 use super::super::keys::Overlay;
 use super::{
-    briefing, caption, charts, dashboard, details, events, expectations, failed, footer, header, help, palette, picker,
-    scoreboard, stopping, summary, ttls,
+    briefing, caption, charts, dashboard, details, events, expectations, failed, footer, header, help, lanes, palette,
+    picker, scoreboard, stopping, summary, ttls,
 };
 use lockstorm_run::Phase;
 use ratatui::Frame;
@@ -28,6 +28,7 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
     let area = frame.area();
     frame.buffer_mut().set_style(area, app.theme.base);
     app.scroll_most.set(0);
+    app.hits.borrow_mut().clear();
     if area.width < LEAST.0 || area.height < LEAST.1 {
         too_small(frame, area, app);
         return;
@@ -49,6 +50,7 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
         Some(Overlay::Help) => help::render(frame, middle, app),
         Some(Overlay::Expectations) => expectations::render(frame, middle, app),
         Some(Overlay::Ttls) => ttls::render(frame, middle, app),
+        Some(Overlay::Lanes) => lanes::render(frame, middle, app),
         Some(of @ (Overlay::Lock | Overlay::Target)) => {
             if let Some(snapshot) = app.picture() {
                 match of {

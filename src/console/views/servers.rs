@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::conditions::{state, why};
-use crate::console::app::App;
+use crate::console::app::{App, Hit};
 use crate::console::text;
 use lockstorm_data::model::Target;
 use lockstorm_run::Snapshot;
@@ -38,6 +38,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             spans.push(Span::styled(format!("+{left} more"), theme.dim));
             break;
         }
+        let room = Rect {
+            x: area.x + u16::try_from(used).unwrap_or(0),
+            width: u16::try_from(width).unwrap_or(0),
+            ..area
+        };
+        app.hits(room.intersection(area), Hit::Target(Target::Server(server.id)));
         used += width;
         spans.push(Span::styled(number, app.name_style(Target::Server(server.id))));
         spans.push(Span::styled(format!("{state}  "), style));

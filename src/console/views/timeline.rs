@@ -225,9 +225,8 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
 /// The rate per second in each column.
 fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
     let mut columns = vec![0.0; usize::from(axis.columns())];
-    for sample in samples(arm, axis) {
-        let value = lane.value(&sample.point);
-        let (value, seconds) = (value as f64, (sample.time.end - sample.time.start) as f64 / 10.0);
+    for sample in samples(arm, axis, |point| lane.value(point)) {
+        let (value, seconds) = (sample.value as f64, (sample.time.end - sample.time.start) as f64 / 10.0);
         let Some(range) = axis.tenths(sample.time).filter(|_| value > 0.0) else {
             continue;
         };

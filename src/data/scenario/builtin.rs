@@ -31,8 +31,8 @@ macro_rules! builtin {
 
 /// All built-in scenarios, the default one first.
 pub const ALL: &[Builtin] = &[
-    builtin!("single-vs-redlock"),
     builtin!("failover"),
+    builtin!("single-vs-redlock"),
     builtin!("failover-five"),
     builtin!("zombie-master"),
     builtin!("rolling-restart"),

@@ -236,7 +236,8 @@ impl Node {
         }
     }
 
-    fn log(&self) -> PathBuf {
+    /// What its process has written.
+    pub(crate) fn log(&self) -> PathBuf {
         self.dir.join("server.log")
     }
 
@@ -357,19 +358,24 @@ impl Node {
 
     /// The last lines of the node's log after byte `from`, each after a line break; for error messages.
     fn last_words(&self, from: u64) -> String {
-        let end = end_of(&self.log(), from).unwrap_or_default();
-        let lines: Vec<String> = String::from_utf8_lossy(&end)
-            .lines()
-            .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+        let last = last_lines(&self.log(), from);
         if last.is_empty() {
             " none".to_owned()
         } else {
             last.iter().map(|line| format!("\n  {line}")).collect()
         }
     }
+}
+
+/// The last lines of a log after byte `from`; none if it can't be read.
+pub(crate) fn last_lines(log: &Path, from: u64) -> Vec<String> {
+    let end = end_of(log, from).unwrap_or_default();
+    let mut lines: Vec<String> = String::from_utf8_lossy(&end)
+        .lines()
+        .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    lines.split_off(lines.len().saturating_sub(LOG_LINES))
 }
 
 fn end_of(log: &Path, from: u64) -> io::Result<Vec<u8>> {

@@ -48,7 +48,7 @@ impl Role {
     }
 
     /// One of these nodes in words.
-    const fn noun(self) -> &'static str {
+    pub(crate) const fn noun(self) -> &'static str {
         match self {
             Self::Lock => "lock node",
             Self::Cache => "cache node",

@@ -8,4 +8,5 @@ mod text;
 
 pub use shown::ShownHold;
 pub use svg::svg;
+pub(crate) use text::in_columns;
 pub use text::text;

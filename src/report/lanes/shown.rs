@@ -1,6 +1,6 @@
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::model::Event;
-use lockstorm_run::{ArmRecord, Record};
+use lockstorm_run::{ArmRecord, Record, Snapshot};
 
 /// A double hold, and what must be known of its run.
 #[derive(Debug)]
@@ -31,5 +31,18 @@ impl<'a> ShownHold<'a> {
                 record.scenario.name, record.seed, record.started, record.lockstorm
             ),
         }
+    }
+
+    /// A double hold of an arm in a run that goes on.
+    pub(crate) fn in_snapshot(snapshot: &'a Snapshot, arm: usize, double: &'a DoubleHold) -> Option<Self> {
+        let spec = snapshot.scenario.arms.get(arm)?;
+        Some(Self {
+            arm: &spec.name,
+            double,
+            has_replicas: spec.has_master(),
+            events: &snapshot.events,
+            end: snapshot.elapsed,
+            run: snapshot.scenario.name.clone(),
+        })
     }
 }

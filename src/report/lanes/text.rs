@@ -4,7 +4,7 @@ use super::picture::{Kind, Lane, Picture, micros};
 use super::shown::ShownHold;
 use super::story;
 use crate::report::paint::{Paint, Tone};
-use crate::report::wrap::{WIDTH, hanging};
+use crate::report::wrap::{WIDTH, fold};
 use lockstorm_data::metrics::units::place;
 
 /// The columns of the labels.
@@ -12,29 +12,37 @@ const LABELS: usize = 9;
 
 /// The evidence of a double hold.
 pub fn text(shown: &ShownHold<'_>, paint: Paint) -> String {
+    in_columns(shown, WIDTH, paint)
+}
+
+/// The evidence of a double hold, in lines of so many columns.
+pub(crate) fn in_columns(shown: &ShownHold<'_>, width: usize, paint: Paint) -> String {
     let (double, events) = (shown.double, shown.events);
-    let (picture, columns) = (Picture::of(double, events, micros(shown.end)), WIDTH - LABELS);
+    let (picture, columns) = (
+        Picture::of(double, events, micros(shown.end)),
+        width.saturating_sub(LABELS).max(1),
+    );
     let title = format!("{}: double hold {}, lock {}", shown.arm, double.number, double.key);
     let mut text = format!("{}\n\n", paint.apply(Tone::Strong, &title));
     let [from, until] = [picture.from, picture.until].map(seconds);
-    text += &format!("{:LABELS$}{from}{until:>1$}\n", "", columns - from.len());
+    text += &format!("{:LABELS$}{from}{until:>1$}\n", "", columns.saturating_sub(from.len()));
     for lane in &picture.lanes {
         let is_both = lane.spans.iter().any(|span| span.kind == Kind::Both);
         let tone = if is_both { Tone::Bad } else { Tone::Plain };
         let row = row(lane, &picture, columns);
         text += &format!("{:<LABELS$}{}\n", lane.label, paint.apply(tone, row.trim_end()));
     }
-    let legend =
-        "█ relies on it  ░ works on without  ▲ two at once  ─ has the first one's key  ═ the second one's  × down";
-    text += &format!("\n{}\n\n", paint.apply(Tone::Faint, legend));
+    let legend = "█ relies on it  ░ works on without  ▲ two at once  ─ first one's key  ═ second one's key  × down";
+    text += &format!("\n{}\n\n", paint.apply(Tone::Faint, &fold("", legend, width)));
     for (at, what) in story::lines(double, events) {
-        text += &hanging(&format!("{:>10}  ", seconds(at)), &what);
+        text += &fold(&format!("{:>10}  ", seconds(at)), &what, width);
+        text += "\n";
     }
-    text += "\n";
     for line in story::conclusion(double, shown.has_replicas) {
-        text += &hanging("", &line);
+        text += "\n";
+        text += &fold("", &line, width);
     }
-    text
+    text + "\n"
 }
 
 fn seconds(at: i64) -> String {

@@ -44,19 +44,17 @@ impl Announced {
         let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
         if first(books.lost_updates > 0, &mut self.lost_updates) {
-            let lost = count(books.lost_updates);
             let how = match books.lost_by_stalls {
                 0 => "one sale overwrote another",
-                _ => "of sales that this machine held up until their lock had expired",
+                _ => "sales that this machine had held up until their lock had expired overwrote others",
             };
-            tell(damage(), format!("first lost updates: {lost} so far ({how})"));
+            tell(damage(), format!("updates are lost: {how}"));
         }
         if first(books.oversold > 0, &mut self.oversold) {
             let product = books.worst.map_or_else(String::new, |(product, units)| {
-                format!(" (product {product}: {})", count(units))
+                format!(": of product {product}, {} too many", count(units))
             });
-            let units = count(books.oversold);
-            tell(damage(), format!("oversold by {units} so far{product}"));
+            tell(damage(), format!("more is sold than there is{product}"));
         }
         if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
             let text = "this machine held a section up until its lock had expired: it is too busy, and damage from now on may be \

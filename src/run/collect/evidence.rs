@@ -1,6 +1,6 @@
 //! The evidence of an arm's double holds: which of them are kept, and what is told of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use rand::{RngExt, SeedableRng};
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{DoubleHold, Hold};
 use crate::oracle::law::LostKey;
-use crate::under_test::HeldLock;
-use lockstorm_base::monotonic_ns;
-use lockstorm_data::history::{self, Belief, BeliefSale, LostVote, Ruling};
+use lockstorm_data::history::{self, LostVote, Ruling};
 use lockstorm_data::model::HostId;
 
 /// Of so many double holds the evidence is kept: the first ones, a random choice of the others, and the longest.
 const FIRST: usize = 50;
 const CHOICE: usize = 50;
 const LONGEST: usize = 10;
+/// While the run goes on, the first one is shown and so many of the newest.
+const NEWEST: usize = 9;
 
 /// A double hold with what is known of its cause.
 #[derive(Debug, Clone)]
@@ -37,6 +37,7 @@ pub(super) struct Evidence {
     /// The first ones, and behind them a random choice.
     some: Vec<Case>,
     longest: Vec<Case>,
+    newest: VecDeque<Case>,
     /// How many there were.
     all: usize,
     rng: SmallRng,
@@ -50,6 +51,7 @@ impl Evidence {
         Self {
             some: Vec::new(),
             longest: Vec::new(),
+            newest: VecDeque::new(),
             all: 0,
             rng: SmallRng::seed_from_u64(seed),
             written: HashMap::new(),
@@ -59,6 +61,10 @@ impl Evidence {
     /// Takes in a double hold that is over and judged.
     pub fn add(&mut self, case: Case) {
         self.all += 1;
+        self.newest.push_back(case.clone());
+        if self.newest.len() > NEWEST {
+            self.newest.pop_front();
+        }
         let overlap = |case: &Case| case.double.overlap();
         let place = self.longest.partition_point(|longer| overlap(longer) >= overlap(&case));
         if place < LONGEST {
@@ -104,34 +110,37 @@ impl Evidence {
         host: impl Fn(SocketAddr) -> Option<HostId>,
     ) -> Vec<history::DoubleHold> {
         let kept = self.some.iter().chain(&self.longest);
-        let mut cases: Vec<&Case> = kept.chain(waiting.iter().take(FIRST)).collect();
-        cases.sort_by_key(|case| case.double.number);
-        cases.dedup_by_key(|case| case.double.number);
-        cases.into_iter().map(|case| case.told(origin, &host)).collect()
+        told(kept.chain(waiting.iter().take(FIRST)), origin, host)
     }
+
+    /// The first of those that are kept and the newest ones, with those of the `waiting` that are over and that the law has something to
+    /// say of.
+    pub fn shown(
+        &self,
+        waiting: &[Case],
+        origin: i64,
+        host: impl Fn(SocketAddr) -> Option<HostId>,
+    ) -> Vec<history::DoubleHold> {
+        let ruled = waiting.iter().filter(|case| case.is_over && case.ruling.is_some());
+        let kept = self.some.first().into_iter().chain(&self.newest);
+        told(kept.chain(ruled.take(NEWEST)), origin, host)
+    }
+}
+
+/// These double holds in the order in which they were found, each once.
+fn told<'a>(
+    cases: impl Iterator<Item = &'a Case>,
+    origin: i64,
+    host: impl Fn(SocketAddr) -> Option<HostId>,
+) -> Vec<history::DoubleHold> {
+    let mut cases: Vec<&Case> = cases.collect();
+    cases.sort_by_key(|case| case.double.number);
+    cases.dedup_by_key(|case| case.double.number);
+    cases.into_iter().map(|case| case.told(origin, &host)).collect()
 }
 
 impl Case {
     fn told(&self, origin: i64, host: &impl Fn(SocketAddr) -> Option<HostId>) -> history::DoubleHold {
-        let micros = |at: i64| (at - origin).div_euclid(1000);
-        let belief = |hold: &ServerHold, from, until: Option<i64>| Belief {
-            holder: hold.holder(),
-            token: hold
-                .hold
-                .lock
-                .as_ref()
-                .map_or_else(String::new, |lock| lock.token().to_owned()),
-            asked_us: hold.hold.lock.as_ref().map(|lock| micros(monotonic_ns(lock.asked()))),
-            from_us: micros(from),
-            until_us: until.map(micros),
-            relied_until_us: hold.relied_until().map(micros),
-            votes: hold.voters().into_iter().filter_map(host).map(|host| host.0).collect(),
-            nodes: hold.hold.lock.as_ref().map_or(0, HeldLock::nodes),
-            sale: hold.hold.sold.get().map(|sold| BeliefSale {
-                at_us: sold.at_us,
-                left: sold.left,
-            }),
-        };
         let double = &self.double;
         let lost = self.lost.iter().map(|lost| LostVote {
             host: host(lost.server).map(|host| host.0),
@@ -141,8 +150,10 @@ impl Case {
         history::DoubleHold {
             number: double.number,
             key: double.second.key().to_owned(),
-            first: belief(&double.first, double.first_from, double.first_until),
-            second: belief(&double.second, double.second_from, double.second_until),
+            first: double.first.told(double.first_from, double.first_until, origin, host),
+            second: double
+                .second
+                .told(double.second_from, double.second_until, origin, host),
             overlap_us: double
                 .overlap()
                 .map(|overlap| length(overlap).as_micros())

@@ -1,5 +1,6 @@
 //! What the holds of one arm's lock prove, and the evidence of that.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::arm_history::ArmHistory;
 use super::evidence::{Case, Evidence, length};
 use super::server_hold::ServerHold;
-use crate::oracle::holds::{DoubleHold, Hold, HoldChange, Holds};
+use crate::oracle::holds::{Done, DoubleHold, Hold, HoldChange, Holds};
 use crate::oracle::law::{Loss, VotedLock};
+use crate::show::snapshot::LastLock;
 use crate::workload::{Happened, HeldLocks, HoldNews};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::history::{self, Ruling};
@@ -21,6 +23,9 @@ const SETTLE: i64 = 5_000_000_000;
 
 /// Double holds whose cause or end is waited for. There are only more if a lock is broken altogether.
 const MOST_WAITING: usize = 10_000;
+
+/// So many of the locks that were given back last are shown.
+const LAST: usize = 10;
 
 /// The judge of one arm's holds, and what it has found in the measured part.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub(crate) struct HoldAudit {
     /// Those that are not explained, or not over. One without a known cause waits to the end: a node may still tell what it has lost.
     waiting: Vec<Case>,
     evidence: Evidence,
+    /// The holds that have ended last, with when they began and ended.
+    last: VecDeque<(ServerHold, (i64, i64))>,
     /// What was not handed out yet.
     new: NewDoubles,
     double_holds: u64,
@@ -74,6 +81,7 @@ impl HoldAudit {
             has_new_losses: false,
             waiting: Vec::new(),
             evidence: Evidence::new(seed),
+            last: VecDeque::new(),
             new: NewDoubles::default(),
             double_holds: 0,
             double_uses: 0,
@@ -96,9 +104,14 @@ impl HoldAudit {
         // Read first: what happened until then is in the buffers.
         let known = monotonic_ns(Instant::now());
         let believes = self.believes;
+        let ended = self.holds.done().iter().rev();
+        let ended = ended.filter_map(|Done { hold, lasted }| Some((hold.clone(), (*lasted)?)));
+        let ended: Vec<_> = ended.take(LAST).collect();
+        self.last.extend(ended.into_iter().rev());
+        self.last.drain(..self.last.len().saturating_sub(LAST));
         for (index, held) in servers.enumerate() {
-            let done = self.holds.done().extract_if(.., |done| done.server == index + 1);
-            let mut news = held.news(std::mem::take(&mut self.spare), done.map(|done| done.hold));
+            let done = self.holds.done().extract_if(.., |done| done.hold.server == index + 1);
+            let mut news = held.news(std::mem::take(&mut self.spare), done.map(|done| done.hold.hold));
             if let Some(history) = &mut history {
                 history.note(index + 1, &news);
             }
@@ -268,6 +281,24 @@ impl HoldAudit {
     ) -> Vec<history::DoubleHold> {
         let origin = timeline.origin().map(monotonic_ns);
         origin.map_or_else(Vec::new, |origin| self.evidence.unwritten(&self.waiting, origin, host))
+    }
+
+    /// The evidence of some double holds, as far as it is known by now, in the order in which they were found.
+    pub fn shown(&self, timeline: &Timeline, host: impl Fn(SocketAddr) -> Option<HostId>) -> Vec<history::DoubleHold> {
+        let origin = timeline.origin().map(monotonic_ns);
+        origin.map_or_else(Vec::new, |origin| self.evidence.shown(&self.waiting, origin, host))
+    }
+
+    /// The locks that were given back last, oldest first.
+    pub fn last_locks(&self, timeline: &Timeline, host: impl Fn(SocketAddr) -> Option<HostId>) -> Vec<LastLock> {
+        let Some(origin) = timeline.origin().map(monotonic_ns) else {
+            return Vec::new();
+        };
+        let told = |(hold, (from, until)): &(ServerHold, (i64, i64))| LastLock {
+            key: hold.key().to_owned(),
+            belief: hold.told(*from, Some(*until), origin, &host),
+        };
+        self.last.iter().map(told).collect()
     }
 
     /// The evidence, in the order in which it was found; `host` tells which host a server is on.

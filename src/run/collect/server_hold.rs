@@ -8,7 +8,8 @@ use crate::oracle::law::VotedLock;
 use crate::under_test::HeldLock;
 use crate::workload::LiveHold;
 use lockstorm_base::monotonic_ns;
-use lockstorm_data::history::Holder;
+use lockstorm_data::history::{Belief, BeliefSale, Holder};
+use lockstorm_data::model::HostId;
 
 /// A hold of one of the app servers.
 #[derive(Debug, Clone)]
@@ -61,6 +62,32 @@ impl ServerHold {
     /// Its votes, if its lock has any.
     pub fn voters(&self) -> Vec<SocketAddr> {
         self.hold.lock.as_ref().map_or_else(Vec::new, HeldLock::voters)
+    }
+
+    /// What is told of it: it lasted so long, in nanoseconds, and `origin` is second 0. `host` tells which host a server is on.
+    pub fn told(
+        &self,
+        from: i64,
+        until: Option<i64>,
+        origin: i64,
+        host: &impl Fn(SocketAddr) -> Option<HostId>,
+    ) -> Belief {
+        let micros = |at: i64| (at - origin).div_euclid(1000);
+        let lock = self.hold.lock.as_ref();
+        Belief {
+            holder: self.holder(),
+            token: lock.map_or_else(String::new, |lock| lock.token().to_owned()),
+            asked_us: lock.map(|lock| micros(monotonic_ns(lock.asked()))),
+            from_us: micros(from),
+            until_us: until.map(micros),
+            relied_until_us: self.hold.relied_until().map(|until| micros(monotonic_ns(until))),
+            votes: self.voters().into_iter().filter_map(host).map(|host| host.0).collect(),
+            nodes: lock.map_or(0, HeldLock::nodes),
+            sale: self.hold.sold.get().map(|sold| BeliefSale {
+                at_us: sold.at_us,
+                left: sold.left,
+            }),
+        }
     }
 
     /// What `look` makes of its lock, for which these servers voted and which was held until then; `None` without votes.

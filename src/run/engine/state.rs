@@ -216,13 +216,15 @@ impl Engine {
         let ttls = outlasted::ttls(with_nodes.map(|arm| self.swarm.live_settings.ttl(arm.spec.ttl)));
         let arm_view = |arm: &Arm| {
             let (figures, collector) = (self.figures(arm.index), &arm.collector);
+            let host = |server| self.lab.host_of(server);
             ArmView {
                 name: arm.spec.name.clone(),
-                label: arm.spec.label(),
                 series: Arc::clone(&collector.curves.series),
                 recent_tenths: Arc::clone(&collector.curves.recent_tenths),
                 votes: collector.newest_votes,
                 lacking: collector.lacking.clone(),
+                last_locks: arm.holds.last_locks(&self.timing.timeline, host),
+                double_holds: arm.holds.shown(&self.timing.timeline, host),
                 outlasted: Outlasted::of(collector.totals.measured.time(Time::Needed).as_deref(), &ttls),
                 done: self.swarm.is_done(arm.index),
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),

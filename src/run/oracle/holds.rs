@@ -60,7 +60,7 @@ pub struct Holds<H: Hold> {
     /// Changes that are not judged.
     told: Vec<HoldChange<H>>,
     /// What the last judgement was done with.
-    done: Vec<H>,
+    done: Vec<Done<H>>,
     /// How many double holds were found so far.
     found: u64,
     /// Double holds whose holders have not both left.
@@ -73,6 +73,15 @@ pub struct Holds<H: Hold> {
 struct Open<H> {
     hold: H,
     from: i64,
+}
+
+/// What a judgement was done with: both tidings of each hold.
+#[derive(Debug)]
+pub struct Done<H> {
+    /// The hold.
+    pub hold: H,
+    /// When it began and ended; only one of its tidings has it.
+    pub lasted: Option<(i64, i64)>,
 }
 
 /// Two holders of one lock who both had reason to rely on it.
@@ -140,7 +149,7 @@ impl<H: Hold + Clone> Holds<H> {
     }
 
     /// What the last judgement was done with. Whoever made these holds frees them for less than another thread does.
-    pub const fn done(&mut self) -> &mut Vec<H> {
+    pub const fn done(&mut self) -> &mut Vec<Done<H>> {
         &mut self.done
     }
 
@@ -173,7 +182,7 @@ impl<H: Hold + Clone> Holds<H> {
 
     fn begin(&mut self, HoldChange { at, hold, .. }: HoldChange<H>, found: &mut Found<H>) {
         if !self.empty.is_empty() && self.empty.remove(&hold.id()) {
-            self.done.push(hold);
+            self.done.push(Done { hold, lasted: None });
             return;
         }
         let empty = || self.spare.pop().unwrap_or_default();
@@ -205,13 +214,20 @@ impl<H: Hold + Clone> Holds<H> {
 
     fn end(&mut self, change: HoldChange<H>, found: &mut Found<H>) {
         let (id, hash) = (change.hold.id(), change.hold.key_hash());
-        self.done.push(change.hold);
+        let until = change.at;
+        self.done.push(Done {
+            hold: change.hold,
+            lasted: None,
+        });
         let mut known = false;
         if let Entry::Occupied(mut of_key) = self.open.entry(hash) {
             let position = of_key.get().iter().position(|open| open.hold.id() == id);
-            let ended = position.map(|position| of_key.get_mut().remove(position).hold);
+            let ended = position.map(|position| of_key.get_mut().remove(position));
             known = ended.is_some();
-            self.done.extend(ended);
+            self.done.extend(ended.map(|Open { hold, from }| Done {
+                hold,
+                lasted: Some((from, until)),
+            }));
             if of_key.get().is_empty() {
                 self.spare.push(of_key.remove());
             }

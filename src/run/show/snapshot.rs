@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::schedule::Next;
 use crate::show::outlasted::Outlasted;
+use lockstorm_data::history::{Belief, DoubleHold};
 use lockstorm_data::metrics::{Figures, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;
@@ -109,6 +110,8 @@ pub struct HostView {
     pub behind: Option<Behind>,
     /// The names of the arms whose only lock node it runs now.
     pub single_arms: Vec<String>,
+    /// The last lines of its nodes' logs, each behind the name of its node; empty if the nodes are not ours.
+    pub log: Arc<[String]>,
 }
 
 /// A node that calls itself the master although another one has become it.
@@ -141,8 +144,6 @@ pub struct ServerView {
 pub struct ArmView {
     /// Its name.
     pub name: String,
-    /// Its lock in two words.
-    pub label: String,
     /// Counts since the start of the measured part.
     pub figures: Figures,
     /// One point a second; the newest one is of the second under way.
@@ -154,6 +155,10 @@ pub struct ArmView {
     pub votes: Option<(usize, usize)>,
     /// The nodes that the newest refused acquire lacked; empty while locks are granted.
     pub lacking: Vec<NoVote>,
+    /// The locks that were given back last, oldest first.
+    pub last_locks: Vec<LastLock>,
+    /// The evidence of its first double hold and of the newest ones, in the order in which they were found.
+    pub double_holds: Vec<DoubleHold>,
     /// What its sections say of shorter and longer TTLs.
     pub outlasted: Outlasted,
     /// Whether it has done all its requests.
@@ -163,6 +168,15 @@ pub struct ArmView {
     /// Why nothing good can be said about the arm, no matter what its figures are: a loss, a fault of the scenario that
     /// did not take effect (known at the end), too many failed requests.
     pub doubt: Option<String>,
+}
+
+/// A lock that was given back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastLock {
+    /// Its key.
+    pub key: String,
+    /// Who held it, and how long.
+    pub belief: Belief,
 }
 
 /// The state of an arm at this moment, from the nodes that it needs and the acquires that wait: ended requests say nothing

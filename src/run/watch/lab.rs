@@ -31,6 +31,8 @@ pub(crate) struct LiveLab {
     processes: LabWatch,
     /// The newest statistics of the lock nodes that answered.
     pub stats: BTreeMap<NodeName, NodeStats>,
+    /// The last lines of the logs of each host.
+    pub logs: BTreeMap<HostId, Arc<[String]>>,
     pub roles: Roles,
     /// The cluster, if there is one.
     pub cluster: LiveCluster,
@@ -42,6 +44,7 @@ pub(crate) struct LiveLab {
 pub(crate) struct Polled {
     stats: BTreeMap<NodeName, NodeStats>,
     in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
+    logs: BTreeMap<HostId, Arc<[String]>>,
 }
 
 impl LiveLab {
@@ -53,6 +56,7 @@ impl LiveLab {
                 false => "servers not ours".into(),
             },
             stats: BTreeMap::new(),
+            logs: BTreeMap::new(),
             roles: Roles::default(),
             cluster: LiveCluster::default(),
             unordered_losses: Vec::new(),
@@ -94,8 +98,13 @@ impl LiveLab {
         let lab = Arc::clone(&self.handle);
         tokio::spawn(async move {
             loop {
-                let (stats, in_cluster) = tokio::join!(lab.stats(), lab.cluster_roles());
-                if found.send(Polled { stats, in_cluster }).await.is_err() {
+                let (stats, in_cluster, logs) = tokio::join!(lab.stats(), lab.cluster_roles(), lab.last_lines());
+                let polled = Polled {
+                    stats,
+                    in_cluster,
+                    logs,
+                };
+                if found.send(polled).await.is_err() {
                     return;
                 }
                 tokio::time::sleep(EVERY).await;
@@ -107,6 +116,7 @@ impl LiveLab {
     /// Takes in what the nodes said. Nobody orders the failovers of a cluster.
     pub fn take(&mut self, polled: Polled) -> Vec<Notice> {
         self.stats = polled.stats;
+        self.logs = polled.logs;
         let changes = self.cluster.take(&polled.in_cluster);
         let notice = |change| match change {
             ClusterChange::Master(host) => {

@@ -75,7 +75,7 @@ pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<St
             0 => format!("lost {lost}"),
             _ => {
                 let made_up = count(made_up);
-                format!("lost {lost} at the peak, {made_up} made up for by later stale writes")
+                format!("lost {lost} at worst, {made_up} of them made up for later")
             }
         });
     }

@@ -1,0 +1,37 @@
+//! The filter of the event log.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::app::{App, View};
+
+impl App {
+    /// Lets the user type what events must have.
+    pub(super) fn open_filter(&mut self) -> Result<(), String> {
+        self.begun()?;
+        self.show(None);
+        self.view = View::Events;
+        self.filters = true;
+        Ok(())
+    }
+
+    /// A key while the filter is being typed.
+    pub(super) fn filter_key(&mut self, key: &KeyEvent) {
+        self.scroll = 0;
+        match key.code {
+            KeyCode::Char(c) => self.filter.push(c),
+            KeyCode::Backspace => _ = self.filter.pop(),
+            KeyCode::Enter => self.filters = false,
+            KeyCode::Esc => {
+                self.filter.clear();
+                self.filters = false;
+            }
+            _ => self.status = Some("type what events must have: Enter keeps it, Esc shows all".to_owned()),
+        }
+    }
+
+    /// Whether an event with these words is to be shown: it has every word of the filter, in capitals or not.
+    pub(super) fn lets_through(&self, words: &str) -> bool {
+        let (words, wanted) = (words.to_lowercase(), self.filter.to_lowercase());
+        wanted.split_whitespace().all(|word| words.contains(word))
+    }
+}

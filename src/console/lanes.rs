@@ -1,0 +1,60 @@
+//! Double holds as lanes: which one is shown.
+
+use super::app::{App, Lanes};
+use super::keys::{Overlay, Step};
+use crate::report::order;
+use lockstorm_run::Snapshot;
+
+impl App {
+    /// Shows the newest double hold of the chosen arm, or of the first one that has any.
+    pub(super) fn show_lanes(&mut self) -> Result<(), String> {
+        let snapshot = self.begun()?;
+        let mut arms = vec![self.arm];
+        arms.extend(order(&snapshot.scenario));
+        let newest = |arm: usize| Some((arm, snapshot.arms.get(arm)?.double_holds.last()?.clone()));
+        let (arm, double) = arms
+            .into_iter()
+            .find_map(newest)
+            .ok_or("no lock was held by two at once so far")?;
+        self.show(Some(Overlay::Lanes));
+        self.lanes = Some(Lanes { arm, double });
+        self.lanes_seen = true;
+        Ok(())
+    }
+
+    /// Shows the one before or after it, of those that are kept.
+    pub(super) fn next_lanes(&mut self, step: Step) -> Result<(), String> {
+        let (Some(snapshot), Some(shown)) = (&self.newest, &self.lanes) else {
+            return Ok(());
+        };
+        let number = shown.double.number;
+        let mut all = snapshot
+            .arms
+            .get(shown.arm)
+            .into_iter()
+            .flat_map(|arm| &arm.double_holds);
+        let next = match step {
+            Step::Forth => all.find(|double| double.number > number),
+            Step::Back => all.rfind(|double| double.number < number),
+        };
+        let double = next.ok_or("there is no other one of this lock there")?.clone();
+        let arm = shown.arm;
+        self.scroll = 0;
+        self.lanes = Some(Lanes { arm, double });
+        Ok(())
+    }
+
+    /// Shows the first double hold of a run whose schedule is held, once: there is time to look at it.
+    pub(super) fn show_first_lanes(&mut self, snapshot: &Snapshot) {
+        let is_free = self.overlay.is_none() && self.palette.is_none() && self.picker.is_none() && !self.filters;
+        if !snapshot.held || self.lanes_seen || !is_free {
+            return;
+        }
+        let first = |arm: usize| Some((arm, snapshot.arms.get(arm)?.double_holds.first()?.clone()));
+        if let Some((arm, double)) = order(&snapshot.scenario).into_iter().find_map(first) {
+            self.show(Some(Overlay::Lanes));
+            self.lanes = Some(Lanes { arm, double });
+            self.lanes_seen = true;
+        }
+    }
+}

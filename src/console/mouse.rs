@@ -1,0 +1,78 @@
+//! The mouse: a click selects, a second one shows more, the wheel scrolls or zooms.
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+use super::app::{App, Hit, View};
+use super::axis::WINDOWS;
+use super::keys::{Overlay, Step};
+use lockstorm_data::model::Target;
+
+/// How many lines the wheel scrolls.
+const LINES: usize = 3;
+
+impl App {
+    pub(super) fn mouse(&mut self, event: MouseEvent) {
+        let at = Position::new(event.column, event.row);
+        // Later ones are drawn over earlier ones.
+        let hits = self.hits.borrow();
+        let hit = hits.iter().rev().find(|(area, _)| area.contains(at)).copied();
+        drop(hits);
+        let is_covered = self.overlay.is_some() || self.palette.is_some() || self.picker.is_some();
+        match (event.kind, hit) {
+            (MouseEventKind::ScrollUp, Some((_, Hit::Axis(_)))) if !is_covered => self.window = self.zoomed(Step::Back),
+            (MouseEventKind::ScrollDown, Some((_, Hit::Axis(_)))) if !is_covered => {
+                self.window = self.zoomed(Step::Forth)
+            }
+            // Where nothing scrolls, the wheel does nothing.
+            (MouseEventKind::ScrollUp, _) => _ = self.scroll_by(Step::Back, LINES),
+            (MouseEventKind::ScrollDown, _) => _ = self.scroll_by(Step::Forth, LINES),
+            (MouseEventKind::Down(MouseButton::Left), Some((_, Hit::Arm(arm)))) if !is_covered => {
+                if self.arm == arm {
+                    self.show(Some(Overlay::Lock));
+                }
+                self.arm = arm;
+            }
+            (MouseEventKind::Down(MouseButton::Left), Some((_, Hit::Target(target)))) if !is_covered => {
+                if self.selected == target {
+                    self.show(Some(Overlay::Target));
+                }
+                self.selected = target;
+                self.digits_pick_servers = matches!(target, Target::Server(_));
+            }
+            (MouseEventKind::Down(MouseButton::Left), Some((area, Hit::Axis(axis))))
+                if !is_covered && self.view == View::Charts =>
+            {
+                self.cursor = Some(axis.begin_of(at.x - area.x));
+            }
+            _ => {}
+        }
+    }
+
+    /// The positions of the windows of time that differ in this run: those that are shorter, and the whole run.
+    pub(super) fn windows(&self) -> impl Iterator<Item = usize> + use<> {
+        let run = self.scenario.as_ref().map_or(0, |scenario| scenario.duration.as_secs());
+        (0..WINDOWS.len()).filter(move |at| *at == WINDOWS.len() - 1 || WINDOWS[*at].0.cast_unsigned() < run)
+    }
+
+    /// The window that shows less or more of the past.
+    pub(super) fn zoomed(&self, step: Step) -> usize {
+        let next = match step {
+            Step::Back => self.windows().filter(|at| *at < self.window).last(),
+            Step::Forth => self.windows().find(|at| *at > self.window),
+        };
+        next.unwrap_or(self.window)
+    }
+
+    /// Moves the cursor of the charts by a column; the first time it is at the newest values.
+    pub(super) fn move_cursor(&mut self, step: Step) -> Result<(), String> {
+        let now = self.begun()?.elapsed;
+        let column = self.column_length.get();
+        self.cursor = Some(match (self.cursor, step) {
+            (None, _) => (now - column).max(0.0),
+            (Some(at), Step::Back) => (at - column).max(0.0),
+            (Some(at), Step::Forth) => (at + column).min(now),
+        });
+        Ok(())
+    }
+}
