@@ -110,16 +110,14 @@ fn the_list_has_a_preview_where_there_is_room() {
     let wide = drawn(&app, (120, 36));
     says(
         &wide,
-        &[
-            "› failover",
-            "what it shows",
-            "1. host 1 forgets",
-            "42 s · failover",
-        ],
+        &["› failover", "what it shows", "1. host 1 forgets", "42 s · failover"],
     );
     assert!(!drawn(&app, (95, 36)).contains("what it shows"));
     press(&mut app, KeyCode::Down);
-    says(&drawn(&app, (96, 36)), &["› failover", "42 s · failover"]);
+    says(
+        &drawn(&app, (96, 36)),
+        &["› single-vs-redlock", "34 s · single-vs-redlock"],
+    );
 }
 
 /// A run of which this comes next.
