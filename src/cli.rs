@@ -21,7 +21,7 @@ use crate::glossary::words;
 const EXAMPLES: &str = "\
 Examples:
   lockstorm                             choose a scenario in the console
-  lockstorm single-vs-redlock           open the console on a built-in scenario
+  lockstorm failover                    open the console on a built-in scenario
   lockstorm my.toml --set swarm.workers=8
   lockstorm run stampede --record out.json
   lockstorm scenarios show flash-sale > my.toml
@@ -41,7 +41,7 @@ Examples:
     max_term_width = 110,
     subcommand_precedence_over_arg = true,
     override_usage = "lockstorm [OPTIONS] [SCENARIO]\n       lockstorm <COMMAND>",
-    after_help = "Try `lockstorm single-vs-redlock`, or `lockstorm --help` for examples and exit codes.",
+    after_help = "Try `lockstorm failover`, or `lockstorm --help` for examples and exit codes.",
     after_long_help = format!("{EXAMPLES}\n\n{}", exit_code::list())
 )]
 pub struct Cli {
@@ -76,7 +76,7 @@ pub struct Look {
 #[derive(Debug, Args)]
 pub struct ConsoleArgs {
     /// A built-in scenario (`lockstorm scenarios` lists them) or a file. If left out, the console lets you choose, and a
-    /// headless run plays single-vs-redlock.
+    /// headless run plays failover.
     #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
     pub scenario: Option<String>,
     #[command(flatten)]

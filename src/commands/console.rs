@@ -18,10 +18,8 @@ use super::{colour, consent, run, server, usage};
 use crate::cli::{ConsoleArgs, LabKind, Look, RunArgs};
 use crate::failure::{Failure, warn};
 
-/// The scenario of a headless run that names none.
+/// The scenario of a headless run that names none, where there can be Sentinels.
 const DEFAULT: &str = "failover";
-/// The scenario of a headless run that names none, in a stack with Sentinels: what its profile is for.
-const DEFAULT_WITH_SENTINELS: &str = "failover";
 /// The scenario of a headless run that names none, in a stack without Sentinels: what every stack can play.
 const DEFAULT_IN_STACK: &str = "quorum-loss";
 
@@ -105,7 +103,7 @@ fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
     let scenario = match (args.scenario, server::kind(&args.play.nodes)?) {
         (Some(scenario), _) => scenario,
         (None, LabKind::Compose(project)) => match server::has_sentinels(project.as_deref())? {
-            true => DEFAULT_WITH_SENTINELS.to_owned(),
+            true => DEFAULT.to_owned(),
             false => DEFAULT_IN_STACK.to_owned(),
         },
         (None, LabKind::Process | LabKind::Docker) => DEFAULT.to_owned(),

@@ -1,7 +1,7 @@
 //! The mouse: a click selects, a second one shows more, the wheel scrolls or zooms.
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
 use super::app::{App, Hit, View};
 use super::axis::WINDOWS;
@@ -19,33 +19,38 @@ impl App {
         let hit = hits.iter().rev().find(|(area, _)| area.contains(at)).copied();
         drop(hits);
         let is_covered = self.overlay.is_some() || self.palette.is_some() || self.picker.is_some();
-        match (event.kind, hit) {
-            (MouseEventKind::ScrollUp, Some((_, Hit::Axis(_)))) if !is_covered => self.window = self.zoomed(Step::Back),
-            (MouseEventKind::ScrollDown, Some((_, Hit::Axis(_)))) if !is_covered => {
-                self.window = self.zoomed(Step::Forth)
-            }
+        let step = match event.kind {
+            MouseEventKind::ScrollUp => Step::Back,
+            MouseEventKind::ScrollDown => Step::Forth,
+            MouseEventKind::Down(MouseButton::Left) if !is_covered => return self.click(at, hit),
+            _ => return,
+        };
+        match hit {
+            Some((_, Hit::Axis(_))) if !is_covered => self.window = self.zoomed(step),
             // Where nothing scrolls, the wheel does nothing.
-            (MouseEventKind::ScrollUp, _) => _ = self.scroll_by(Step::Back, LINES),
-            (MouseEventKind::ScrollDown, _) => _ = self.scroll_by(Step::Forth, LINES),
-            (MouseEventKind::Down(MouseButton::Left), Some((_, Hit::Arm(arm)))) if !is_covered => {
+            _ => _ = self.scroll_by(step, LINES),
+        }
+    }
+
+    fn click(&mut self, at: Position, hit: Option<(Rect, Hit)>) {
+        match hit {
+            Some((_, Hit::Arm(arm))) => {
                 if self.arm == arm {
                     self.show(Some(Overlay::Lock));
                 }
                 self.arm = arm;
             }
-            (MouseEventKind::Down(MouseButton::Left), Some((_, Hit::Target(target)))) if !is_covered => {
+            Some((_, Hit::Target(target))) => {
                 if self.selected == target {
                     self.show(Some(Overlay::Target));
                 }
                 self.selected = target;
                 self.digits_pick_servers = matches!(target, Target::Server(_));
             }
-            (MouseEventKind::Down(MouseButton::Left), Some((area, Hit::Axis(axis))))
-                if !is_covered && self.view == View::Charts =>
-            {
+            Some((area, Hit::Axis(axis))) if self.view == View::Charts => {
                 self.cursor = Some(axis.begin_of(at.x - area.x));
             }
-            _ => {}
+            Some((_, Hit::Axis(_))) | None => {}
         }
     }
 

@@ -302,10 +302,7 @@ fn completion_knows_scenarios_and_cases_and_a_file_is_still_taken() {
         ("zsh", ["_lockstorm_scenarios()", "'files:file:_files'"]),
         (
             "fish",
-            [
-                "using_subcommand run\" -a \"single-vs-redlock ",
-                "using_subcommand check\" -a",
-            ],
+            ["using_subcommand run\" -a \"failover ", "using_subcommand check\" -a"],
         ),
     ] {
         let script = printed(0, &["completions", shell]);

@@ -223,7 +223,14 @@ mod tests {
         };
         assert_eq!(
             names("failover"),
-            ["redlock", "single", "sentinel", "sentinel wait 2", "fixed", "no lock"]
+            [
+                "redlock",
+                "single",
+                "sentinel",
+                "sentinel wait 2",
+                "stays on host 1",
+                "no lock"
+            ]
         );
         // An atomic update needs no lock.
         assert_eq!(names("paused-client").first().map(String::as_str), Some("atomic"));

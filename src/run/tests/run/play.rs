@@ -302,7 +302,7 @@ fn master_died_twice(record: &Record) {
     assert!(outcomes.no_quorum * 100 < outcomes.total(), "{outcomes:?}");
     for arm in &record.arms {
         // Whoever stays with the first master has a replica in the end, which grants nothing.
-        let stuck = (arm.name == "fixed")
+        let stuck = (arm.name == "stays on host 1")
             .then_some(84)
             .or((arm.name != "no lock").then_some(0));
         assert_eq!(arm.figures.stuck, stuck, "{}", arm.name);
@@ -311,7 +311,7 @@ fn master_died_twice(record: &Record) {
         let all = &arm(record, name).figures.consequences;
         all.iter().map(|consequence| consequence.kind).collect()
     };
-    for alone in ["single", "fixed"] {
+    for alone in ["single", "stays on host 1"] {
         let first = kinds(alone)[0];
         assert!(
             matches!(first, ConsequenceKind::Forgot { locks: 1.. }),
@@ -332,10 +332,14 @@ fn master_died_twice(record: &Record) {
     }
     assert!(kept > 4 * gone, "{kept} kept, {gone} forgotten");
     assert!(!kinds("redlock").is_empty() && kinds("no lock").is_empty());
-    let locks = arm(record, "fixed").figures.granted_by_old_master;
+    let locks = arm(record, "stays on host 1").figures.granted_by_old_master;
     let granted = ConsequenceKind::GrantedByOldMaster { locks };
-    assert!(locks > 0 && kinds("fixed").contains(&granted), "{:?}", kinds("fixed"));
-    let all = &arm(record, "fixed").figures.consequences;
+    assert!(
+        locks > 0 && kinds("stays on host 1").contains(&granted),
+        "{:?}",
+        kinds("stays on host 1")
+    );
+    let all = &arm(record, "stays on host 1").figures.consequences;
     let by = all.iter().find(|one| one.kind == granted).and_then(|one| one.event);
     let told = by.and_then(|by| record.events.iter().find(|event| event.id == by));
     assert!(
@@ -347,11 +351,11 @@ fn master_died_twice(record: &Record) {
     assert_eq!(arm(record, "sentinel wait 2").figures.granted_by_old_master, 0);
 }
 
-/// What the arm `fixed` was granted after the resume of its master.
+/// What the arm `stays on host 1` was granted after the resume of its master.
 fn granted_after_resume(record: &Record) -> u64 {
     let resumed = effect(record, Action::Undo(Condition::Paused), 0);
     let time = (resumed + 1.5, resumed + 31.0);
-    sum(record, "fixed", time, |point| point.outcomes.acquired)
+    sum(record, "stays on host 1", time, |point| point.outcomes.acquired)
 }
 
 #[test]
@@ -369,7 +373,7 @@ fn a_paused_master_that_needs_replicas_grants_nothing_after_its_resume() {
     // it grants: at most one request of each of the 32 workers, who ask again once they have their replies.
     let cured = [
         "lab.replicated.min_replicas_to_write=1",
-        "expect.fixed.granted_by_old_master=<= 32",
+        "expect.stays on host 1.granted_by_old_master=<= 32",
     ];
     assert_eq!(granted_after_resume(&held(builtin("zombie-master", &cured))), 0);
 }
@@ -482,7 +486,7 @@ fn granted_in_the_cut(record: &Record) -> u64 {
         event("the link of hosts 1 and 2 cut (") + 6.0,
         event("the link of hosts 1 and 2 uncut ("),
     );
-    sum(record, "fixed", time, |point| point.outcomes.acquired)
+    sum(record, "stays on host 1", time, |point| point.outcomes.acquired)
 }
 
 /// One lock that is nearly always held, so that whoever asks for it hears that somebody has it.
