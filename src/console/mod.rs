@@ -15,7 +15,7 @@ mod knobs;
 mod options;
 mod orders;
 mod palette;
-mod picture;
+pub mod picture;
 mod plot;
 mod samples;
 mod save;

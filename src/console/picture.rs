@@ -1,4 +1,4 @@
-//! The screen as a picture (SVG).
+//! The screen as a picture (SVG). README's moving picture is drawn with it, too.
 
 use std::fmt::Write as _;
 
@@ -11,25 +11,35 @@ const CELL: (u32, u32) = (9, 18);
 const GROUND: &str = "#1c1c1c";
 const TEXT: &str = "#eeeeee";
 
-/// The screen as a picture of text: one element for each piece of a row that looks the same.
+/// The screen as a picture of text.
 pub(super) fn svg(buffer: &Buffer) -> String {
-    let (columns, rows) = (u32::from(buffer.area.width), u32::from(buffer.area.height));
-    let (width, height) = (columns * CELL.0, rows * CELL.1);
-    let mut out = format!(
+    let rows = (0..).zip(buffer.content().chunks(usize::from(buffer.area.width.max(1))));
+    let pieces: String = rows.flat_map(|(y, row)| pieces(row, y)).collect();
+    page((buffer.area.width, buffer.area.height), &pieces)
+}
+
+/// A picture of so many columns and rows, and what is on it.
+pub fn page((columns, rows): (u16, u16), pieces: &str) -> String {
+    let (width, height) = (u32::from(columns) * CELL.0, u32::from(rows) * CELL.1);
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" \
-         font-size=\"15\" xml:space=\"preserve\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"{GROUND}\"/>\n"
-    );
-    let cells = buffer.content();
-    for (y, row) in (0..).zip(cells.chunks(usize::from(buffer.area.width.max(1)))) {
-        let mut from = 0;
-        while from < row.len() {
-            let look = look(&row[from]);
-            let length = row[from..].iter().take_while(|cell| self::look(cell) == look).count();
-            piece(&mut out, &row[from..from + length], (from, y), look);
-            from += length;
-        }
+         font-size=\"15\" xml:space=\"preserve\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"{GROUND}\"/>\n{pieces}</svg>\n"
+    )
+}
+
+/// The pieces of row `y` that look the same, as elements. What shows nothing has none.
+pub fn pieces(row: &[Cell], y: u32) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    while from < row.len() {
+        let look = look(&row[from]);
+        let length = row[from..].iter().take_while(|cell| self::look(cell) == look).count();
+        let mut out = String::new();
+        piece(&mut out, &row[from..from + length], (from, y), look);
+        pieces.extend(Some(out).filter(|out| !out.is_empty()));
+        from += length;
     }
-    out + "</svg>\n"
+    pieces
 }
 
 /// The colours of a cell, the ground second, and whether it is bold and dim.
