@@ -6,7 +6,7 @@ SCENARIO ?= failover
 # The directory where rustup installs cargo, for shells that don't have it in PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: run test test-root test-postgres tools setup install bench help
+.PHONY: run test test-root test-postgres tools setup install bench picture help
 
 run: setup ## run a scenario (another one: `make run SCENARIO=stampede`), in the console or, without a terminal, headless
 	$(CARGO) run --release --locked -- $(SCENARIO)
@@ -37,6 +37,10 @@ install: setup ## put the lockstorm program on PATH
 
 bench: setup ## the benchmarks
 	$(CARGO) bench --locked --features peers
+
+# It plays `failover` on a machine that should have nothing else to do.
+picture: setup ## README's moving picture, .github/console.svg, anew from a run
+	$(CARGO) test --locked --test console -- --ignored --exact moving_picture::the_picture_of_readme_is_made
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1: /p' Makefile

@@ -18,7 +18,7 @@ mod mouse;
 mod options;
 mod orders;
 mod palette;
-mod picture;
+pub mod picture;
 mod plot;
 mod samples;
 mod save;
