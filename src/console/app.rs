@@ -512,7 +512,15 @@ impl App {
 
     pub(super) fn note(&mut self, text: String) {
         self.dirty = true;
-        let at = self.newest.as_ref().map_or(0.0, |snapshot| snapshot.elapsed);
+        // After the end events have later times than the run's last second.
+        let now = |snapshot: &Arc<Snapshot>| {
+            snapshot
+                .events
+                .iter()
+                .map(|event| event.at)
+                .fold(snapshot.elapsed, f64::max)
+        };
+        let at = self.newest.as_ref().map_or(0.0, now);
         self.status = Some(text.clone());
         self.notes.push_back((at, text));
         if self.notes.len() > NOTES {

@@ -77,11 +77,12 @@ where
     ) -> Result<(), ConsoleError> {
         self.carry_out(app, intent, screen)?;
         while !self.quit {
-            if let (Some(cast), Some(newest)) = (&self.options.cast, &app.newest) {
-                cast.mark(&newest.events);
-            }
             if screen.is_ready() && app.take_dirty() {
                 screen.draw(|frame| views::render(frame, app));
+                // Who goes to a marker sees what it is about.
+                if let (Some(cast), Some(newest)) = (&self.options.cast, &app.newest) {
+                    cast.mark(&newest.events);
+                }
             }
             let first = if screen.is_lost() && !app.hung_up {
                 Message::TerminalLost

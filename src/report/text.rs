@@ -8,7 +8,7 @@ use textwrap::core::display_width;
 use super::columns::Arm;
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
-use super::story::{conclusion, happened, headline, tally, verdicts};
+use super::story::{conclusion, happened, headline, legend, tally, verdicts};
 use super::tables;
 use super::wrap::fold;
 use lockstorm_data::metrics::units::{counted, rate};
@@ -44,8 +44,13 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let first = format!("{}{tally}\n", paint.apply(Tone::Strong, &name));
     let title = format!("{}\n", fold("", &printable(&scenario.title), columns));
     let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
-    let verdicts = verdicts(scenario, &arms, headline(scenario), columns).render(paint);
-    let mut sections = vec![first + &title, verdicts];
+    let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
+    let mut table = verdicts.render(paint);
+    let legend = legend(&arms, &verdicts);
+    if !legend.is_empty() {
+        table += &format!("{}\n", paint.apply(Tone::Faint, &fold("", &legend, columns)));
+    }
+    let mut sections = vec![first + &title, table];
     let last = record
         .events
         .iter()

@@ -28,7 +28,7 @@ struct Frame {
     pieces: Vec<String>,
 }
 
-/// The size of a cast's terminal, and what it shows: the first frame after each marker, one a step, and the last.
+/// The size of a cast's terminal, and what it shows: the frame before each marker, one a step, and the last.
 fn frames(cast: &str) -> (Size, Vec<Frame>) {
     let mut lines = cast
         .lines()
@@ -38,13 +38,13 @@ fn frames(cast: &str) -> (Size, Vec<Frame>) {
     let size = (side("cols"), side("rows"));
     let mut screen = Parser::new(size.1, size.0, 0);
     let mut frames: Vec<Frame> = Vec::new();
-    let (mut at, mut is_marked, mut kept) = (0.0, false, 0);
+    let (mut at, mut kept) = (0.0, 0);
     for event in lines {
         at += event[0].as_f64().expect("an interval");
         let shows = match (event[1].as_str(), event[2].as_str()) {
             (Some("o"), Some(shows)) => shows,
             (Some("m"), _) => {
-                is_marked = true;
+                kept = frames.len();
                 continue;
             }
             _ => panic!("a picture has one size, and shows what nobody typed: {event}"),
@@ -58,9 +58,8 @@ fn frames(cast: &str) -> (Size, Vec<Frame>) {
         if frames.last().is_some_and(is_soon) {
             frames.truncate(kept);
         }
-        if is_marked || !frames.last().is_some_and(is_soon) {
+        if !frames.last().is_some_and(is_soon) {
             kept = frames.len() + 1;
-            is_marked = false;
         }
         frames.push(Frame { at, pieces });
     }
@@ -201,8 +200,8 @@ fn each_piece_of_a_moving_picture_is_in_it_once_and_seen_at_its_times() {
     let events = [
         r#"[0.2, "o", "\u001b[Hlockstorm\u001b[2;1Hone"]"#,
         r#"[0.5, "o", "\u001b[2;1Htwo"]"#,
-        r#"[0.1, "m", "a marker"]"#,
-        r#"[0.0, "o", "\u001b[2;1H\u001b[1;38;5;203m<three>\u001b[m"]"#,
+        r#"[0.1, "o", "\u001b[2;1H\u001b[1;38;5;203m<three>\u001b[m"]"#,
+        r#"[0.0, "m", "a marker"]"#,
         r#"[1.2, "o", "\u001b[3;1H✖"]"#,
         r#"[0.2, "o", "\u001b[2;1Hone    "]"#,
     ];

@@ -1778,3 +1778,17 @@ fn a_click_selects_a_second_one_shows_more_and_the_wheel_zooms() {
     // Moving does nothing.
     assert_eq!(mouse(&mut app, MouseEventKind::Moved, 4, single), before);
 }
+
+#[test]
+fn what_is_saved_after_the_end_is_the_newest_in_the_log() {
+    let mut now = over();
+    let mut late = now.events[0].clone();
+    (late.at, late.text) = (now.elapsed + 1.5, "the ledger is read".to_owned());
+    Arc::make_mut(&mut now.events).push(late);
+    let mut app = showing(now);
+    app.update(Message::Saved(Ok("x.json".to_owned())));
+    press(&mut app, "/");
+    let screen = drawn(&app, WIDE);
+    let row = |words: &str| screen.lines().position(|row| row.contains(words)).expect("it is there");
+    assert!(row("» saved x.json") < row("the ledger is read"), "{screen}");
+}

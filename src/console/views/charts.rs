@@ -10,10 +10,11 @@ use super::{arms, timeline};
 use crate::console::app::{App, Hit};
 use crate::console::axis::{TimeAxis, WINDOWS};
 use crate::console::text;
+use crate::report::Moment;
 use lockstorm_data::model::printable;
 use lockstorm_run::{Snapshot, lacking, lacking_in_short};
 
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let frames = if area.height >= 18 {
         Frames::Boxed
     } else {
@@ -23,11 +24,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let rows = arms.saturating_add(3).min(area.height / 2);
     let [table, chart] = Layout::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area);
     arms::render(frame, table, frames, app, snapshot);
-    time(frame, chart, frames, app, snapshot);
+    time(frame, chart, frames, app, snapshot, told);
 }
 
 /// The time panel: the latency of all arms and, below it on the same columns, what happened in the chosen one.
-fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot) {
+fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let Some(arm) = app.charted(snapshot).filter(|_| area.height > 1) else {
         return;
     };
@@ -53,7 +54,7 @@ fn time(frame: &mut Frame<'_>, area: Rect, frames: Frames, app: &App, snapshot: 
         Constraint::Length(1),
     ];
     let [area_of_chart, lane_area, axis_row] = Layout::vertical(rows).areas(inside);
-    let marks = timeline::marks(snapshot);
+    let marks = timeline::marks(told);
     let (curves, plot) = (
         latency::curves(snapshot, app, axis),
         Plot {

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::timeline;
 use crate::console::app::App;
 use crate::console::axis::{TimeAxis, WINDOWS};
 use crate::console::plot::BARS;
@@ -35,7 +36,7 @@ pub(super) struct Course {
     most: f64,
     metric: Metric,
     /// When faults took effect, with their letters.
-    marks: Vec<(f64, char)>,
+    marks: Vec<timeline::FaultMark>,
     /// The column of this moment, while the run goes on.
     now: Option<u16>,
 }
@@ -82,10 +83,7 @@ impl Course {
             .flat_map(|(_, all)| all)
             .map(|column| column.cost)
             .fold(0.0, f64::max);
-        let marks = told.iter().filter_map(|moment| Some((moment.at, moment.letter?)));
-        let mut marks: Vec<(f64, char)> = marks.collect();
-        // An end never covers a fault.
-        marks.sort_by_key(|(_, letter)| *letter != 'R');
+        let marks = timeline::marks(told);
         let is_on = snapshot.elapsed < duration as f64;
         Self {
             axis,

@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::{charts, happened, hosts, locks, servers};
 use crate::console::app::App;
-use crate::report::{Arm, moments};
+use crate::report::{Arm, Moment, moments};
 use lockstorm_run::Snapshot;
 
 /// From this width on, the charts stand beside the story.
@@ -13,17 +13,24 @@ const WIDE: u16 = 180;
 /// The width of the story then.
 const STORY: u16 = 120;
 
+/// What happened in this run so far.
+pub(super) fn told(snapshot: &Snapshot) -> Vec<Moment> {
+    let cost = snapshot.scenario.workload.about().display().cost;
+    moments(&snapshot.events, &Arm::all_of_snapshot(snapshot), cost)
+}
+
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+    let told = told(snapshot);
     if area.width >= WIDE {
         let [story, beside] = Layout::horizontal([Constraint::Length(STORY), Constraint::Fill(1)]).areas(area);
-        self::story(frame, story, app, snapshot);
-        charts::render(frame, beside, app, snapshot);
+        self::story(frame, story, app, snapshot, &told);
+        charts::render(frame, beside, app, snapshot, &told);
     } else {
-        story(frame, area, app, snapshot);
+        story(frame, area, app, snapshot, &told);
     }
 }
 
-fn story(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
+fn story(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let gap = u16::from(area.height >= 24);
     let of_servers =
         u16::from(app.digits_pick_servers || snapshot.servers.iter().any(|server| !server.conditions.is_up()));
@@ -33,10 +40,8 @@ fn story(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let parts = [gap, 1, of_servers, gap, rows].map(Constraint::Length);
     let [_, host_area, server_area, _, lock_area, rest] =
         Layout::vertical(parts.into_iter().chain([Constraint::Min(0)]).collect::<Vec<_>>()).areas(area);
-    let cost = snapshot.scenario.workload.about().display().cost;
-    let told = moments(&snapshot.events, &Arm::all_of_snapshot(snapshot), cost);
     hosts::render(frame, host_area, app, snapshot);
     servers::render(frame, server_area, app, snapshot);
-    locks::render(frame, lock_area, app, snapshot, &told);
-    happened::render(frame, rest, app, snapshot, &told);
+    locks::render(frame, lock_area, app, snapshot, told);
+    happened::render(frame, rest, app, snapshot, told);
 }

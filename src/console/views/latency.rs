@@ -214,7 +214,7 @@ pub(super) fn render(
         return;
     }
     let buffer = frame.buffer_mut();
-    for column in marks.iter().filter_map(|mark| room.axis.column(mark.at)) {
+    for column in marks.iter().filter_map(|(at, _)| room.axis.column(*at)) {
         upright(buffer, plot, column, "┊", theme.warn);
     }
     let bounds = thresholds.iter().map(|(us, _)| (*us, *us));

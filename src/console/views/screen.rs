@@ -105,7 +105,7 @@ fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
         }
         (Phase::SetUp(what), _) => set_up(frame, area, app, what),
         (_, View::Scoreboard) => scoreboard::render(frame, area, app, snapshot),
-        (_, View::Charts) => charts::render(frame, area, app, snapshot),
+        (_, View::Charts) => charts::render(frame, area, app, snapshot, &dashboard::told(snapshot)),
         (_, View::Events) => events::render_all(frame, area, app, snapshot),
         (
             Phase::Finished {

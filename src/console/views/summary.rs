@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
-use crate::report::{Arm, conclusion, happened, headline, tally, verdicts};
+use crate::report::{Arm, conclusion, happened, headline, legend, tally, verdicts};
 use lockstorm_data::model::CheckResult;
 use lockstorm_run::Snapshot;
 
@@ -29,12 +29,19 @@ pub(super) fn render(
         Line::default(),
     ];
     let arms = Arm::all_of_snapshot(snapshot);
-    for cells in verdicts(scenario, &arms, headline(scenario), columns).lines() {
+    let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
+    let legend = legend(&arms, &verdicts);
+    for cells in verdicts.lines() {
         let parts = cells
             .into_iter()
             .map(|cell| Span::styled(cell.text, tone_style(cell.tone, theme)));
         lines.push(Line::from(parts.collect::<Vec<_>>()));
     }
+    lines.extend(
+        text::wrap(&legend, columns)
+            .into_iter()
+            .map(|line| Line::styled(line, theme.dim)),
+    );
     if let Some(said) = conclusion(scenario, &arms) {
         lines.push(Line::default());
         lines.extend(hanging("▸", theme.accent, &said, columns, theme.strong));

@@ -10,57 +10,21 @@ use crate::console::plot::BARS;
 use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::Mark;
+use crate::report::{Mark, Moment};
 use lockstorm_data::metrics::units::place;
 use lockstorm_data::metrics::{Alarm, Metric, Point};
-use lockstorm_data::model::{Action, EventKind, Fault};
 use lockstorm_run::{ArmView, Snapshot};
 
-/// A fault on the time axis.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct FaultMark {
-    /// When it took effect or, until then, when it was ordered.
-    pub at: f64,
-    /// The letter of its action: lower case until it takes effect, `?` if the effect could not be verified.
-    letter: char,
-}
+/// A fault on the time axis: when it took effect or, until then, when it was ordered; and the letter of its action, in lower case until
+/// it takes effect, `?` if the effect could not be verified.
+pub(super) type FaultMark = (f64, char);
 
-impl FaultMark {
-    const fn is_end(&self) -> bool {
-        self.letter.eq_ignore_ascii_case(&'R')
-    }
-}
-
-/// The faults of the run.
-pub(super) fn marks(snapshot: &Snapshot) -> Vec<FaultMark> {
-    let mark = |event: &lockstorm_data::model::Event| match &event.kind {
-        // The new master that is seen afterwards has the mark.
-        EventKind::Fault {
-            action: Action::Fault(Fault::Failover { .. }),
-            effect_at: Some(_),
-            ..
-        } => None,
-        EventKind::Fault {
-            action,
-            effect_at,
-            error,
-            ..
-        } => {
-            let letter = match (effect_at, error) {
-                (_, Some(_)) => '?',
-                (None, None) => action.mark().to_ascii_lowercase(),
-                (Some(_), None) => action.mark(),
-            };
-            let at = effect_at.unwrap_or(event.at);
-            Some(FaultMark { at, letter })
-        }
-        EventKind::Failover { .. } => Some(FaultMark {
-            at: event.at,
-            letter: 'M',
-        }),
-        _ => None,
-    };
-    snapshot.events.iter().filter_map(mark).collect()
+/// The faults of what is told; an end is never drawn over the fault that it ends.
+pub(super) fn marks(told: &[Moment]) -> Vec<FaultMark> {
+    let marks = told.iter().filter_map(|moment| Some((moment.at, moment.letter?)));
+    let mut marks: Vec<FaultMark> = marks.collect();
+    marks.sort_by_key(|(_, letter)| !letter.eq_ignore_ascii_case(&'R'));
+    marks
 }
 
 /// The smallest number of columns left of the plot; the labels of the chart above need them.
@@ -172,14 +136,11 @@ fn letters(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &
     let buffer = frame.buffer_mut();
     let title = text::right(Lane::Faults.title(), usize::from(gutter - 1));
     buffer.set_string(row.x, row.y, title, theme.dim);
-    // If two are in one column, the later one shows, but an end never covers the fault that it ends; the event log has all
-    // of them.
-    let (ends, faults): (Vec<&FaultMark>, Vec<&FaultMark>) = marks.iter().partition(|mark| mark.is_end());
-    for mark in ends.into_iter().chain(faults) {
-        if let Some(column) = axis.column(mark.at)
+    for (at, letter) in marks {
+        if let Some(column) = axis.column(*at)
             && let Some(cell) = buffer.cell_mut((row.x + gutter + column, row.y))
         {
-            cell.set_char(mark.letter).set_style(theme.warn);
+            cell.set_char(*letter).set_style(theme.warn);
         }
     }
 }

@@ -29,10 +29,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bo
     let workload = &scenario.workload;
     let others = workload.about().display().verdicts.iter().copied();
     let others: Vec<Metric> = others.filter(|metric| *metric != headline).collect();
-    let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
-    let has_nodes = any(|arm| arm.nodes > 0);
-    let has_old = any(|arm| arm.figures.granted_by_old_master > 0);
-    let has_stuck = any(|arm| arm.figures.stuck.is_some_and(|stuck| stuck > 0));
+    let [has_nodes, has_old, has_stuck] = has_columns(arms);
     let order = order(scenario);
     let ends: Vec<[Cell; 2]> = order
         .iter()
@@ -42,9 +39,8 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bo
     let [verdicts, causes] = [0, 1].map(|at| ends.iter().map(|end| end[at].text.chars().count()).max().unwrap_or(0));
     let mut head = vec!["lock".to_owned(), format!("{:<verdicts$}", "verdict")];
     head.extend([headline].iter().chain(&others).map(|metric| metric.title().to_owned()));
-    head.extend(has_nodes.then(|| "down for".to_owned()));
-    head.extend(has_old.then(|| "old master".to_owned()));
-    head.extend(has_stuck.then(|| "stuck".to_owned()));
+    let shown = COLUMNS.iter().zip(has_columns(arms)).filter(|(_, is_shown)| *is_shown);
+    head.extend(shown.map(|((title, _), _)| (*title).to_owned()));
     head.extend(with_cause.then(|| format!("{:<causes$}", "why")));
     let figure = |metric: Metric, arm: &Arm<'_>| judged(metric, arm).unwrap_or_else(Cell::none);
     let some = |n: Option<u64>| n.map_or_else(Cell::none, |n| Cell::plain(count(n)));
@@ -61,6 +57,34 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bo
     });
     let rows = rows.collect();
     Table { head, rows }
+}
+
+/// What only some verdicts need, and what it means.
+const COLUMNS: [(&str, &str); 3] = [
+    ("down for", "the longest time without a lock"),
+    ("old master", "locks granted by one that had been replaced"),
+    ("stuck", "locks that nobody could get at the end"),
+];
+
+/// Which of these columns the verdicts on these arms have.
+fn has_columns(arms: &[Arm<'_>]) -> [bool; 3] {
+    let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
+    [
+        any(|arm| arm.nodes > 0),
+        any(|arm| arm.figures.granted_by_old_master > 0),
+        any(|arm| arm.figures.stuck.is_some_and(|stuck| stuck > 0)),
+    ]
+}
+
+/// What the columns of the verdicts mean that don't explain themselves.
+pub(crate) fn legend(arms: &[Arm<'_>], verdicts: &Table) -> String {
+    let shown = COLUMNS.iter().zip(has_columns(arms)).filter(|(_, is_shown)| *is_shown);
+    let mut parts: Vec<String> = shown.map(|((title, means), _)| format!("{title}: {means}")).collect();
+    let is_open = |cell: &Cell| cell.text.starts_with("? ") && cell.text.ends_with(|c: char| c.is_ascii_digit());
+    if verdicts.rows.iter().flatten().any(is_open) {
+        parts.push("?: more would not have shown".to_owned());
+    }
+    parts.join(" · ")
 }
 
 /// Which locks held and which did not, in a sentence; `None` if nothing is known of any.

@@ -79,7 +79,13 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                     moment.until = Some(at + AFTERMATH);
                     continue;
                 }
-                (done(*action, *target, effect_at.is_some()), Some(action.mark()))
+                let mark = action.mark();
+                let letter = if effect_at.is_some() {
+                    mark
+                } else {
+                    mark.to_ascii_lowercase()
+                };
+                (done(*action, *target, effect_at.is_some()), Some(letter))
             }
             EventKind::Failover { host } => (format!("{host} is the master now"), Some('M')),
             EventKind::Demoted { host } => (format!("{host} learns that it is a replica"), Some('M')),

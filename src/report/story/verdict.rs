@@ -92,10 +92,17 @@ pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Co
     let shown = other.unwrap_or(metric).peak();
     let value = written(shown, arm).unwrap_or_else(|| "–".to_owned());
     match other {
-        Some(other) => Cost {
-            mark: Mark::Damage,
-            value: format!("{value} {}", other.title()),
-        },
+        Some(other) => {
+            let what = match other {
+                // The column is narrow.
+                Metric::DoubleHolds => "held twice",
+                other => other.title(),
+            };
+            Cost {
+                mark: Mark::Damage,
+                value: format!("{value} {what}"),
+            }
+        }
         None => Cost { mark, value },
     }
 }

@@ -67,40 +67,36 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     add(
         true,
         figures.law_violations > 0,
-        format!(
-            "{} unexplained",
-            counted(figures.law_violations, "double hold", "double holds")
-        ),
+        format!("unexplained holds: {}", count(figures.law_violations)),
     );
     add(true, sums.forgot > 0, format!("{} forgotten", locks(sums.forgot)));
     let waits = if spec.wait_replicas > 0 {
-        "emptied: WAIT can't help"
+        "emptied despite WAIT"
     } else {
-        "emptiness was replicated"
+        "emptiness replicated"
     };
     add(true, sums.emptied > 0, waits.to_owned());
     add(
         true,
         sums.lost_at_failover > 0,
-        format!("new master lacked {}", locks(sums.lost_at_failover)),
+        format!("new master lacked {}", count(sums.lost_at_failover)),
     );
     add(
         true,
         sums.by_old_master > 0,
-        format!("old master granted {}", count(sums.by_old_master)),
+        format!("old master gave {}", count(sums.by_old_master)),
     );
     let fenced = figures.counts[Count::Fenced];
     let fences = spec.fence != Fence::Off && fenced > 0;
     if fences {
-        let writes = counted(fenced, "late write", "late writes");
-        add(false, true, format!("the fence refused {writes}"));
+        add(false, true, format!("fence refused {}", count(fenced)));
     }
     add(!fences, sums.paused > 0, "paused past its TTL".to_owned());
     let overran = figures.counts[Count::Overran];
     add(
         !fences,
         overran > 0 && sums.paused == 0,
-        format!("{} outlived the TTL", counted(overran, "section", "sections")),
+        format!("outlived TTL, {} ×", count(overran)),
     );
     if let Some((votes, of)) = sums.kept {
         add(false, true, format!("kept {votes} of {of} votes"));
@@ -112,7 +108,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     );
     // At least that much is known.
     if figures.double_holds > 0 && whys.iter().all(|why| !why.is_bad) {
-        let words = format!("two held it at once, {} ×", count(figures.double_holds));
+        let words = format!("two held it, {} ×", count(figures.double_holds));
         whys.insert(0, Why { words, is_bad: true });
     }
     whys
@@ -162,11 +158,11 @@ mod tests {
         let emptied = [ConsequenceKind::EmptinessReplicated { locks: 4 }];
         assert_eq!(
             first(&of("failover", "sentinel", after(&emptied))),
-            ("emptiness was replicated", true)
+            ("emptiness replicated", true)
         );
         assert_eq!(
             first(&of("failover", "sentinel wait 2", after(&emptied))),
-            ("emptied: WAIT can't help", true)
+            ("emptied despite WAIT", true)
         );
         let kept = |votes| ConsequenceKind::KeptVotes { locks: 4, votes, of: 3 };
         let all = of("failover", "redlock", after(&[kept(2), kept(1), kept(2)]));
@@ -180,15 +176,48 @@ mod tests {
             [("one buyer at a time".to_owned(), false)]
         );
         assert_eq!(of("failover", "single", |figures| figures.lost_updates_peak = 1), []);
-        assert_eq!(
-            first(&of("failover", "no lock", |_| {})).0,
-            "nothing keeps buyers apart"
-        );
+        assert_eq!(first(&of("failover", "no lock", |_| {})).0, "all buy at once");
         assert_eq!(
             first(&of("paused-client", "atomic", |_| {})),
             ("one atomic update", false)
         );
-        assert_eq!(first(&of("stampede", "redlock", |_| {})).0, "one refills at a time");
+        assert_eq!(first(&of("stampede", "redlock", |_| {})).0, "one refill at a time");
+    }
+
+    /// The column has 20 at 80 columns.
+    #[test]
+    fn no_cause_is_cut_on_a_narrow_screen() {
+        let all = [
+            ConsequenceKind::Forgot { locks: 120 },
+            ConsequenceKind::EmptinessReplicated { locks: 99 },
+            ConsequenceKind::LostAtFailover { locks: 99, of: 99 },
+            ConsequenceKind::GrantedByOldMaster { locks: 999 },
+            ConsequenceKind::PausedPastTtl { locks: 99 },
+        ];
+        for (scenario, arm) in [
+            ("failover", "single"),
+            ("failover", "sentinel wait 2"),
+            ("failover", "no lock"),
+            ("failover", "redlock"),
+            ("stampede", "redlock"),
+            ("stampede", "none"),
+            ("flash-sale", "local"),
+            ("stampede", "local"),
+            ("fencing", "write"),
+            ("ttl-race", "single"),
+        ] {
+            for kinds in [all.as_slice(), &[]] {
+                let whys = of(scenario, arm, |figures| {
+                    after(kinds)(figures);
+                    (figures.double_holds, figures.law_violations) = (9_999, 99);
+                    figures.counts[Count::Overran] = 9_999;
+                    figures.counts[Count::Fenced] = 9_999;
+                });
+                for (why, _) in whys.into_iter().chain(of(scenario, arm, |_| {})) {
+                    assert!(why.chars().count() <= 20, "{scenario}, {arm}: {why}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -30,8 +30,9 @@ const SHORT: Duration = Duration::from_secs(1);
 impl Engine {
     /// Ends the load: no further request begins, and those under way may end. Requests that wait for a lock are given up
     /// after [`ProgressLimit::QUIET`]; the others are waited for as long as some of them end, and their work may take
-    /// as long as the scenario says, unless its `drain` cuts that off. If the run was `stopped`, waiting requests and simulated work are given up at once. If it is told
-    /// to stop once more, it waits for nothing. Returns whether the run was told to stop at all.
+    /// as long as the scenario says, unless its `drain` cuts that off. If the run was `stopped`, waiting requests and simulated
+    /// work are given up at once. If it is told to stop once more, it waits for nothing. Returns whether the run was told to
+    /// stop at all.
     pub(crate) async fn drain(&mut self, stopped: bool, inbox: &mut Inbox) -> bool {
         let began = Instant::now();
         self.timing.timeline.end(began);

@@ -31,8 +31,8 @@ pub(super) fn display(has_pages: bool) -> Display {
         cost: Metric::DbHits,
         words: WorkloadWords {
             without_lock: "all refill at once",
-            own_mutex: "each app server refills",
-            guarded: "one refills at a time",
+            own_mutex: "each server refills",
+            guarded: "one refill at a time",
             poor: "STAMPEDES",
         },
     };

@@ -23,8 +23,8 @@ pub(super) const fn display() -> Display {
         lanes: &[Metric::LostUpdates, Metric::Oversold, Metric::NoQuorum],
         cost: Metric::LostUpdates,
         words: WorkloadWords {
-            without_lock: "nothing keeps buyers apart",
-            own_mutex: "each app server has its own",
+            without_lock: "all buy at once",
+            own_mutex: "one mutex per server",
             guarded: "one buyer at a time",
             poor: "poor",
         },
