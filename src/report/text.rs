@@ -46,7 +46,7 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
     let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
     let mut table = verdicts.render(paint);
-    let legend = legend(&arms, &verdicts);
+    let legend = legend(&verdicts);
     if !legend.is_empty() {
         table += &format!("{}\n", paint.apply(Tone::Faint, &fold("", &legend, columns)));
     }

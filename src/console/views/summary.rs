@@ -30,7 +30,7 @@ pub(super) fn render(
     ];
     let arms = Arm::all_of_snapshot(snapshot);
     let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
-    let legend = legend(&arms, &verdicts);
+    let legend = legend(&verdicts);
     for cells in verdicts.lines() {
         let parts = cells
             .into_iter()

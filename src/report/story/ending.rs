@@ -14,22 +14,31 @@ use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 /// The most moments that an ending tells.
 const MOMENTS: usize = 7;
 
-/// The verdict on each lock, with what it cost by `headline` and by the other damage that its workload knows; with its cause if that
-/// fits into `columns`.
+/// The columns of the verdicts that stay however narrow the screen is: the lock, the verdict, what it cost.
+const LEAST: usize = 3;
+
+/// The verdict on each lock, with what it cost by `headline` and by the other damage that its workload knows, and why. What does not fit
+/// into `columns` is left out, the cause first.
 pub(crate) fn verdicts(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, columns: usize) -> Table {
-    let whole = table(scenario, arms, headline, true);
-    if whole.width() <= columns {
-        whole
-    } else {
-        table(scenario, arms, headline, false)
+    let mut table = table(scenario, arms, headline);
+    while table.width() > columns && table.head.len() > LEAST {
+        table.head.pop();
+        table.rows.iter_mut().for_each(|row| _ = row.pop());
     }
+    table
 }
 
-fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bool) -> Table {
+fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
     let workload = &scenario.workload;
     let others = workload.about().display().verdicts.iter().copied();
     let others: Vec<Metric> = others.filter(|metric| *metric != headline).collect();
-    let [has_nodes, has_old, has_stuck] = has_columns(arms);
+    let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
+    let has = [
+        any(|arm| arm.nodes > 0),
+        any(|arm| arm.figures.granted_by_old_master > 0),
+        any(|arm| arm.figures.stuck.is_some_and(|stuck| stuck > 0)),
+    ];
+    let [has_nodes, has_old, has_stuck] = has;
     let order = order(scenario);
     let ends: Vec<[Cell; 2]> = order
         .iter()
@@ -39,9 +48,9 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bo
     let [verdicts, causes] = [0, 1].map(|at| ends.iter().map(|end| end[at].text.chars().count()).max().unwrap_or(0));
     let mut head = vec!["lock".to_owned(), format!("{:<verdicts$}", "verdict")];
     head.extend([headline].iter().chain(&others).map(|metric| metric.title().to_owned()));
-    let shown = COLUMNS.iter().zip(has_columns(arms)).filter(|(_, is_shown)| *is_shown);
+    let shown = COLUMNS.iter().zip(has).filter(|(_, has)| *has);
     head.extend(shown.map(|((title, _), _)| (*title).to_owned()));
-    head.extend(with_cause.then(|| format!("{:<causes$}", "why")));
+    head.push(format!("{:<causes$}", "why"));
     let figure = |metric: Metric, arm: &Arm<'_>| judged(metric, arm).unwrap_or_else(Cell::none);
     let some = |n: Option<u64>| n.map_or_else(Cell::none, |n| Cell::plain(count(n)));
     let rows = order.iter().zip(ends).map(|(index, [end, cause])| {
@@ -52,7 +61,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, with_cause: bo
         row.extend(has_nodes.then(|| down_for(arm)));
         row.extend(has_old.then(|| some(arm.has_master.then_some(arm.figures.granted_by_old_master))));
         row.extend(has_stuck.then(|| some(arm.figures.stuck)));
-        row.extend(with_cause.then(|| Cell::new(cause.tone, format!("{:<causes$}", cause.text))));
+        row.push(Cell::new(cause.tone, format!("{:<causes$}", cause.text)));
         row
     });
     let rows = rows.collect();
@@ -66,23 +75,14 @@ const COLUMNS: [(&str, &str); 3] = [
     ("stuck", "locks that nobody could get at the end"),
 ];
 
-/// Which of these columns the verdicts on these arms have.
-fn has_columns(arms: &[Arm<'_>]) -> [bool; 3] {
-    let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
-    [
-        any(|arm| arm.nodes > 0),
-        any(|arm| arm.figures.granted_by_old_master > 0),
-        any(|arm| arm.figures.stuck.is_some_and(|stuck| stuck > 0)),
-    ]
-}
-
 /// What the columns of the verdicts mean that don't explain themselves.
-pub(crate) fn legend(arms: &[Arm<'_>], verdicts: &Table) -> String {
-    let shown = COLUMNS.iter().zip(has_columns(arms)).filter(|(_, is_shown)| *is_shown);
-    let mut parts: Vec<String> = shown.map(|((title, means), _)| format!("{title}: {means}")).collect();
+pub(crate) fn legend(verdicts: &Table) -> String {
+    let is_there = |(title, _): &&(&str, &str)| verdicts.head.iter().any(|head| head == title);
+    let shown = COLUMNS.iter().filter(is_there);
+    let mut parts: Vec<String> = shown.map(|(title, means)| format!("{title}: {means}")).collect();
     let is_open = |cell: &Cell| cell.text.starts_with("? ") && cell.text.ends_with(|c: char| c.is_ascii_digit());
     if verdicts.rows.iter().flatten().any(is_open) {
-        parts.push("?: more would not have shown".to_owned());
+        parts.push("?: damage could not have shown".to_owned());
     }
     parts.join(" · ")
 }
