@@ -53,8 +53,8 @@ pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};
 pub(crate) use figures::percent;
 pub(crate) use paint::Tone;
 pub(crate) use story::{
-    Moment, Verdict, Why, conclusion, cost, counted, happened, headline, is_control, legend, moments, order, tally,
-    verdicts, whys,
+    Moment, Verdict, Why, conclusion, cost, counted, happened, headline, is_control, legend, lesson, moments, order,
+    tally, verdicts, whys,
 };
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

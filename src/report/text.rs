@@ -8,7 +8,7 @@ use textwrap::core::display_width;
 use super::columns::Arm;
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
-use super::story::{conclusion, happened, headline, legend, tally, verdicts};
+use super::story::{conclusion, happened, headline, legend, lesson, tally, verdicts};
 use super::tables;
 use super::wrap::fold;
 use lockstorm_data::metrics::units::{counted, rate};
@@ -46,7 +46,7 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
     let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
     let mut table = verdicts.render(paint);
-    let legend = legend(&verdicts);
+    let legend = legend(&verdicts, &arms, &scenario.workload);
     if !legend.is_empty() {
         table += &format!("{}\n", paint.apply(Tone::Faint, &fold("", &legend, columns)));
     }
@@ -56,7 +56,12 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
         .iter()
         .rev()
         .find(|event| event.kind == EventKind::Caption);
-    let last = last.map(|event| fold("", &printable(&event.text), columns) + "\n");
+    let results = record.expectations.iter().map(|checked| checked.result);
+    let last = match lesson(scenario, results) {
+        Some(lesson) => Some(lesson),
+        None => last.map(|event| event.text.as_str()),
+    };
+    let last = last.map(|text| fold("", &printable(text), columns) + "\n");
     sections.extend(conclusion.map(|said| said + &last.unwrap_or_default()));
     let missed = record
         .expectations

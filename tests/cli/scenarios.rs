@@ -108,6 +108,13 @@ fn the_arms_of_the_article() {
 }
 
 #[test]
+fn every_built_in_says_what_to_use() {
+    for builtin in builtin::ALL {
+        assert!(read(builtin.name, builtin.text).lesson.is_some(), "{}", builtin.name);
+    }
+}
+
+#[test]
 fn every_built_in_survives_the_way_to_toml_and_back() {
     for builtin in builtin::ALL {
         let scenario = read(builtin.name, builtin.text);

@@ -66,6 +66,7 @@ pub fn inventory() -> Scenario {
         title: "The node under the single lock dies and comes back empty".to_owned(),
         about: String::new(),
         caption: None,
+        lesson: None,
         duration: ms(60_000),
         warmup: ms(2000),
         drain: None,

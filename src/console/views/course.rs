@@ -11,7 +11,7 @@ use crate::console::plot::BARS;
 use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::{Moment, is_control};
+use crate::report::Moment;
 use lockstorm_data::metrics::units::place;
 use lockstorm_data::metrics::{Metric, Point};
 use lockstorm_run::Snapshot;
@@ -32,7 +32,7 @@ struct Column {
 pub(super) struct Course {
     pub axis: TimeAxis,
     arms: Vec<Vec<Column>>,
-    /// The largest cost of any arm that has a lock.
+    /// The largest cost of any arm.
     most: f64,
     metric: Metric,
     /// When faults took effect, with their letters.
@@ -75,14 +75,7 @@ impl Course {
                 all
             })
             .collect();
-        let with_lock = arms
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !is_control(scenario, *index));
-        let most = with_lock
-            .flat_map(|(_, all)| all)
-            .map(|column| column.cost)
-            .fold(0.0, f64::max);
+        let most = arms.iter().flatten().map(|column| column.cost).fold(0.0, f64::max);
         let marks = timeline::marks(told);
         let is_on = snapshot.elapsed < duration as f64;
         Self {
@@ -126,7 +119,9 @@ impl Course {
     fn sign(&self, column: &Column, is_fault: bool, is_control: bool, theme: &Theme) -> (&'static str, Style) {
         let [granting, unavailable, _, fault] = SIGNS;
         if column.cost > 0.0 {
-            let bar = place((column.cost / self.most.max(f64::MIN_POSITIVE) * 7.0).floor()).min(7);
+            // Arms without a lock cost many times more than others, and all have one scale: a logarithmic one.
+            let part = column.cost.ln_1p() / self.most.ln_1p().max(f64::MIN_POSITIVE);
+            let bar = place((part * 7.0).floor()).min(7);
             let style = match self.metric.is_damage() {
                 _ if is_control => theme.dim,
                 true => theme.bad_block,

@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
-use crate::report::{Arm, conclusion, happened, headline, legend, tally, verdicts};
+use crate::report::{Arm, conclusion, happened, headline, legend, lesson, tally, verdicts};
 use lockstorm_data::model::CheckResult;
 use lockstorm_run::Snapshot;
 
@@ -30,7 +30,7 @@ pub(super) fn render(
     ];
     let arms = Arm::all_of_snapshot(snapshot);
     let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
-    let legend = legend(&verdicts);
+    let legend = legend(&verdicts, &arms, &scenario.workload);
     for cells in verdicts.lines() {
         let parts = cells
             .into_iter()
@@ -46,9 +46,11 @@ pub(super) fn render(
         lines.push(Line::default());
         lines.extend(hanging("▸", theme.accent, &said, columns, theme.strong));
     }
-    if let Some(caption) = &snapshot.caption {
-        lines.extend(hanging("▸", theme.accent, caption, columns, theme.base));
-    }
+    let last = lesson(scenario, expectations.iter().map(|(held, _)| *held)).or(snapshot.caption.as_deref());
+    lines.extend(
+        last.into_iter()
+            .flat_map(|last| hanging("▸", theme.accent, last, columns, theme.strong)),
+    );
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
     let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
     let mut doubts: Vec<&str> = doubts

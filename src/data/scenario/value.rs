@@ -11,6 +11,8 @@ use crate::model::{HostId, printable};
 
 /// The most characters of a caption.
 const CAPTION: usize = 76;
+/// The most characters of a lesson: two lines.
+const LESSON: usize = 2 * CAPTION;
 /// The most characters of an act's title.
 const TITLE: usize = 32;
 /// The longest duration in a scenario.
@@ -28,6 +30,11 @@ pub(super) fn text(value: &Value) -> Result<String, String> {
 /// A line that fits on the narrowest terminal that shows everything.
 pub(super) fn caption(value: &Value) -> Result<String, String> {
     line(value, CAPTION)
+}
+
+/// What a reader should remember.
+pub(super) fn lesson(value: &Value) -> Result<String, String> {
+    line(value, LESSON)
 }
 
 /// The title of an act, which stands beside other things on a line.

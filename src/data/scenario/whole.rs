@@ -23,6 +23,9 @@ pub struct Scenario {
     /// What a viewer should look at until a fault has a caption of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caption: Option<String>,
+    /// What to use, and what not, if everything came as predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lesson: Option<String>,
     /// The measured part of the run; with `swarm.requests`, the longest it may take.
     #[serde(rename = "duration_us", with = "in_us")]
     #[schemars(with = "u64")]

@@ -19,6 +19,7 @@ impl Scenario {
         let mut out = Writer::new();
         out.pair("title", quote(&self.title));
         out.optional("caption", self.caption.as_deref().map(quote));
+        out.optional("lesson", self.lesson.as_deref().map(quote));
         out.pair("duration", time(self.duration));
         out.pair("warmup", time(self.warmup));
         out.optional("drain", self.drain.map(time));

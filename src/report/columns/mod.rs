@@ -13,7 +13,6 @@ pub(crate) use cell::cell;
 pub(super) use cell::table;
 pub(crate) use heads::heads;
 pub(super) use inventory::orders;
-pub(super) use judged::judged;
 pub(crate) use judged::{Mark, judge, marked, written};
 pub(super) use load::LOAD;
 pub(super) use locks::{HOLDS, LOCKS, SECTIONS};

@@ -3,11 +3,11 @@
 use super::moments::{Moment, moments};
 use super::verdict::{Verdict, is_control, order};
 use super::why::whys;
-use crate::report::columns::{Arm, judged, marked};
+use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
-use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{count, micros};
+use lockstorm_data::metrics::{Alarm, Evidence, Metric};
 use lockstorm_data::model::{CheckResult, Event, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 
@@ -51,7 +51,11 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
     let shown = COLUMNS.iter().zip(has).filter(|(_, has)| *has);
     head.extend(shown.map(|((title, _), _)| (*title).to_owned()));
     head.push(format!("{:<causes$}", "why"));
-    let figure = |metric: Metric, arm: &Arm<'_>| judged(metric, arm).unwrap_or_else(Cell::none);
+    // What was made up for later was lost all the same.
+    let figure = |metric: Metric, arm: &Arm<'_>| {
+        let worst = written(metric.peak(), arm);
+        worst.map_or_else(Cell::none, |worst| marked(judge(metric, arm), worst, false))
+    };
     let some = |n: Option<u64>| n.map_or_else(Cell::none, |n| Cell::plain(count(n)));
     let rows = order.iter().zip(ends).map(|(index, [end, cause])| {
         let arm = &arms[*index];
@@ -76,14 +80,24 @@ const COLUMNS: [(&str, &str); 3] = [
 ];
 
 /// What the columns of the verdicts mean that don't explain themselves.
-pub(crate) fn legend(verdicts: &Table) -> String {
-    let is_there = |(title, _): &&(&str, &str)| verdicts.head.iter().any(|head| head == title);
-    let shown = COLUMNS.iter().filter(is_there);
+pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec) -> String {
+    let is_there = |title: &str| verdicts.head.iter().any(|head| head == title);
+    let shown = COLUMNS.iter().filter(|(title, _)| is_there(title));
     let mut parts: Vec<String> = shown.map(|(title, means)| format!("{title}: {means}")).collect();
-    let is_open = |cell: &Cell| cell.text.starts_with("? ") && cell.text.ends_with(|c: char| c.is_ascii_digit());
-    if verdicts.rows.iter().flatten().any(is_open) {
-        parts.push("?: damage could not have shown".to_owned());
-    }
+    let of_workload = workload.about().display().verdicts.iter();
+    parts.extend(
+        of_workload
+            .filter(|metric| is_there(metric.title()))
+            .filter_map(|metric| {
+                let Alarm::Damage(Evidence { until, shows, .. }) = metric.row().alarm else {
+                    return None;
+                };
+                let is_open = |arm: &Arm<'_>| judge(*metric, arm) == Mark::Pending && !shows(arm.figures);
+                arms.iter()
+                    .any(is_open)
+                    .then(|| format!("?: {} can't show until {until}", metric.title()))
+            }),
+    );
     parts.join(" · ")
 }
 
@@ -114,6 +128,12 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String
     let mut sentence = said.join(" · ");
     sentence.get_mut(..1)?.make_ascii_uppercase();
     Some(sentence)
+}
+
+/// What to use: the scenario's lesson, if everything came as it predicts.
+pub(crate) fn lesson(scenario: &Scenario, mut results: impl Iterator<Item = CheckResult>) -> Option<&str> {
+    let lesson = scenario.lesson.as_deref()?;
+    (!scenario.expect.is_empty() && results.all(|result| result == CheckResult::Held)).then_some(lesson)
 }
 
 /// The verdict on one arm, and its cause.
@@ -152,7 +172,7 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
     shown.take(MOMENTS).map(line).collect()
 }
 
-/// How many predictions held: `8 of 8 predictions held`.
+/// How many predictions came true: `8 of 8 predictions came true`.
 pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone, String)> {
     let results: Vec<CheckResult> = results.collect();
     let number = |wanted| results.iter().filter(|result| **result == wanted).count();
@@ -171,5 +191,23 @@ pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone,
     } else {
         String::new()
     };
-    (!results.is_empty()).then(|| (tone, format!("{held} of {} predictions held{open}", results.len())))
+    (!results.is_empty()).then(|| (tone, format!("{held} of {} predictions came true{open}", results.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    #[test]
+    fn what_to_use_is_told_only_if_everything_came_as_predicted() {
+        let source = Source::open("failover").expect("it is built in");
+        let mut scenario = parse(&source, &Overrides::default()).expect("it is valid");
+        let told = |scenario: &Scenario, results: &[CheckResult]| lesson(scenario, results.iter().copied()).is_some();
+        let [held, failed, open] = [CheckResult::Held, CheckResult::Failed, CheckResult::Inconclusive];
+        assert!(told(&scenario, &[held, held]));
+        assert!(!told(&scenario, &[held, failed]) && !told(&scenario, &[open]));
+        scenario.expect.clear();
+        assert!(!told(&scenario, &[]), "nothing was predicted");
+    }
 }

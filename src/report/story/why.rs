@@ -67,7 +67,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     add(
         true,
         figures.law_violations > 0,
-        format!("unexplained holds: {}", count(figures.law_violations)),
+        format!("unexplained, {} ×", count(figures.law_violations)),
     );
     add(true, sums.forgot > 0, format!("{} forgotten", locks(sums.forgot)));
     let waits = if spec.wait_replicas > 0 {
@@ -96,7 +96,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     add(
         !fences,
         overran > 0 && sums.paused == 0,
-        format!("outlived TTL, {} ×", count(overran)),
+        format!("outlived TTL {} ×", count(overran)),
     );
     if let Some((votes, of)) = sums.kept {
         add(false, true, format!("kept {votes} of {of} votes"));

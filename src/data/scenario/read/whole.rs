@@ -85,6 +85,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         .get("title", value::text)
         .map_or(name.clone(), |title| printable(&title));
     let caption = root.get("caption", value::caption);
+    let lesson = root.get("lesson", value::lesson);
     let duration = root.listed("duration", value::positive);
     let warmup = root.listed("warmup", value::duration);
     let drain = root.get("drain", value::duration);
@@ -124,6 +125,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         title,
         about: about(&source.text),
         caption,
+        lesson,
         duration,
         warmup,
         drain,
