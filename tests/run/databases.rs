@@ -180,7 +180,7 @@ fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Live<
     }
     let redlock = &arm(&record, "redlock").figures;
     assert_eq!((redlock.lost_updates_peak, redlock.oversold), (0, 0), "{said}");
-    for damage in ["first lost updates", "first oversold"] {
+    for damage in ["updates are lost", "more is sold"] {
         assert!(!said.contains(&format!("redlock: {damage}")), "{said}");
     }
     assert!(!ended.stdout.contains('✔'), "{said}");

@@ -171,7 +171,7 @@ fn a_cache_node_that_stays_stopped_makes_the_record_partial() {
 fn damage_that_is_proven_stays_damage_in_a_partial_record() {
     let place = place();
     let mut run = start(&place, &[IN_REDIS, NO_DAMAGE, "duration=8s"]);
-    run.until("none: first lost updates");
+    run.until("none: updates are lost");
     send(run.server("cache"), Signal::SIGSTOP);
     let (ended, record) = run.record(3);
     assert_eq!(result(&record, "none"), CheckResult::Failed);
@@ -227,7 +227,7 @@ fn a_database_that_stays_locked_makes_its_arm_partial() {
     let place = place();
     // As long as a starved machine may take until it grants a lock, whose section then waits for the database.
     let mut run = start(&place, &["duration=8s", NO_DAMAGE]);
-    run.until("none: first lost updates");
+    run.until("none: updates are lost");
     // Its ledger can still be read: only the results of the sales under way are missing.
     let (mut end, place) = (None, &place);
     // The other arm's damage is an exit code of its own.
