@@ -26,7 +26,7 @@ impl App {
                 None
             });
         }
-        if self.filters && !matches!(keys::find(key, false), Some(Act::Stop(_))) {
+        if self.typing_filter && !matches!(keys::find(key, false), Some(Act::Stop(_))) {
             self.filter_key(key);
             return None;
         }

@@ -162,7 +162,7 @@ pub struct App {
     /// What an event must have to be shown.
     pub(super) filter: String,
     /// Whether the filter is being typed.
-    pub(super) filters: bool,
+    pub(super) typing_filter: bool,
     pub(super) lanes: Option<Lanes>,
     /// Whether lanes were shown in this run.
     pub(super) lanes_seen: bool,
@@ -231,7 +231,7 @@ impl App {
             overlay: None,
             palette: None,
             filter: String::new(),
-            filters: false,
+            typing_filter: false,
             lanes: None,
             lanes_seen: false,
             cursor: None,
@@ -329,7 +329,7 @@ impl App {
         self.briefing = None;
         self.overlay = None;
         self.filter.clear();
-        (self.filters, self.lanes_seen, self.cursor) = (false, false, None);
+        (self.typing_filter, self.lanes_seen, self.cursor) = (false, false, None);
         self.fault_seen = false;
         self.orders.clear();
         self.knobs = OrderedKnobs::default();

@@ -10,7 +10,7 @@ impl App {
         self.begun()?;
         self.show(None);
         self.view = View::Events;
-        self.filters = true;
+        self.typing_filter = true;
         Ok(())
     }
 
@@ -20,12 +20,12 @@ impl App {
         match key.code {
             KeyCode::Char(c) => self.filter.push(c),
             KeyCode::Backspace => _ = self.filter.pop(),
-            KeyCode::Enter => self.filters = false,
+            KeyCode::Enter => self.typing_filter = false,
             KeyCode::Esc => {
                 self.filter.clear();
-                self.filters = false;
+                self.typing_filter = false;
             }
-            _ => self.status = Some("type what events must have: Enter keeps it, Esc shows all".to_owned()),
+            _ => self.status = Some("type words that events must have: Enter keeps them, Esc shows all".to_owned()),
         }
     }
 

@@ -15,7 +15,7 @@ impl App {
         let (arm, double) = arms
             .into_iter()
             .find_map(newest)
-            .ok_or("no lock was held by two at once so far")?;
+            .ok_or("no lock has been held by two at once so far")?;
         self.show(Some(Overlay::Lanes));
         self.lanes = Some(Lanes { arm, double });
         self.lanes_seen = true;
@@ -37,7 +37,7 @@ impl App {
             Step::Forth => all.find(|double| double.number > number),
             Step::Back => all.rfind(|double| double.number < number),
         };
-        let double = next.ok_or("there is no other one of this lock there")?.clone();
+        let double = next.ok_or("there is no other double hold of this lock")?.clone();
         let arm = shown.arm;
         self.scroll = 0;
         self.lanes = Some(Lanes { arm, double });
@@ -46,7 +46,7 @@ impl App {
 
     /// Shows the first double hold of a run whose schedule is held, once: there is time to look at it.
     pub(super) fn show_first_lanes(&mut self, snapshot: &Snapshot) {
-        let is_free = self.overlay.is_none() && self.palette.is_none() && self.picker.is_none() && !self.filters;
+        let is_free = self.overlay.is_none() && self.palette.is_none() && self.picker.is_none() && !self.typing_filter;
         if !snapshot.held || self.lanes_seen || !is_free {
             return;
         }

@@ -33,6 +33,8 @@ impl App {
     }
 
     fn click(&mut self, at: Position, hit: Option<(Rect, Hit)>) {
+        // What a key asked about may be another target now.
+        self.asked = None;
         match hit {
             Some((_, Hit::Arm(arm))) => {
                 if self.arm == arm {
@@ -71,7 +73,8 @@ impl App {
 
     /// Moves the cursor of the charts by a column; the first time it is at the newest values.
     pub(super) fn move_cursor(&mut self, step: Step) -> Result<(), String> {
-        let now = self.begun()?.elapsed;
+        self.begun()?;
+        let now = self.picture().map_or(0.0, |picture| picture.elapsed);
         let column = self.column_length.get();
         self.cursor = Some(match (self.cursor, step) {
             (None, _) => (now - column).max(0.0),

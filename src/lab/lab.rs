@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -12,7 +11,7 @@ use tokio::sync::watch;
 use crate::directory::site::Site;
 use crate::network::link_states::Links;
 use crate::proxy::Proxy;
-use crate::server::node::{Node, last_lines};
+use crate::server::node::Node;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::probe;
@@ -190,21 +189,11 @@ impl Lab {
         .await
     }
 
-    /// The last lines of the logs of each host's nodes, each behind the name of its node; of those that are ours.
-    pub async fn last_lines(&self) -> BTreeMap<HostId, Arc<[String]>> {
+    /// The log of each node of a host that is ours: its host, what the node is, and the file.
+    pub fn logs(&self) -> Vec<(HostId, &'static str, PathBuf)> {
         let ours = self.nodes.all().filter(|node| node.is_ours);
-        let logs = ours.filter_map(|node| Some((node.name.host?, node.name.role.noun(), node.log())));
-        let logs: Vec<_> = logs.collect();
-        let read = tokio::task::spawn_blocking(move || {
-            let mut all: BTreeMap<HostId, Vec<String>> = BTreeMap::new();
-            for (host, noun, log) in logs {
-                let lines = last_lines(&log, 0).into_iter().map(|line| format!("{noun}: {line}"));
-                all.entry(host).or_default().extend(lines);
-            }
-            all.into_iter().map(|(host, lines)| (host, lines.into())).collect()
-        });
-        // Nobody waits for what can't be read.
-        read.await.unwrap_or_default()
+        ours.filter_map(|node| Some((node.name.host?, node.name.role.noun(), node.log())))
+            .collect()
     }
 
     /// The roles of the replicated nodes, as they say themselves; all are asked at once. A node that is not up, or does not

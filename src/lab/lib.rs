@@ -154,6 +154,7 @@ pub use self::options::LabOptions;
 pub use self::running::Running;
 pub use self::server::binary::ServerBinary;
 pub use self::server::containers::Containers;
+pub use self::server::node::last_lines;
 pub use self::server::node_name::{NodeName, Role};
 pub use self::server::probe_keys::Kept;
 pub use self::server::settings::{NodeSettings, TlsFiles};

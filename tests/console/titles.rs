@@ -228,6 +228,46 @@ fn titled(text: &str) -> Option<Metric> {
     found.max_by_key(|metric| metric.title().len()).copied()
 }
 
+/// Each app server has a mutex of its own, so two hold each lock at once, and no node tells how often.
+const LOCAL: &str = r#"
+[[arm]]
+name = "local"
+lock = "local"
+"#;
+
+#[test]
+fn what_a_run_shows_of_its_locks_and_hosts_is_what_the_record_has() {
+    let _turn = beside();
+    let (snapshot, record) = play(&[HEAD, SALE, ARMS, LOCAL].concat());
+    for (shown, arm) in snapshot.arms.iter().zip(&record.arms) {
+        let (doubles, evidence) = (&shown.double_holds, &arm.evidence);
+        let is_local = arm.name == "local";
+        assert_eq!(!doubles.is_empty(), is_local, "{}: {doubles:?}", arm.name);
+        assert_eq!(doubles.first(), evidence.first(), "{}", arm.name);
+        assert!(
+            doubles.len() <= 10
+                && doubles.iter().all(|double| evidence
+                    .iter()
+                    .all(|other| other.number != double.number || other == double))
+        );
+        assert_eq!(shown.last_locks.len(), 10, "{}", arm.name);
+        let ends: Vec<_> = shown.last_locks.iter().map(|last| last.belief.until_us).collect();
+        assert!(ends.is_sorted() && !ends.contains(&None), "{ends:?}");
+        let nodes = shown
+            .last_locks
+            .iter()
+            .map(|last| (last.belief.votes.len() >= last.belief.nodes / 2 + 1) || last.belief.nodes == 0);
+        assert!(nodes.into_iter().all(|is_quorum| is_quorum), "{:?}", shown.last_locks);
+    }
+    for host in &snapshot.hosts {
+        assert!(
+            host.log.iter().any(|line| line.starts_with("lock node: ")),
+            "{:?}",
+            host.log
+        );
+    }
+}
+
 #[test]
 fn every_picture_calls_a_figure_by_its_title() {
     for (snapshot, lanes, headline) in [

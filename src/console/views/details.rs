@@ -112,7 +112,7 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
 fn last_locks(last: &[LastLock], theme: &Theme) -> Vec<Line<'static>> {
     let head = (!last.is_empty()).then(|| {
         let head = format!(
-            "{:<NAMES$}{:>10}{:>10}  {:<18}votes",
+            "{:<NAMES$}{:>10}{:>10}  {:<18}votes (hosts)",
             "last locks", "granted", "held for", "key"
         );
         [Line::default(), Line::styled(head, theme.strong)]
@@ -122,7 +122,7 @@ fn last_locks(last: &[LastLock], theme: &Theme) -> Vec<Line<'static>> {
         let hosts: Vec<String> = belief.votes.iter().map(ToString::to_string).collect();
         let votes = match belief.nodes {
             0 => "on no node".to_owned(),
-            nodes => format!("{} of {nodes}: host {}", hosts.len(), hosts.join(", ")),
+            nodes => format!("{} of {nodes} ({})", hosts.len(), hosts.join(", ")),
         };
         let at = format!("{:.3} s", belief.from_us as f64 / 1e6);
         let (holder, key) = (belief.holder.to_string(), text::left(&printable(key), 18));

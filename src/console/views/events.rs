@@ -48,7 +48,7 @@ pub(super) fn render_all(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot:
     let shown: Vec<Entry> = entries(app, snapshot)
         .filter(|entry| app.lets_through(&entry.words))
         .collect();
-    let title = match (app.filters, app.filter.as_str()) {
+    let title = match (app.typing_filter, app.filter.as_str()) {
         (false, "") => format!(" events: {total}, newest first "),
         (true, typed) => format!(
             " events with: {typed}▏ {} of {total} (Enter keeps it, Esc: all) ",

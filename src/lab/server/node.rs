@@ -368,7 +368,7 @@ impl Node {
 }
 
 /// The last lines of a log after byte `from`; none if it can't be read.
-pub(crate) fn last_lines(log: &Path, from: u64) -> Vec<String> {
+pub fn last_lines(log: &Path, from: u64) -> Vec<String> {
     let end = end_of(log, from).unwrap_or_default();
     let mut lines: Vec<String> = String::from_utf8_lossy(&end)
         .lines()

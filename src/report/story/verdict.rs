@@ -26,13 +26,10 @@ impl Verdict {
     pub fn of(arm: &Arm<'_>, is_control: bool, workload: &WorkloadSpec) -> Self {
         let display = workload.about().display();
         let is_hit = display.verdicts.iter().any(|metric| metric.is_proven(arm.figures));
-        // Damage that this machine has not done stays proven, whatever else is in doubt.
-        let by_lock = |metric: Metric| metric.peak().by_stalls(arm.figures) < metric.peak().of(arm.figures);
-        let is_open = arm.is_doubted && !Metric::proven(arm.figures).any(by_lock);
         let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
         if is_control {
             Self::Control
-        } else if is_open {
+        } else if arm.is_doubted {
             Self::Inconclusive
         } else if is_hit {
             Self::Unsafe
@@ -208,17 +205,9 @@ mod tests {
         assert_eq!(verdict(|figures| figures.double_holds = 1, false), Verdict::Unsafe);
         assert_eq!(
             verdict(|figures| figures.double_holds = 1, true),
-            Verdict::Unsafe,
-            "it is no less proven"
+            Verdict::Inconclusive,
+            "a run that stood still proves nothing"
         );
-        let by_stalls = |by_stalls| {
-            move |figures: &mut Figures| {
-                (figures.lost_updates, figures.lost_updates_peak) = (3, 3);
-                figures.lost_by_stalls = by_stalls;
-            }
-        };
-        assert_eq!(verdict(by_stalls(3), true), Verdict::Inconclusive, "this machine's");
-        assert_eq!(verdict(by_stalls(2), true), Verdict::Unsafe, "one is the lock's");
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl LiveLab {
                 .filter(is_only_voter)
                 .map(|arm| arm.spec.name.clone())
                 .collect(),
-            log: self.logs.get(&id).cloned().unwrap_or_default(),
+            log: self.logs.of(id),
         }
     }
 }

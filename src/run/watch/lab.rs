@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::cluster::{Change as ClusterChange, LiveCluster, words};
+use super::log_watch::LogWatch;
 use super::processes::{Change, LabWatch, change_elsewhere, outside_change};
 use super::roles::Roles;
 use crate::collect::arm::Arm;
@@ -31,8 +32,7 @@ pub(crate) struct LiveLab {
     processes: LabWatch,
     /// The newest statistics of the lock nodes that answered.
     pub stats: BTreeMap<NodeName, NodeStats>,
-    /// The last lines of the logs of each host.
-    pub logs: BTreeMap<HostId, Arc<[String]>>,
+    pub(super) logs: LogWatch,
     pub roles: Roles,
     /// The cluster, if there is one.
     pub cluster: LiveCluster,
@@ -44,7 +44,6 @@ pub(crate) struct LiveLab {
 pub(crate) struct Polled {
     stats: BTreeMap<NodeName, NodeStats>,
     in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
-    logs: BTreeMap<HostId, Arc<[String]>>,
 }
 
 impl LiveLab {
@@ -56,7 +55,7 @@ impl LiveLab {
                 false => "servers not ours".into(),
             },
             stats: BTreeMap::new(),
-            logs: BTreeMap::new(),
+            logs: LogWatch::start(&handle),
             roles: Roles::default(),
             cluster: LiveCluster::default(),
             unordered_losses: Vec::new(),
@@ -98,13 +97,8 @@ impl LiveLab {
         let lab = Arc::clone(&self.handle);
         tokio::spawn(async move {
             loop {
-                let (stats, in_cluster, logs) = tokio::join!(lab.stats(), lab.cluster_roles(), lab.last_lines());
-                let polled = Polled {
-                    stats,
-                    in_cluster,
-                    logs,
-                };
-                if found.send(polled).await.is_err() {
+                let (stats, in_cluster) = tokio::join!(lab.stats(), lab.cluster_roles());
+                if found.send(Polled { stats, in_cluster }).await.is_err() {
                     return;
                 }
                 tokio::time::sleep(EVERY).await;
@@ -116,7 +110,6 @@ impl LiveLab {
     /// Takes in what the nodes said. Nobody orders the failovers of a cluster.
     pub fn take(&mut self, polled: Polled) -> Vec<Notice> {
         self.stats = polled.stats;
-        self.logs = polled.logs;
         let changes = self.cluster.take(&polled.in_cluster);
         let notice = |change| match change {
             ClusterChange::Master(host) => {

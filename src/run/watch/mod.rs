@@ -8,6 +8,7 @@ pub(crate) mod health;
 pub(crate) mod host_view;
 pub(crate) mod lab;
 pub(crate) mod lacks;
+pub(crate) mod log_watch;
 pub(crate) mod machine_watch;
 pub(crate) mod master_watch;
 pub(crate) mod masters;
