@@ -60,6 +60,8 @@ impl App {
             Act::Reset => return self.reset(),
             Act::Start => return self.start(),
             Act::Hold => return self.hold(),
+            // What is shown by itself is to be read first.
+            Act::Next if self.overlay == Some(Overlay::Lanes) => self.show(None),
             Act::Next if self.newest.as_ref().is_some_and(|newest| newest.held) => return self.step(),
             Act::Next => return self.act(Act::Show(Overlay::Lock), again),
             Act::Save => return self.save(),

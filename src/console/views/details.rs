@@ -90,7 +90,7 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
                 .filter(|(_, times)| times.count > 0)
                 .map(|(name, times)| latency(name, &times)),
         );
-        lines.extend(last_locks(&view.last_locks, theme));
+        lines.extend(last_locks(&view.name, &view.last_locks, theme));
     }
     lines.push(Line::default());
     let consequences = of_arm.consequences.iter().map(|one| (one.at, one.kind.to_string()));
@@ -108,11 +108,11 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     show(frame, area, app, arm.name, lines);
 }
 
-/// The locks that were given back last, the newest first.
-fn last_locks(last: &[LastLock], theme: &Theme) -> Vec<Line<'static>> {
+/// The locks of this arm that were given back last, the newest first.
+fn last_locks(arm: &str, last: &[LastLock], theme: &Theme) -> Vec<Line<'static>> {
     let head = (!last.is_empty()).then(|| {
         let head = format!(
-            "{:<NAMES$}{:>10}{:>10}  {:<18}votes (hosts)",
+            "{:<NAMES$}{:>10}{:>10}  {:<18}  votes (hosts)",
             "last locks", "granted", "held for", "key"
         );
         [Line::default(), Line::styled(head, theme.strong)]
@@ -124,10 +124,12 @@ fn last_locks(last: &[LastLock], theme: &Theme) -> Vec<Line<'static>> {
             0 => "on no node".to_owned(),
             nodes => format!("{} of {nodes} ({})", hosts.len(), hosts.join(", ")),
         };
+        // The name of the arm stands in the title.
+        let key = key.strip_prefix(&format!("{arm}:")).unwrap_or(key);
         let at = format!("{:.3} s", belief.from_us as f64 / 1e6);
         let (holder, key) = (belief.holder.to_string(), text::left(&printable(key), 18));
         let held = text::micros(u64::try_from(lasted).unwrap_or(0));
-        Line::from(format!("{holder:<NAMES$}{at:>10}{held:>10}  {key}{votes}"))
+        Line::from(format!("{holder:<NAMES$}{at:>10}{held:>10}  {key}  {votes}"))
     };
     let lines = last.iter().rev().map(line);
     head.into_iter().flatten().chain(lines).collect()
