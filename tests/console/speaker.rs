@@ -74,7 +74,7 @@ fn play(scenario: &str, text: &str, keys: &[(f64, &str)]) -> Shown {
     let mut console = Console::start(SIZES[0], &[scenario, "--no-briefing"], files);
     let (mut frames, mut keys): (Vec<Frame>, _) = (Vec::new(), keys.iter().peekable());
     let (end, mut turned) = (Instant::now() + TEST_TIMEOUT, Instant::now());
-    let mut sizes = SIZES.into_iter().cycle().skip(1).peekable();
+    let mut sizes = SIZES.into_iter().cycle().skip(1);
     let mut size = SIZES[0];
     loop {
         let text = console.screen().text;
@@ -106,12 +106,13 @@ fn play(scenario: &str, text: &str, keys: &[(f64, &str)]) -> Shown {
         thread::sleep(Duration::from_millis(20));
     }
     // The whole summary fits.
-    console.terminal.resize((120, 80));
-    thread::sleep(Duration::from_millis(300));
-    let text = console.screen().text;
+    let size = (120, 80);
+    console.terminal.resize(size);
+    let is_drawn = |text: &str| text.lines().count() == usize::from(size.1) && text.contains("FINISHED");
+    let text = console.wait_for("a large last screen", |screen| is_drawn(&screen.text)).text;
     frames.push(Frame {
         second: f64::INFINITY,
-        size: (120, 80),
+        size,
         text,
     });
     let record = saved(&mut console);
