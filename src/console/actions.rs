@@ -245,13 +245,9 @@ impl App {
     }
 
     fn hold(&mut self) -> Result<Option<Intent>, String> {
-        let snapshot = self.live()?;
-        let hold = !snapshot.held;
-        if hold && snapshot.next.is_none() {
-            return Err("nothing more is scheduled: there is nothing to hold".to_owned());
-        }
+        let hold = !self.live()?.held;
         let what = if hold {
-            "the schedule is held: Enter lets the next fault happen"
+            "the schedule is held, its end too: Enter lets the next thing happen"
         } else {
             "the schedule goes on"
         };
@@ -260,8 +256,9 @@ impl App {
     }
 
     fn step(&self) -> Result<Option<Intent>, String> {
-        match self.live()?.next {
-            None => Err("nothing more is scheduled".to_owned()),
+        match &self.live()?.next {
+            None => Err("the last step is still under way".to_owned()),
+            Some(next) if next.is_end => Ok(Some(Intent::Command(Command::End))),
             Some(_) => Ok(Some(Intent::Command(Command::Step))),
         }
     }

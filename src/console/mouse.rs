@@ -58,7 +58,7 @@ impl App {
 
     /// The positions of the windows of time that differ in this run: those that are shorter, and the whole run.
     pub(super) fn windows(&self) -> impl Iterator<Item = usize> + use<> {
-        let run = self.scenario.as_ref().map_or(0, |scenario| scenario.duration.as_secs());
+        let run = self.newest.as_ref().map_or(0, |snapshot| snapshot.length());
         (0..WINDOWS.len()).filter(move |at| *at == WINDOWS.len() - 1 || WINDOWS[*at].0.cast_unsigned() < run)
     }
 

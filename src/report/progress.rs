@@ -273,6 +273,7 @@ mod tests {
             act: None,
             next: None,
             held: false,
+            ends_at: None,
             gives_up_in: None,
             partial: Vec::new(),
         }

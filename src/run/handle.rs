@@ -82,6 +82,7 @@ fn first(scenario: &Arc<Scenario>) -> Snapshot {
         act: None,
         next: None,
         held: false,
+        ends_at: None,
         gives_up_in: None,
         partial: Vec::new(),
     }

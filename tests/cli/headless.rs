@@ -53,7 +53,11 @@ fn a_run_leaves_its_record_and_its_summary() {
     says(&stdout, &parts);
     says(
         &stdout,
-        &["1 of 1 predictions came true", "= redlock: acquired ", "seed 7"],
+        &[
+            "1 of 1 predictions of the scenario came true",
+            "= redlock: acquired ",
+            "seed 7",
+        ],
     );
     assert!(
         !stdout.contains('\u{1b}') && !stderr.contains('\u{1b}'),
@@ -280,7 +284,10 @@ fn a_terminal_gets_a_bar_and_colour_unless_no_color_is_set() {
     );
     let plain = on_a_terminal(&place, Some("1"));
     assert!(!is_painted(&plain), "{plain:?}");
-    assert!(plain.contains("1 of 1 predictions came true"), "{plain:?}");
+    assert!(
+        plain.contains("1 of 1 predictions of the scenario came true"),
+        "{plain:?}"
+    );
 }
 
 /// The keeper of a run, and the servers that it started, by their directories: hosts 1 to 3, then the cache node.

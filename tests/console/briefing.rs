@@ -125,9 +125,11 @@ fn running(next: Option<&str>, held: bool) -> App {
     let mut app = app(false);
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.held = held;
+    snapshot.ends_at = snapshot.ends_at.filter(|_| !held);
     snapshot.next = next.map(|text| Next {
         text: text.to_owned(),
         at: Some(18.0).filter(|_| !held),
+        is_end: text == "the load ends",
         returns: Vec::new(),
     });
     app.launch(Box::new(picture::inventory()));
@@ -156,12 +158,14 @@ fn g_holds_the_schedule_and_enter_plays_what_comes_next_only_then() {
     assert_eq!(ordered(&mut held, KeyCode::Enter), Some(Command::Step));
     assert_eq!(ordered(&mut held, g), Some(Command::Hold(false)));
     let mut done = running(None, false);
-    assert_eq!(ordered(&mut done, g), None);
-    assert!(
-        done.status().is_some_and(|why| why.contains("nothing to hold")),
-        "{:?}",
-        done.status()
+    assert_eq!(
+        ordered(&mut done, g),
+        Some(Command::Hold(true)),
+        "the end can be held back"
     );
-    let mut done = running(None, true);
-    assert_eq!(ordered(&mut done, KeyCode::Enter), None);
+    let mut busy = running(None, true);
+    assert_eq!(ordered(&mut busy, KeyCode::Enter), None, "a step that is under way");
+    let mut done = running(Some("the load ends"), true);
+    says(&drawn(&done, (120, 36)), &["the load ends", "held"]);
+    assert_eq!(ordered(&mut done, KeyCode::Enter), Some(Command::End));
 }

@@ -215,6 +215,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         act: None,
         next: None,
         held: false,
+        ends_at: Some(scenario.duration.as_secs_f64()),
         gives_up_in: None,
         partial: Vec::new(),
         scenario: Arc::new(scenario),

@@ -1005,11 +1005,14 @@ fn inconclusive_expectations_are_counted_and_not_praised() {
         )
     };
     let doubtful = summary([CheckResult::Inconclusive, CheckResult::Held, CheckResult::Inconclusive]);
-    says(&doubtful, &["1 of 3 predictions came true, 2 inconclusive"]);
+    says(
+        &doubtful,
+        &["1 of 3 predictions of the scenario came true, 2 inconclusive"],
+    );
     // Proven damage stays damage.
     says(&row_of(&doubtful, "single"), &["✖ UNSAFE"]);
     let held = summary([CheckResult::Held, CheckResult::Held, CheckResult::Failed]);
-    says(&held, &["2 of 3 predictions came true", "≠ redlock"]);
+    says(&held, &["2 of 3 predictions of the scenario came true", "≠ redlock"]);
 }
 
 #[test]
@@ -1054,6 +1057,7 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     running.next = Some(Next {
         text: bad.clone(),
         at: None,
+        is_end: false,
         returns: Vec::new(),
     });
     running.server = bad.as_str().into();
@@ -1439,6 +1443,7 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     snapshot.next = Some(Next {
         text: "host 1 bounces when single has 48 held".to_owned(),
         at: None,
+        is_end: false,
         returns: Vec::new(),
     });
     let app = showing(snapshot.clone());

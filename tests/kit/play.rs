@@ -29,14 +29,13 @@ impl Run {
 
     /// Starts a run, and waits for nothing.
     pub fn begin(scenario: Scenario) -> Self {
+        Self::with(scenario, RunOptions::default())
+    }
+
+    /// Starts a run with these options and the keeper of the tests, and waits for nothing.
+    pub fn with(scenario: Scenario, options: RunOptions) -> Self {
         let keeper = Some(keeper());
-        Self(lockstorm_run::start(
-            scenario,
-            RunOptions {
-                keeper,
-                ..RunOptions::default()
-            },
-        ))
+        Self(lockstorm_run::start(scenario, RunOptions { keeper, ..options }))
     }
 
     pub fn now(&self) -> Arc<Snapshot> {

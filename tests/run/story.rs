@@ -3,7 +3,8 @@
 use lockstorm_data::model::{Condition, Fault, HostId, Target};
 use lockstorm_kit::alone;
 use lockstorm_kit::play::Run;
-use lockstorm_run::{Command, Snapshot};
+use lockstorm_kit::scenario::scenario;
+use lockstorm_run::{Command, Phase, RunOptions, Snapshot};
 
 const STORY: &str = r#"
 title = "a story"
@@ -76,4 +77,36 @@ fn keys_play_acts_captions_say_what_is_so_and_a_held_schedule_waits() {
     run.undo(Condition::Down, host(3));
     run.until("it goes on", |s| is_in(s, Some(3), "by hand: host 3 restarted"));
     run.stop();
+}
+
+#[test]
+fn a_held_run_has_no_end_until_it_is_let_go_or_ended() {
+    let _turn = alone();
+    let held = || {
+        let (text, _) = STORY.split_once("fault =").expect("faults");
+        let options = RunOptions {
+            held: true,
+            ..RunOptions::default()
+        };
+        Run::with(scenario(text, &["duration=1s"]), options)
+    };
+    let run = held();
+    let late = run.until("it is beyond its end", |s| s.elapsed > 1.5);
+    assert!(late.phase == Phase::Running && late.held, "{:?}", late.phase);
+    assert_eq!((late.ends_at, late.length()), (None, 10));
+    let next = late.next.as_ref().expect("the end");
+    assert!(next.is_end && next.text == "the load ends", "{next:?}");
+    let granted = |s: &Snapshot| s.arms[0].figures.outcomes.acquired;
+    run.until("it still counts", |s| granted(s) > granted(&late));
+    // It has as much time left as it had.
+    run.order(Command::Hold(false));
+    let record = run.finish();
+    assert!(record.elapsed > 2.5 && !record.interrupted, "{}", record.elapsed);
+    let told = record.warnings.join("\n");
+    assert!(told.contains("the schedule was held: the load lasted"), "{told}");
+    // Or it is ended by a key, as if its time were over.
+    let run = held();
+    run.until("it is beyond its end", |s| s.elapsed > 1.5);
+    run.order(Command::End);
+    assert!(!run.finish().interrupted);
 }

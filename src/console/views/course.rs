@@ -46,7 +46,7 @@ impl Course {
     pub fn of(snapshot: &Snapshot, app: &App, columns: u16, told: &[Moment]) -> Self {
         let scenario = &snapshot.scenario;
         let metric = scenario.workload.about().display().cost;
-        let duration = i64::try_from(scenario.duration.as_secs().max(1)).unwrap_or(i64::MAX);
+        let duration = i64::try_from(snapshot.length()).unwrap_or(i64::MAX);
         let (longest, _) = WINDOWS[app.window];
         let axis = if longest >= duration {
             TimeAxis::whole(duration, columns.max(1))
@@ -58,9 +58,10 @@ impl Course {
             .iter()
             .map(|arm| {
                 let mut all = vec![Column::default(); usize::from(axis.columns())];
+                let mut walk = axis.walk();
                 let drawn = |point: &Point| (grants(point), point.is_refused(), point.of(metric).unwrap_or(0));
                 for sample in samples(arm, axis, drawn) {
-                    let Some(range) = axis.tenths(sample.time.clone()) else {
+                    let Some(range) = walk.tenths(sample.time.clone()) else {
                         continue;
                     };
                     let seconds = (sample.time.end - sample.time.start) as f64 / 10.0;

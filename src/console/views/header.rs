@@ -1,5 +1,7 @@
 //! The first line: the scenario, its phase, and its load.
 
+use std::time::Duration;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
@@ -32,22 +34,27 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     if app.view == View::Charts {
         parts.extend(settings(scenario, snapshot, theme));
     } else {
-        parts.extend(snapshot.and_then(|snapshot| progress(scenario, snapshot, columns, theme)));
+        parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, theme)));
     }
     frame.render_widget(fitting(parts, columns, "  "), area);
 }
 
 /// How much of the run is over, and how long it is.
-fn progress(scenario: &Scenario, snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Span<'static>>> {
-    let whole = scenario.duration.as_secs_f64();
-    let done = (snapshot.elapsed / whole).clamp(0.0, 1.0);
+fn progress(snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Span<'static>>> {
+    let done = (snapshot.elapsed / snapshot.length() as f64).clamp(0.0, 1.0);
     let cells = (columns / 4).min(40);
     let past = units::place((done * cells as f64).round()).min(cells);
     matches!(snapshot.phase, Phase::Running).then(|| {
         vec![
             Span::styled("━".repeat(past), theme.accent),
             Span::styled("─".repeat(cells - past), theme.dim),
-            Span::raw(format!(" {}", units::setting(scenario.duration))),
+            match snapshot.ends_at {
+                None => Span::styled(" held", theme.warn),
+                Some(at) => Span::raw(format!(
+                    " {}",
+                    units::setting(Duration::from_secs(units::rounded(at.ceil())))
+                )),
+            },
         ]
     })
 }

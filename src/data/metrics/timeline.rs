@@ -60,8 +60,12 @@ impl Timeline {
         let _ = self.origin.set(origin);
     }
 
-    /// Sets the end of the load to `end`, unless an earlier one is set. If it is known beforehand, nothing is counted in a
-    /// second after it.
+    /// Plans the end of the load, while it goes on: nothing is counted in a second after it. With `None` it has no end yet.
+    pub fn plan(&self, end: Option<Instant>) {
+        self.end.store(end.map_or(i64::MAX, |end| self.micros(end)), Relaxed);
+    }
+
+    /// Sets the end of the load to `end`, unless it was planned to be earlier.
     pub fn end(&self, end: Instant) {
         self.end.fetch_min(self.micros(end), Relaxed);
     }
@@ -157,7 +161,14 @@ mod tests {
         assert_eq!(timeline.when_micros(2_000_000), When::AfterEnd);
         assert_eq!(timeline.length(), Some(Duration::from_secs(2)));
         timeline.end(at(13_000));
-        assert_eq!(timeline.when(at(12_500)), When::AfterEnd, "an end is never put off");
+        assert_eq!(timeline.when(at(12_500)), When::AfterEnd, "the plan stands");
+        timeline.plan(None);
+        assert_eq!((timeline.when(at(12_500)), timeline.length()), (When::Tenth(25), None));
+        timeline.plan(Some(at(12_100)));
+        assert_eq!(
+            [12_000, 12_100].map(|ms| timeline.when(at(ms))),
+            [When::Tenth(20), When::AfterEnd]
+        );
         timeline.end(at(11_000));
         assert_eq!(timeline.when(at(11_500)), When::AfterEnd, "stopped earlier");
         assert_eq!(

@@ -24,6 +24,7 @@ impl Engine {
         self.close_books(inbox).await;
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
+        self.warn_of_hold();
         self.arms.iter_mut().for_each(|arm| arm.holds.close());
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         if arms.iter().any(|arm| arm.phases.len() == Phases::MOST) {

@@ -155,7 +155,7 @@ impl Engine {
         // One instant for all arms: everything that a request does belongs to the part in which the request began.
         self.timing.origin = begin + scenario.warmup;
         self.timing.timeline.begin(self.timing.origin);
-        self.timing.timeline.end(self.timing.origin + scenario.duration);
+        self.plan_end();
         self.timing.second_zero = Some(SecondZero::at(self.timing.origin));
         self.log.set_origin(self.timing.origin);
         self.begin_journal(journal);
@@ -182,6 +182,8 @@ impl Engine {
                     Command::Turn(knob) => self.turn(knob),
                     Command::Hold(hold) => self.hold(hold),
                     Command::Step => self.step(),
+                    Command::End if self.stage.phase == Phase::Running => return Ok(false),
+                    Command::End => {}
                 },
                 report = self.faults.report() => self.fault_reported(report),
                 Some(polled) = polled.recv() => {
@@ -231,7 +233,7 @@ impl Engine {
 
     fn is_over(&self) -> bool {
         self.stage.phase == Phase::Running
-            && (Instant::now() >= self.timing.origin + self.scenario.duration
+            && (self.end().is_some_and(|end| Instant::now() >= end)
                 || self.arms.iter().enumerate().all(|(i, _)| self.swarm.is_done(i)))
     }
 }

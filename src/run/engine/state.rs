@@ -17,7 +17,7 @@ use crate::collect::live_swarm::LiveSwarm;
 use crate::error::RunError;
 use crate::orders::faults::Faults;
 use crate::orders::turned::Turned;
-use crate::show::events::EventLog;
+use crate::show::events::{EventLog, seconds};
 use crate::show::notice::Notice;
 use crate::show::outlasted::{self, Outlasted};
 use crate::show::snapshot::{ArmView, Knobs, Phase, Snapshot};
@@ -250,6 +250,7 @@ impl Engine {
             act: self.stage.act.clone(),
             next: self.faults.schedule.next().filter(|_| is_on),
             held: self.faults.schedule.is_held() && is_on,
+            ends_at: self.end().map(|end| seconds(self.timing.origin, end)),
             gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
             partial: self.all_missing(),
         };

@@ -1,7 +1,7 @@
 //! The story of a scenario: its acts and captions, which follow what happened, keys that play an act, and the schedule that is held.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::state::Engine;
 use crate::orders::command::Command;
@@ -118,8 +118,31 @@ impl Engine {
         } else {
             "the schedule goes on"
         };
+        self.plan_end();
         self.log.push(EventKind::Phase, what);
         self.publish();
+    }
+
+    /// When the load ends: later than planned by as long as the schedule was held; `None` while it is.
+    pub fn end(&self) -> Option<Instant> {
+        let after = self.faults.schedule.when(self.scenario.duration)?;
+        Some(self.timing.origin + after)
+    }
+
+    /// Tells everything that counts when the load ends.
+    pub fn plan_end(&self) {
+        self.timing.timeline.plan(self.end());
+    }
+
+    /// A run whose schedule was held lasts as long as its user liked, and so do its counts.
+    pub fn warn_of_hold(&mut self) {
+        let (planned, took) = (self.scenario.duration, self.now());
+        if self.faults.schedule.when(took) != Some(took) {
+            let [took, planned] = [took, planned].map(|time| format!("{:.0} s", time.as_secs_f64()));
+            self.log.warn(format!(
+                "the schedule was held: the load lasted {took} instead of {planned}, and what is counted with it"
+            ));
+        }
     }
 
     /// Lets the next thing of the schedule happen now.

@@ -26,11 +26,13 @@ pub enum Command {
     },
     /// Turn a knob.
     Turn(Knob),
-    /// Hold the schedule: the scenario's faults don't begin by themselves, and don't end, except a bounce. Or let it go on, later by
-    /// as long as it was held.
+    /// Hold the schedule: the scenario's faults don't begin by themselves, and don't end, except a bounce, and neither does the load.
+    /// Or let it go on, later by as long as it was held.
     Hold(bool),
     /// Let what comes next in the schedule happen now.
     Step,
+    /// End the load now as if its time were over.
+    End,
     /// End the load now: waiting acquires and simulated work are given up, the ledger is read, and the record is made.
     /// Sent again while that is under way, it waits for nothing more, and the record says what is missing.
     Stop,

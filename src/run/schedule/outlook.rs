@@ -14,14 +14,23 @@ pub struct Next {
     pub text: String,
     /// When, in seconds of the run; `None` if that is not known, or while the schedule is held.
     pub at: Option<f64>,
+    /// Whether it is the end of the load.
+    pub is_end: bool,
     /// All that comes back without a key, then or later.
     pub returns: Vec<Target>,
 }
 
 impl Schedule {
-    /// What the scenario does next by itself; `None` if it does nothing more.
+    /// What the scenario does next by itself; `None` if it does nothing more. The end of the load is told while it is held back.
     pub fn next(&self) -> Option<Next> {
-        let (fault, at) = self.first()?;
+        let Some((fault, at)) = self.first() else {
+            return (self.clock.is_held() && !self.is_under_way()).then(|| Next {
+                text: "the load ends".to_owned(),
+                at: None,
+                is_end: true,
+                returns: self.returns(),
+            });
+        };
         let entry = self.entry(fault)?;
         // The next act may be behind something that happens before.
         let is_blocked = self.obstacle.is_some() && self.next_act() == Some(fault);
@@ -34,6 +43,7 @@ impl Schedule {
                 .filter(|_| !is_blocked)
                 .and_then(|at| self.clock.when(at))
                 .map(|at| at.as_secs_f64()),
+            is_end: false,
             returns: self.returns(),
         })
     }
@@ -60,10 +70,27 @@ impl Schedule {
         format!("fault {number} {why}")
     }
 
-    /// Lets what comes next happen at once. Returns whether there is something.
+    /// Lets what comes next happen at once; the clock of the schedule is turned on to its time. Returns whether there is something.
     pub fn step(&mut self) -> bool {
-        let next = self.first().and_then(|(fault, _)| self.entry_mut(fault));
-        next.map(|entry| entry.is_forced = true).is_some()
+        let Some((fault, at)) = self.first() else { return false };
+        if let Some(at) = at {
+            self.clock.turn_on(at);
+        }
+        self.entry_mut(fault).map(|entry| entry.is_forced = true).is_some()
+    }
+
+    /// When the clock of the schedule shows this, by the clock of the run; `None` while it is held.
+    pub fn when(&self, time: Duration) -> Option<Duration> {
+        self.clock.when(time)
+    }
+
+    /// Whether a deed has been ordered and is not over.
+    fn is_under_way(&self) -> bool {
+        self.scripted().any(|entry| match &entry.stage {
+            Stage::Ordered { .. } => true,
+            Stage::InEffect { .. } => entry.is_bounce(),
+            Stage::Waiting | Stage::Over { .. } => !entry.undoing.is_empty(),
+        })
     }
 
     /// The fault that does something next, and when, by the clock of the schedule, if that is known.

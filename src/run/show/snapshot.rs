@@ -41,8 +41,10 @@ pub struct Snapshot {
     pub act: Option<Act>,
     /// What the scenario does next by itself; `None` if it does nothing more.
     pub next: Option<Next>,
-    /// Whether the schedule is held: nothing of it happens before a step.
+    /// Whether the schedule is held: nothing of it happens before a step, and the load does not end.
     pub held: bool,
+    /// When the load ends as planned, in seconds; `None` while the schedule is held.
+    pub ends_at: Option<f64>,
     /// While the workers finish: how much longer the run waits for them.
     pub gives_up_in: Option<Duration>,
     /// What could not be read or finished at the end, a sentence each. Empty if nothing is missing.
@@ -52,6 +54,18 @@ pub struct Snapshot {
 impl Snapshot {
     /// The most events that a snapshot carries.
     pub const EVENTS: usize = 500;
+
+    /// The length of the load in whole seconds, at least one: as planned or, if the schedule was held, by tens as far as it is known.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        let planned = self.scenario.duration.as_secs().max(1);
+        let known = lockstorm_data::metrics::units::rounded(self.ends_at.unwrap_or(self.elapsed));
+        if known <= planned {
+            planned
+        } else {
+            known.div_ceil(10) * 10
+        }
+    }
 }
 
 /// An act of a scenario: a fault with a title, and what follows from it.
