@@ -74,6 +74,16 @@ impl TimeAxis {
         (tenth * self.columns as i64).div_euclid(self.span * TENTHS)
     }
 
+    /// The first tenth that begins in the column of this number or after it.
+    const fn first_tenth(&self, slot: i64) -> i64 {
+        -(-slot * self.span * TENTHS).div_euclid(self.columns as i64)
+    }
+
+    /// The tenths that begin on the axis.
+    pub const fn time(&self) -> Range<i64> {
+        self.first_tenth(self.first)..self.first_tenth(self.first + self.columns as i64)
+    }
+
     pub const fn columns(&self) -> u16 {
         self.columns
     }
@@ -101,18 +111,13 @@ impl TimeAxis {
         (self.first + i64::from(column)) as f64 * self.column_length()
     }
 
-    /// The columns of a range of tenths, at least one; `None` if no part of it is on the axis.
-    pub fn tenths(&self, time: Range<i64>) -> Option<Range<u16>> {
-        let columns = i64::from(self.columns);
-        let start = self.slot(time.start) - self.first;
-        let end = (self.slot(time.end) - self.first).max(start + 1);
-        let (start, end) = (start.max(0), end.min(columns));
-        (start < end).then_some(u16::try_from(start).ok()?..u16::try_from(end).ok()?)
-    }
-
-    /// The columns of a whole second, at least one; `None` if no part of it is on the axis.
-    pub fn second(&self, second: i64) -> Option<Range<u16>> {
-        self.tenths(second * TENTHS..(second + 1) * TENTHS)
+    /// Finds the columns of many ranges, quickly if they are in order.
+    pub const fn walk(self) -> Walk {
+        Walk {
+            axis: self,
+            slot: 0,
+            its: 0..0,
+        }
     }
 
     /// Round seconds for labels under the axis, far enough apart for `gap` columns each.
@@ -131,6 +136,40 @@ impl TimeAxis {
     }
 }
 
+/// Where many values lie on an axis. Most of them begin in the same column as the one before, which is remembered.
+#[derive(Debug)]
+pub(super) struct Walk {
+    axis: TimeAxis,
+    /// The number of the column that was found last.
+    slot: i64,
+    /// The tenths that begin in it.
+    its: Range<i64>,
+}
+
+impl Walk {
+    fn slot(&mut self, tenth: i64) -> i64 {
+        if !self.its.contains(&tenth) {
+            self.slot = self.axis.slot(tenth);
+            self.its = self.axis.first_tenth(self.slot)..self.axis.first_tenth(self.slot + 1);
+        }
+        self.slot
+    }
+
+    /// The columns of a range of tenths, at least one; `None` if no part of it is on the axis.
+    pub fn tenths(&mut self, time: Range<i64>) -> Option<Range<u16>> {
+        let (first, columns) = (self.axis.first, i64::from(self.axis.columns));
+        let start = self.slot(time.start) - first;
+        let end = (self.slot(time.end) - first).max(start + 1);
+        let (start, end) = (start.max(0), end.min(columns));
+        (start < end).then_some(u16::try_from(start).ok()?..u16::try_from(end).ok()?)
+    }
+
+    /// The columns of a whole second, at least one; `None` if no part of it is on the axis.
+    pub fn second(&mut self, second: i64) -> Option<Range<u16>> {
+        self.tenths(second * TENTHS..(second + 1) * TENTHS)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,10 +179,10 @@ mod tests {
         for columns in [1, 7, 60, 100, 301] {
             for window in [30, 300, i64::MAX] {
                 let axis = TimeAxis::new(window, 62.4, -3, columns);
-                assert_eq!(axis.tenths(624..625).map(|range| range.end), Some(columns));
+                assert_eq!(axis.walk().tenths(624..625).map(|range| range.end), Some(columns));
                 assert_eq!(axis.column(62.4), Some(columns - 1));
-                assert_eq!(axis.second(62).map(|range| range.end), Some(columns));
-                assert_eq!(axis.second(63 + 66), None);
+                assert_eq!(axis.walk().second(62).map(|range| range.end), Some(columns));
+                assert_eq!(axis.walk().second(63 + 66), None);
             }
         }
     }
@@ -154,7 +193,7 @@ mod tests {
         for tenths in [1, 10] {
             let mut next = 0;
             for start in (0..=1000).step_by(tenths) {
-                let Some(range) = axis.tenths(start..start + i64::try_from(tenths).expect("small")) else {
+                let Some(range) = axis.walk().tenths(start..start + i64::try_from(tenths).expect("small")) else {
                     continue;
                 };
                 assert!(range.start <= next, "{start}");
@@ -165,11 +204,27 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_finds_what_each_tenth_would_have_found_alone() {
+        for columns in [1, 7, 60, 97, 301] {
+            for (longest, now) in [(30, 7.3), (60, 100.0), (i64::MAX, 3_599.0)] {
+                let axis = TimeAxis::new(longest, now, -3, columns);
+                let (mut walk, on) = (axis.walk(), axis.time());
+                for tenth in -40..36_100 {
+                    let range = tenth..tenth + 1 + tenth % 3;
+                    let slot = axis.slot(tenth) - axis.first;
+                    assert_eq!(walk.tenths(range.clone()), axis.walk().tenths(range), "{tenth}");
+                    assert_eq!(on.contains(&tenth), (0..i64::from(columns)).contains(&slot), "{tenth}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn values_in_a_column_stay_together_while_time_passes() {
         // Tenths that share a column now still share it a tenth later.
         let together = |now: f64| {
             let axis = TimeAxis::new(60, now, 0, 97).doubled();
-            let of = move |tenth| axis.tenths(tenth..tenth + 1).map(|range| range.start);
+            let of = move |tenth| axis.walk().tenths(tenth..tenth + 1).map(|range| range.start);
             (900..1000).map(|tenth| of(tenth) == of(tenth + 1)).collect::<Vec<_>>()
         };
         assert!((1..40).all(|tenth| together(100.0) == together(100.0 + f64::from(tenth) / 10.0)));
@@ -179,7 +234,7 @@ mod tests {
     fn a_doubled_axis_has_two_columns_for_each() {
         let axis = TimeAxis::new(60, 72.3, 0, 101);
         for tenth in 200..723 {
-            let at = |axis: TimeAxis| axis.tenths(tenth..tenth + 1).map(|range| range.start);
+            let at = |axis: TimeAxis| axis.walk().tenths(tenth..tenth + 1).map(|range| range.start);
             assert_eq!(at(axis), at(axis.doubled()).map(|column| column / 2), "{tenth}");
         }
         assert!(!TimeAxis::new(300, 400.0, 0, 120).is_fine());
@@ -191,7 +246,7 @@ mod tests {
         let axis = TimeAxis::new(30, 29.9, 0, 90);
         for second in 0..30 {
             let column = axis.column(second as f64 + 0.5).expect("on the axis");
-            assert!(axis.second(second).expect("on the axis").contains(&column));
+            assert!(axis.walk().second(second).expect("on the axis").contains(&column));
         }
     }
 

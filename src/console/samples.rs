@@ -33,7 +33,8 @@ pub(super) fn samples<T>(
     let seconds = seconds.map(|point| (point.time * 10..point.time * 10 + 10, point));
     let tenths = points_of_tenths().map(|point| (point.time..point.time + 1, point));
     // A value from just before the axis may still be held at its left edge.
-    let is_on = move |time: &Range<i64>| axis.tenths(time.start..time.end + HOLD).is_some();
+    let on = axis.time();
+    let is_on = move |time: &Range<i64>| time.start < on.end && time.end + HOLD > on.start;
     seconds
         .chain(tenths)
         .filter(move |(time, _)| is_on(time))

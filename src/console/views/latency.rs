@@ -67,9 +67,10 @@ impl<'a> Curve<'a> {
         shown.retain(|sample| sample.value.1 > 0);
         held(&mut shown);
         let mut columns: Vec<Option<(u64, u64)>> = vec![None; usize::from(fine.columns())];
+        let mut walk = fine.walk();
         for sample in shown {
             let (p50, p99) = sample.value;
-            let Some(range) = fine.tenths(sample.time) else {
+            let Some(range) = walk.tenths(sample.time) else {
                 continue;
             };
             for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {

@@ -164,7 +164,8 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
         };
     }
     // The scale: the largest value of any second. It is drawn on free columns, if possible at the start.
-    let seconds = arm.series.iter().filter(|point| axis.second(point.time).is_some());
+    let mut walk = axis.walk();
+    let seconds = arm.series.iter().filter(|point| walk.second(point.time).is_some());
     let most = seconds.map(|point| lane.value(point)).max().unwrap_or(0);
     if most == 0 {
         return;
@@ -185,10 +186,10 @@ fn bars(frame: &mut Frame<'_>, row: Rect, gutter: u16, axis: TimeAxis, app: &App
 
 /// The rate per second in each column.
 fn rates(axis: TimeAxis, arm: &ArmView, lane: Lane) -> Vec<f64> {
-    let mut columns = vec![0.0; usize::from(axis.columns())];
+    let (mut columns, mut walk) = (vec![0.0; usize::from(axis.columns())], axis.walk());
     for sample in samples(arm, axis, |point| lane.value(point)) {
         let (value, seconds) = (sample.value as f64, (sample.time.end - sample.time.start) as f64 / 10.0);
-        let Some(range) = axis.tenths(sample.time).filter(|_| value > 0.0) else {
+        let Some(range) = walk.tenths(sample.time).filter(|_| value > 0.0) else {
             continue;
         };
         for column in &mut columns[usize::from(range.start)..usize::from(range.end)] {

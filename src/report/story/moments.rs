@@ -252,12 +252,8 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
         if let Some(until) = moment.until {
             // Each second belongs to one moment.
             let (from, until) = (moment.at.floor(), until.min(next).floor());
-            let within = |second: i64| (from..until).contains(&(second as f64));
-            let lost: u64 = losses
-                .iter()
-                .filter(|(second, _)| within(*second))
-                .map(|(_, lost)| lost)
-                .sum();
+            let [from, until] = [from, until].map(|at| losses.partition_point(|(second, _)| (*second as f64) < at));
+            let lost: u64 = losses[from..until.max(from)].iter().map(|(_, lost)| lost).sum();
             if lost > 0 {
                 add(1, head, format!("{name} {}", count(lost)));
             }
