@@ -109,7 +109,9 @@ fn play(scenario: &str, text: &str, keys: &[(f64, &str)]) -> Shown {
     let size = (120, 80);
     console.terminal.resize(size);
     let is_drawn = |text: &str| text.lines().count() == usize::from(size.1) && text.contains("FINISHED");
-    let text = console.wait_for("a large last screen", |screen| is_drawn(&screen.text)).text;
+    let text = console
+        .wait_for("a large last screen", |screen| is_drawn(&screen.text))
+        .text;
     frames.push(Frame {
         second: f64::INFINITY,
         size,

@@ -302,8 +302,8 @@ metrics! {
     Oversold = "oversold", Number(|f| f.oversold), Inventory, Damage(BEYOND_STOCKS),
         "orders beyond the initial stock of their product; measurable in full only once the stock is sold out";
     LostUpdates = "lost updates", Level(|f| f.lost_updates), Inventory, Damage(IN_STOCKS),
-        "orders + units left − initial units: sales whose write was overwritten. The first sign of a broken lock. A \
-                 net count, which a later stale write can lower";
+        "sales whose write another one overwrote, less those that a later stale write made up for: orders + units left \
+         − initial units. The first sign of a broken lock";
     LostUpdatesPeak = "lost updates peak", Number(|f| f.lost_updates_peak), Inventory, Damage(IN_STOCKS),
         "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it";
     Fenced = "fenced", Counted(Count::Fenced), Inventory, Doubt,
@@ -316,7 +316,7 @@ metrics! {
     Expiries = "expiries", Number(|f| f.db_hits_per_expiry.expiries), CacheFill, Plain,
         "versions of a value that were superseded; in a paged list each page is a value of its own. Cold starts are not counted, nor stampedes that were cut in two by the start or the end of the measured part";
     DbHitsPerExpiry = "db hits/expiry", Mean(|f| f.db_hits_per_expiry.mean, |f| f.db_hits_per_expiry.expiries), CacheFill, Poor(1.05),
-        "calls of the provider for each of the `expiries`: 1 is perfect";
+        "calls of the database for each value that expired (1 is perfect); see `expiries`";
     DbHitsPerExpiryMax = "db hits/expiry max", Largest(|f| f.db_hits_per_expiry.max, |f| f.db_hits_per_expiry.expiries), CacheFill, Plain,
         "the largest number of calls for one of them";
     DuplicateFills = "duplicate fills", Number(|f| f.db_hits_per_expiry.beyond_one()), CacheFill, Plain,
@@ -339,6 +339,12 @@ impl Metric {
     /// Its title in every table and column.
     pub const fn title(self) -> &'static str {
         self.row().title
+    }
+
+    /// What it counts, in a few words: its description as far as the first colon, semicolon or sentence.
+    pub fn in_short(self) -> &'static str {
+        let meaning = self.row().meaning;
+        meaning.split_once([':', ';', '.']).map_or(meaning, |(first, _)| first)
     }
 
     /// The unit that its bounds are written in.

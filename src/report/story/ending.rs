@@ -85,6 +85,8 @@ pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec
     let shown = COLUMNS.iter().filter(|(title, _)| is_there(title));
     let mut parts: Vec<String> = shown.map(|(title, means)| format!("{title}: {means}")).collect();
     let of_workload = workload.about().display().verdicts.iter();
+    let explained = of_workload.clone().filter(|metric| is_there(metric.title()));
+    parts.extend(explained.map(|metric| format!("{}: {}", metric.title(), metric.in_short())));
     parts.extend(
         of_workload
             .filter(|metric| is_there(metric.title()))
@@ -172,7 +174,7 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
     shown.take(MOMENTS).map(line).collect()
 }
 
-/// How many predictions came true: `8 of 8 predictions came true`.
+/// How many predictions came true: `8 of 8 predictions of the scenario came true`.
 pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone, String)> {
     let results: Vec<CheckResult> = results.collect();
     let number = |wanted| results.iter().filter(|result| **result == wanted).count();
@@ -191,7 +193,15 @@ pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone,
     } else {
         String::new()
     };
-    (!results.is_empty()).then(|| (tone, format!("{held} of {} predictions came true{open}", results.len())))
+    (!results.is_empty()).then(|| {
+        (
+            tone,
+            format!(
+                "{held} of {} predictions of the scenario came true{open}",
+                results.len()
+            ),
+        )
+    })
 }
 
 #[cfg(test)]
