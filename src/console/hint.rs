@@ -67,6 +67,9 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     }];
     if snapshot.held {
         parts.push("held: Enter lets it happen, g lets the schedule go on".to_owned());
+        if snapshot.arms.iter().any(|arm| arm.figures.sold_out_all) {
+            parts.insert(0, "sold out, so no more damage shows: --set workload.stock=N lasts longer".to_owned());
+        }
     }
     // The scenario may be waiting for a host that is down and that it does not bring back itself.
     let down = snapshot.hosts.iter().find(|host| !host.conditions.is_up());

@@ -1453,6 +1453,11 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
         assert!(!screen.contains("press "), "{screen}");
     }
     says(&drawn(&app, WIDE), &["then your turn, b: bounce host 1"]);
+    // Who talks for too long has nothing left to show.
+    let mut held = snapshot.clone();
+    held.held = true;
+    held.arms[1].figures.sold_out_all = true;
+    says(&drawn(&showing(held), SIZES[1]), &["● sold out", " sold out, so no more damage shows: --set workload.stock=N"]);
     // Even while something is down, which the scenario may bring back itself.
     snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
     let down = and_then(snapshot, KILL, Target::Host(HostId(2)), None, Some(12.3));

@@ -206,13 +206,18 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
         few @ ..10.0 => text::rate(few),
         many => short_count(rounded(many)),
     };
-    let whole = format!("● working {rate}/s");
-    let words = if text::width(&whole) <= columns {
-        whole
-    } else {
-        format!("● {rate}/s")
+    // Who has nothing more to sell can't show what a lock lets in.
+    let (doing, style) = match arm.figures.sold_out_all {
+        true => ("sold out", theme.warn),
+        false => ("working", theme.good),
     };
-    (words, theme.good)
+    let whole = format!("● {doing} {rate}/s");
+    let words = match text::width(&whole) <= columns {
+        true => whole,
+        false if arm.figures.sold_out_all => format!("● {doing}"),
+        false => format!("● {rate}/s"),
+    };
+    (words, style)
 }
 
 /// The cause at this position; of an arm in doubt it is first of all that.
