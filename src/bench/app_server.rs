@@ -10,7 +10,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::board::{Board, Seat, Stage};
+use super::board::{Board, RoundStage, Seat};
 use super::case::{Case, Load, Trouble};
 use super::client::{Client, Setup};
 use super::tally::{Phase, Recorder, Tally};
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     /// Threads of its runtime; 0 means a current-thread runtime.
     pub workers: usize,
     pub board: Arc<Board>,
-    pub stage: watch::Receiver<Stage>,
+    pub stage: watch::Receiver<RoundStage>,
 }
 
 /// A client that is connected.
@@ -95,7 +95,7 @@ async fn serve<C: Client>(
     let connected = tokio::select! {
         connected = C::connect(&plan.setup) => connected,
         // The driver has given up.
-        _ = stage.wait_for(|stage| *stage == Stage::Close) => return,
+        _ = stage.wait_for(|stage| *stage == RoundStage::Close) => return,
     };
     let client = match connected {
         Ok(client) => client,
@@ -116,17 +116,17 @@ async fn serve<C: Client>(
     };
     let _ = say_ready.send(Ok(ready));
     // If the driver is gone, all stages are over.
-    let _ = stage.wait_for(|stage| *stage >= Stage::Load).await;
+    let _ = stage.wait_for(|stage| *stage >= RoundStage::Load).await;
     let recorder = Arc::new(Recorder::new(plan.workers));
     let seats: Vec<Arc<Seat>> = (0..plan.case.tasks).map(|_| Arc::default()).collect();
     let mut tasks = spawn(&plan, &client, &recorder, &seats);
     let prober = (plan.case.trouble == Trouble::Restarted)
         .then(|| tokio::spawn(back_in_use(client.clone(), plan.setup.nodes.len(), plan.stage.clone())));
-    let _ = stage.wait_for(|stage| *stage >= Stage::Stop).await;
+    let _ = stage.wait_for(|stage| *stage >= RoundStage::Stop).await;
     let drained = async { while tasks.join_next().await.is_some() {} };
     tokio::select! {
         _ = timeout(DRAIN_TIMEOUT, drained) => {}
-        _ = stage.wait_for(|stage| *stage == Stage::Close) => return,
+        _ = stage.wait_for(|stage| *stage == RoundStage::Close) => return,
     }
     let mut tallies = recorder.total();
     for waited in seats.iter().filter_map(|seat| seat.waits(&plan.board)) {
@@ -143,7 +143,7 @@ async fn serve<C: Client>(
         back_in_use,
     });
     // The client sends its remaining deletes now.
-    let _ = stage.wait_for(|stage| *stage == Stage::Close).await;
+    let _ = stage.wait_for(|stage| *stage == RoundStage::Close).await;
 }
 
 fn spawn<C: Client>(plan: &Plan, client: &C, recorder: &Arc<Recorder>, seats: &[Arc<Seat>]) -> JoinSet<()> {
@@ -187,16 +187,16 @@ async fn uncontended<C: Client>(client: &C) -> Option<Duration> {
 }
 
 /// How long after a node's return a lock has the votes of all nodes again; `None` if the client does not report votes.
-async fn back_in_use<C: Client>(client: C, nodes: usize, mut stage: watch::Receiver<Stage>) -> Option<Duration> {
+async fn back_in_use<C: Client>(client: C, nodes: usize, mut stage: watch::Receiver<RoundStage>) -> Option<Duration> {
     let returned = stage
-        .wait_for(|stage| *stage > Stage::Load)
+        .wait_for(|stage| *stage > RoundStage::Load)
         .await
         .ok()
         .map(|stage| *stage);
-    let Some(Stage::Back(returned)) = returned else {
+    let Some(RoundStage::Back(returned)) = returned else {
         return None;
     };
-    while *stage.borrow() < Stage::Stop {
+    while *stage.borrow() < RoundStage::Stop {
         let held = client.acquire("bench:back").await.ok()?;
         // Votes beyond the quorum come a moment later.
         sleep(Duration::from_millis(2)).await;

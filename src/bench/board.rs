@@ -10,7 +10,7 @@ use super::tally::Phase;
 
 /// The stage of a round, as the driver announces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
+pub(super) enum RoundStage {
     /// Clients connect.
     Connect,
     /// Tasks run.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::app_server::{self, AppServer, Counts, Plan, Ready};
-use super::board::{Board, Moment, Stage};
+use super::board::{Board, Moment, RoundStage};
 use super::case::{Case, Load};
 use super::client::Setup;
 use super::contender::Contender;
@@ -24,7 +24,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Running app servers. Dropping this ends them and waits until they have ended.
 pub(super) struct Fleet {
-    stage: watch::Sender<Stage>,
+    stage: watch::Sender<RoundStage>,
     board: Arc<Board>,
     servers: Vec<AppServer>,
     attempts: Vec<Box<dyn Fn() -> u64 + Send + Sync>>,
@@ -46,7 +46,7 @@ impl Fleet {
     /// # Errors
     /// The message of a client that could not connect.
     pub async fn start(contender: Contender, case: &Case, setup: &Setup) -> Result<Self, String> {
-        let (stage, watch) = watch::channel(Stage::Connect);
+        let (stage, watch) = watch::channel(RoundStage::Connect);
         let mut fleet = Self {
             stage,
             board: Arc::new(Board::new()),
@@ -86,7 +86,7 @@ impl Fleet {
     /// # Errors
     /// Not all of the locks that are to be held could be acquired.
     pub async fn load(&self, case: &Case) -> Result<(), String> {
-        self.stage.send_replace(Stage::Load);
+        self.stage.send_replace(RoundStage::Load);
         if case.load != Load::Renewal {
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl Fleet {
 
     /// Tells the app servers that a node came back at `at`.
     pub fn back(&self, at: Instant) {
-        self.stage.send_replace(Stage::Back(at));
+        self.stage.send_replace(RoundStage::Back(at));
     }
 
     /// Begins a phase.
@@ -149,7 +149,7 @@ impl Fleet {
     /// # Errors
     /// An app server panicked.
     pub async fn stop(&mut self) -> Result<Vec<Counts>, String> {
-        self.stage.send_replace(Stage::Stop);
+        self.stage.send_replace(RoundStage::Stop);
         let mut counts = Vec::with_capacity(self.servers.len());
         for server in &mut self.servers {
             let counted = (&mut server.counts).await;
@@ -170,7 +170,7 @@ impl Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.stage.send_replace(Stage::Close);
+        self.stage.send_replace(RoundStage::Close);
         for server in self.servers.drain(..) {
             // A panic of its thread was reported when its counts did not come.
             let _ = server.thread.join();

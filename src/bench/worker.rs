@@ -10,7 +10,7 @@ use rand_distr::Exp1;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::board::{Board, Moment, Seat, Stage};
+use super::board::{Board, Moment, RoundStage, Seat};
 use super::client::Client;
 use super::tally::{Cycle, Recorder};
 
@@ -27,7 +27,7 @@ pub(super) struct Worker<C> {
     pub board: Arc<Board>,
     pub seat: Arc<Seat>,
     pub recorder: Arc<Recorder>,
-    pub stage: watch::Receiver<Stage>,
+    pub stage: watch::Receiver<RoundStage>,
     pub seed: u64,
 }
 
@@ -35,7 +35,7 @@ impl<C: Client> Worker<C> {
     /// Acquires and releases until the load ends. The clock is read only around acquire and release.
     pub async fn cycle(self) {
         let mut rng = SmallRng::seed_from_u64(self.seed);
-        while *self.stage.borrow() < Stage::Stop {
+        while *self.stage.borrow() < RoundStage::Stop {
             if !self.think.is_zero() {
                 sleep(self.think.mul_f64(rng.sample::<f64, _>(Exp1))).await;
             }
@@ -87,7 +87,7 @@ impl<C: Client> Worker<C> {
         };
         self.board.holding.fetch_add(1, Relaxed);
         // If the driver is gone, this is the end too.
-        let _ = self.stage.wait_for(|stage| *stage >= Stage::Stop).await;
+        let _ = self.stage.wait_for(|stage| *stage >= RoundStage::Stop).await;
         if C::is_lost(&held) {
             self.board.lost.fetch_add(1, Relaxed);
         }

@@ -34,7 +34,7 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
         Some(condition) => while_expectations(condition, &base).map_err(Failure::usage)?,
         None => Vec::new(),
     };
-    let stage = Stage {
+    let stage = ToPlay {
         source,
         others,
         repeat: u64::from(args.repeat),
@@ -110,7 +110,7 @@ fn records_in(dir: &Path, goes_on: bool) -> Result<(), String> {
 }
 
 /// What is played.
-struct Stage {
+struct ToPlay {
     source: Source,
     others: Overrides,
     base: Scenario,
@@ -130,7 +130,7 @@ struct Played {
     found: Option<String>,
 }
 
-impl Stage {
+impl ToPlay {
     /// The scenario of a cell.
     fn scenario(&self, cell: &Cell, seed: u64) -> Result<Scenario, Failure> {
         let mut changed = cell.overrides(&self.base, &self.others);
@@ -178,7 +178,7 @@ impl Stage {
     }
 }
 
-fn list(stage: &Stage, grid: Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
+fn list(stage: &ToPlay, grid: Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
     let missing = |cell: &Cell, journal: &Journal| {
         let seeds = (0..stage.repeat).map(|repeat| stage.base.seed.wrapping_add(repeat));
         seeds.filter(|seed| !journal.has(cell, *seed)).count()
@@ -216,7 +216,7 @@ fn list(stage: &Stage, grid: Grid, server: &ServerBinary, journal: &mut Journal)
     Ok(Played { cells, stop, found })
 }
 
-fn search(stage: &Stage, key: &str, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
+fn search(stage: &ToPlay, key: &str, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
     let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;
     let mut search = Search::from(first, scale != Scale::Rate);
     let mut limit = None;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::KeyEvent;
 
-use super::app::{App, Intent, Palette, Picker, Saving, Stage, View, target_exists};
+use super::app::{App, Intent, Palette, Picker, RunStage, Saving, View, target_exists};
 use super::axis::WINDOWS;
 use super::keys::{self, Act, Overlay, Step};
 use super::knobs::{self, KnobKind, Turn};
@@ -102,7 +102,7 @@ impl App {
             }
             Act::NextTheme if !self.theme.colours => return Err("themes need colours, and colours are off".to_owned()),
             Act::NextTheme => self.theme = Theme::new(self.theme.name.next(), self.theme.colours),
-            Act::Pick if matches!(self.stage, Stage::Stopping(_)) => {
+            Act::Pick if matches!(self.stage, RunStage::Stopping(_)) => {
                 return Err("the run is being stopped".to_owned());
             }
             Act::Pick => {
@@ -112,7 +112,7 @@ impl App {
             Act::Close if self.overlay.is_some() => self.show(None),
             Act::Close if self.briefing.is_some() => self.briefing = None,
             // Without a run there is nothing behind the picker.
-            Act::Close if self.picker.is_some() && !matches!(self.stage, Stage::Picking) => self.picker = None,
+            Act::Close if self.picker.is_some() && !matches!(self.stage, RunStage::Picking) => self.picker = None,
             Act::Close if self.view == View::Events && !self.filter.is_empty() => self.filter.clear(),
             Act::Close if self.view == View::Charts && self.cursor.is_some() => self.cursor = None,
             Act::Close => return Err("nothing is open on top: q quits".to_owned()),
@@ -128,7 +128,7 @@ impl App {
         }
         let snapshot = self.newest.as_deref().ok_or("the lab is still starting")?;
         match &snapshot.phase {
-            _ if matches!(self.stage, Stage::Stopping(_)) => Err("the run is being stopped".to_owned()),
+            _ if matches!(self.stage, RunStage::Stopping(_)) => Err("the run is being stopped".to_owned()),
             Phase::SetUp(_) => Err("the lab is still starting".to_owned()),
             Phase::WarmUp | Phase::Running => Ok(snapshot),
             Phase::Draining => Err("the load has ended; the workers finish".to_owned()),

@@ -75,7 +75,7 @@ pub enum Saving {
 
 /// The stage of the console's run.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum RunStage {
     /// There is no run yet.
     Picking,
     /// The run goes on.
@@ -147,7 +147,7 @@ pub struct App {
     /// Whether to draw with ASCII characters only.
     pub(super) ascii: bool,
     pub(super) catalogue: Vec<(String, String)>,
-    pub(super) stage: Stage,
+    pub(super) stage: RunStage,
     pub(super) scenario: Option<Arc<Scenario>>,
     pub(super) newest: Option<Arc<Snapshot>>,
     /// The frozen snapshot.
@@ -220,7 +220,7 @@ impl App {
             theme: Theme::new(options.theme, options.colours),
             ascii: options.ascii,
             catalogue,
-            stage: Stage::Picking,
+            stage: RunStage::Picking,
             scenario: None,
             newest: None,
             frozen: None,
@@ -310,16 +310,16 @@ impl App {
     /// Starts this scenario once the present run is down.
     pub fn launch(&mut self, scenario: Box<Scenario>) -> Option<Intent> {
         match self.stage {
-            Stage::Running => Some(self.stop(AfterStop::Launch(scenario))),
-            Stage::Stopping(AfterStop::Launch(_)) => self.hurry(),
-            Stage::Stopping(AfterStop::Quit) => None,
-            Stage::Picking | Stage::Over => Some(self.launch_now(scenario)),
+            RunStage::Running => Some(self.stop(AfterStop::Launch(scenario))),
+            RunStage::Stopping(AfterStop::Launch(_)) => self.hurry(),
+            RunStage::Stopping(AfterStop::Quit) => None,
+            RunStage::Picking | RunStage::Over => Some(self.launch_now(scenario)),
         }
     }
 
     fn launch_now(&mut self, scenario: Box<Scenario>) -> Intent {
         self.dirty = true;
-        self.stage = Stage::Running;
+        self.stage = RunStage::Running;
         self.scenario = Some(Arc::new(scenario.as_ref().clone()));
         self.earlier_record = self.record.take().or(self.earlier_record.take());
         self.newest = None;
@@ -349,7 +349,7 @@ impl App {
         // The stopping screen has a countdown, so it must not stay frozen.
         self.frozen = None;
         self.hurried = false;
-        self.stage = Stage::Stopping(then);
+        self.stage = RunStage::Stopping(then);
         Intent::Command(Command::Stop)
     }
 
@@ -373,15 +373,15 @@ impl App {
     /// without the summary the third time.
     pub(super) fn quit(&mut self) -> Option<Intent> {
         match self.stage {
-            Stage::Picking | Stage::Over => Some(Intent::Quit),
-            Stage::Running => Some(self.stop(AfterStop::Quit)),
-            Stage::Stopping(AfterStop::Launch(_)) => {
+            RunStage::Picking | RunStage::Over => Some(Intent::Quit),
+            RunStage::Running => Some(self.stop(AfterStop::Quit)),
+            RunStage::Stopping(AfterStop::Launch(_)) => {
                 self.dirty = true;
-                self.stage = Stage::Stopping(AfterStop::Quit);
+                self.stage = RunStage::Stopping(AfterStop::Quit);
                 None
             }
-            Stage::Stopping(AfterStop::Quit) if self.hurried => Some(Intent::Quit),
-            Stage::Stopping(AfterStop::Quit) => self.hurry(),
+            RunStage::Stopping(AfterStop::Quit) if self.hurried => Some(Intent::Quit),
+            RunStage::Stopping(AfterStop::Quit) => self.hurry(),
         }
     }
 
@@ -398,10 +398,10 @@ impl App {
                 self.frozen = None;
             }
         }
-        match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Stopping(AfterStop::Quit) => Some(Intent::Quit),
-            Stage::Stopping(AfterStop::Launch(scenario)) => Some(self.launch_now(scenario)),
-            Stage::Picking | Stage::Running | Stage::Over => None,
+        match std::mem::replace(&mut self.stage, RunStage::Over) {
+            RunStage::Stopping(AfterStop::Quit) => Some(Intent::Quit),
+            RunStage::Stopping(AfterStop::Launch(scenario)) => Some(self.launch_now(scenario)),
+            RunStage::Picking | RunStage::Running | RunStage::Over => None,
         }
     }
 
@@ -482,13 +482,13 @@ impl App {
     /// Whether the display changes by itself.
     fn is_moving(&self) -> bool {
         let moves = |phase: &Phase| matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining);
-        matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(|newest| moves(&newest.phase))
+        matches!(self.stage, RunStage::Running) && self.newest.as_ref().is_some_and(|newest| moves(&newest.phase))
     }
 
     /// Whether the run accepts orders: its load is on, and it was not stopped.
     pub(super) fn is_live(&self) -> bool {
         let on = |snapshot: &Arc<Snapshot>| matches!(snapshot.phase, Phase::WarmUp | Phase::Running);
-        matches!(self.stage, Stage::Running) && self.newest.as_ref().is_some_and(on)
+        matches!(self.stage, RunStage::Running) && self.newest.as_ref().is_some_and(on)
     }
 
     /// Notes what the mouse hits in this area.

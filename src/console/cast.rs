@@ -14,11 +14,11 @@ use lockstorm_data::model::{Event, EventKind};
 #[derive(Debug)]
 pub struct Cast {
     file: Stream,
-    state: Mutex<State>,
+    state: Mutex<CastState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct CastState {
     /// When the last event was.
     last: Instant,
     size: Option<(u16, u16)>,
@@ -29,7 +29,7 @@ struct State {
 impl Cast {
     /// A recording into this file.
     pub fn new(file: Stream) -> Self {
-        let state = State {
+        let state = CastState {
             last: Instant::now(),
             size: None,
             marked: BTreeSet::new(),
@@ -96,7 +96,7 @@ impl Cast {
         self.file.settle()
     }
 
-    fn put(&self, state: &mut State, code: &str, data: &str) {
+    fn put(&self, state: &mut CastState, code: &str, data: &str) {
         let now = Instant::now();
         let interval = now.duration_since(state.last).as_secs_f64();
         state.last = now;
@@ -105,7 +105,7 @@ impl Cast {
         self.file.write(format!("{line}\n"));
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, CastState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! The line that suggests the next key to press.
 
-use super::app::{AfterStop, App, Stage, View};
+use super::app::{AfterStop, App, RunStage, View};
 use lockstorm_data::model::{Action, Target, TargetKind};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence};
 use lockstorm_run::{HostView, Phase, ServerView, Snapshot};
@@ -8,8 +8,8 @@ use lockstorm_run::{HostView, Phase, ServerView, Snapshot};
 /// The hints, the most useful first; those that don't fit on the line are left out.
 pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let parts: &[&str] = match (&app.stage, &snapshot.phase) {
-        (Stage::Stopping(AfterStop::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
-        (Stage::Stopping(AfterStop::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
+        (RunStage::Stopping(AfterStop::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
+        (RunStage::Stopping(AfterStop::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
         _ if app.is_frozen() => &["Display frozen; run continues. Space: resume", "the fault keys work"],
         (_, Phase::SetUp(_) | Phase::Failed(_)) => &[],
         (_, Phase::Draining) => &["the load has ended; the workers finish", "then the ledger is read"],
@@ -68,7 +68,10 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     if snapshot.held {
         parts.push("held: Enter lets it happen, g lets the schedule go on".to_owned());
         if snapshot.arms.iter().any(|arm| arm.figures.sold_out_all) {
-            parts.insert(0, "sold out, so no more damage shows: --set workload.stock=N lasts longer".to_owned());
+            parts.insert(
+                0,
+                "sold out, so no more damage shows: --set workload.stock=N lasts longer".to_owned(),
+            );
         }
     }
     // The scenario may be waiting for a host that is down and that it does not bring back itself.

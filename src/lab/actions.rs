@@ -9,7 +9,7 @@ use crate::client::Slot;
 use crate::error::LabError;
 use crate::findings::{Found, verified};
 use crate::lab::Lab;
-use crate::protocol::Order;
+use crate::protocol::NodeOrder;
 use crate::proxy::Proxy;
 use crate::running;
 use crate::server::node::Node;
@@ -58,12 +58,12 @@ impl Lab {
         }
         let mut hit = host;
         match action {
-            Action::Fault(Fault::Kill) => self.order(nodes, Order::Kill)?,
-            Action::Fault(Fault::Shutdown) => self.order(nodes, Order::ShutDown)?,
-            Action::Fault(Fault::Pause) => self.order(nodes, Order::Pause)?,
+            Action::Fault(Fault::Kill) => self.order(nodes, NodeOrder::Kill)?,
+            Action::Fault(Fault::Shutdown) => self.order(nodes, NodeOrder::ShutDown)?,
+            Action::Fault(Fault::Pause) => self.order(nodes, NodeOrder::Pause)?,
             Action::Fault(fault @ Fault::Lag { .. }) => self.proxy_for(host)?.enter(Target::Host(host), fault),
             Action::Fault(Fault::Failover { by }) => hit = self.fail_over(by, host).await?,
-            Action::Undo(Condition::Paused) => self.order(nodes, Order::Continue)?,
+            Action::Undo(Condition::Paused) => self.order(nodes, NodeOrder::Continue)?,
             Action::Undo(Condition::Down) => self.restart(nodes).await.map_err(|error| match error {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,
@@ -74,14 +74,14 @@ impl Lab {
             {
                 return Err(LabError::CutsNeedContainers);
             }
-            Action::Fault(Fault::Cut { .. }) => self.order(nodes, Order::Leave)?,
-            Action::Undo(Condition::Cut) => self.order(nodes, Order::Rejoin)?,
+            Action::Fault(Fault::Cut { .. }) => self.order(nodes, NodeOrder::Leave)?,
+            Action::Undo(Condition::Cut) => self.order(nodes, NodeOrder::Rejoin)?,
         }
         let late = |_| Err(LabError::NotYet { within: LIMIT });
         timeout(LIMIT, self.comes_true(action, hit)).await.unwrap_or_else(late)
     }
 
-    fn order(&self, host: &Host, order: Order) -> Result<(), LabError> {
+    fn order(&self, host: &Host, order: NodeOrder) -> Result<(), LabError> {
         let mut nodes = host.nodes.iter();
         nodes.try_for_each(|node| self.site.client.order(node.id, order))
     }

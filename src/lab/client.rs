@@ -17,7 +17,7 @@ use crate::directory::processes;
 use crate::emit;
 use crate::error::LabError;
 use crate::keeper;
-use crate::protocol::{Ending, Event, Ground, News, Order, Request, Start, Watch};
+use crate::protocol::{Ending, Event, Ground, News, NodeOrder, Request, Start, Watch};
 use crate::server::containers::Containers;
 use crate::server::state::HostState;
 use lockstorm_data::model::{Condition, How};
@@ -162,7 +162,7 @@ impl Client {
     }
 
     /// Gives an order, and returns at once.
-    pub(super) fn order(&self, id: usize, order: Order) -> Result<(), LabError> {
+    pub(super) fn order(&self, id: usize, order: NodeOrder) -> Result<(), LabError> {
         self.board.send_modify(|board| board.slots[id].error = None);
         self.send(&Request::Order { id, order })
     }

@@ -17,7 +17,7 @@ pub(crate) enum Request {
     /// Watch a server that is not ours, and remove the run's keys from it at the end.
     Watch(Watch),
     /// Do this to a server and all that it has started.
-    Order { id: usize, order: Order },
+    Order { id: usize, order: NodeOrder },
 }
 
 /// A server to start.
@@ -56,7 +56,7 @@ impl fmt::Debug for Watch {
 /// What faults need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Order {
+pub(crate) enum NodeOrder {
     /// End at once.
     Kill,
     /// End in good order.

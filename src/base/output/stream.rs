@@ -32,14 +32,14 @@ pub struct Stream {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     changed: Condvar,
     /// The most bytes that may be queued.
     backlog: usize,
 }
 
 #[derive(Debug)]
-struct State {
+struct StreamState {
     waiting: VecDeque<u8>,
     /// When the reader last took something, or the queue was last empty.
     moved: Instant,
@@ -80,7 +80,7 @@ impl Stream {
 
     fn new(target: impl AsFd + Send + 'static, backlog: usize) -> Self {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+            state: Mutex::new(StreamState {
                 waiting: VecDeque::new(),
                 moved: Instant::now(),
                 end: None,
@@ -165,7 +165,7 @@ impl From<End> for io::Error {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
 use super::parts::fitting;
-use crate::console::app::{App, Stage, View};
+use crate::console::app::{App, RunStage, View};
 use crate::console::hint::hint;
 use crate::console::keys::{self, Act, Group, Overlay, Row};
 use crate::console::knobs;
@@ -28,7 +28,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         (None, _) if app.briefing.is_some() => Line::default(),
         (None, _) if app.picker.is_some() => {
             // Without a run there is nothing behind the picker.
-            let is_behind = !matches!(app.stage, Stage::Picking);
+            let is_behind = !matches!(app.stage, RunStage::Picking);
             let back = if is_behind { " · Esc goes back" } else { "" };
             Line::styled(format!(" ↑ and ↓ choose · Enter starts{back}"), theme.accent)
         }
@@ -83,7 +83,7 @@ fn offered(app: &App, row: &Row) -> bool {
     if in_picker || matches!(act, Act::Show(Overlay::Help) | Act::Quit) {
         return true;
     }
-    if matches!(app.stage, Stage::Stopping(_)) {
+    if matches!(app.stage, RunStage::Stopping(_)) {
         return false;
     }
     let snapshot = app.newest.as_deref();

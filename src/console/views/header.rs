@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use super::parts::fitting;
-use crate::console::app::{App, Stage, View};
+use crate::console::app::{App, RunStage, View};
 use crate::console::text;
 use crate::console::theme::Theme;
 use lockstorm_data::metrics::units;
@@ -81,7 +81,7 @@ fn settings(scenario: &Scenario, snapshot: Option<&Snapshot>, theme: &Theme) -> 
 }
 
 fn phase(app: &App, snapshot: Option<&Snapshot>) -> String {
-    if matches!(app.stage, Stage::Stopping(_)) {
+    if matches!(app.stage, RunStage::Stopping(_)) {
         return "◼ STOPPING".to_owned();
     }
     if app.failure.is_some() {

@@ -1,6 +1,6 @@
 //! The whole screen.
 
-use super::super::app::{App, Stage, View};
+use super::super::app::{App, RunStage, View};
 use super::super::ascii;
 use super::super::keys::Overlay;
 use super::{
@@ -64,7 +64,7 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
     if let (Some(open), Some(snapshot)) = (&app.palette, &app.newest) {
         palette::render(frame, middle, app, open, snapshot);
     }
-    if let Stage::Stopping(then) = &app.stage {
+    if let RunStage::Stopping(then) = &app.stage {
         stopping::render(frame, middle, app, then);
     }
 }

@@ -26,7 +26,7 @@ use super::removal::remove_all;
 use super::supply::{Had, Supply};
 use crate::directory::run_dir::RunDir;
 use crate::emit::{emit, tell};
-use crate::protocol::{Ending, Event, Ground, News, Order, Request};
+use crate::protocol::{Ending, Event, Ground, News, NodeOrder, Request};
 use crate::server::containers::Containers;
 
 /// A server in a container of its own is its first process.
@@ -260,24 +260,24 @@ impl Servers {
 
 async fn carry_out(
     id: usize,
-    order: Order,
+    order: NodeOrder,
     supply: &Supply,
     had: &Had,
     left: Option<Endpoints>,
 ) -> Result<Done, String> {
     let container = &had.container;
     match order {
-        Order::Kill => container.signal("SIGKILL").await?,
-        Order::ShutDown => container.signal("SIGTERM").await?,
-        Order::Continue => container.thaw().await?,
-        Order::Pause => {
+        NodeOrder::Kill => container.signal("SIGKILL").await?,
+        NodeOrder::ShutDown => container.signal("SIGTERM").await?,
+        NodeOrder::Continue => container.thaw().await?,
+        NodeOrder::Pause => {
             container.freeze().await?;
             if container.state().await?.paused != Some(true) {
                 return Err("the engine can't freeze it".to_owned());
             }
         }
-        Order::Leave => return Ok(Done::Moved(id, Some(supply.take_out(had).await?), News::Left)),
-        Order::Rejoin => {
+        NodeOrder::Leave => return Ok(Done::Moved(id, Some(supply.take_out(had).await?), News::Left)),
+        NodeOrder::Rejoin => {
             let news = News::Rejoined(supply.put_back(had, left).await?);
             return Ok(Done::Moved(id, None, news));
         }

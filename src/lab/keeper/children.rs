@@ -15,7 +15,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
 use crate::directory::processes;
-use crate::protocol::{Ending, News, Order, Start};
+use crate::protocol::{Ending, News, NodeOrder, Start};
 
 /// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
@@ -57,14 +57,16 @@ impl Children {
     }
 
     /// Does this by a signal to the process and its own children (a node that writes a snapshot has one), because a host fails as one.
-    pub(super) fn obey(&self, id: usize, order: Order) -> io::Result<()> {
+    pub(super) fn obey(&self, id: usize, order: NodeOrder) -> io::Result<()> {
         let pid = self.0.get(&id).ok_or_else(|| io::Error::other("it is not running"))?;
         let signal = match order {
-            Order::Kill => Signal::SIGKILL,
-            Order::ShutDown => Signal::SIGTERM,
-            Order::Pause => Signal::SIGSTOP,
-            Order::Continue => Signal::SIGCONT,
-            Order::Leave | Order::Rejoin => return Err(io::Error::other("only a container can leave its network")),
+            NodeOrder::Kill => Signal::SIGKILL,
+            NodeOrder::ShutDown => Signal::SIGTERM,
+            NodeOrder::Pause => Signal::SIGSTOP,
+            NodeOrder::Continue => Signal::SIGCONT,
+            NodeOrder::Leave | NodeOrder::Rejoin => {
+                return Err(io::Error::other("only a container can leave its network"));
+            }
         };
         // It is not reaped yet, so the id is still its own.
         Ok(killpg(*pid, signal)?)

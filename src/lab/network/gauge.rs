@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::findings::Found;
 use crate::network::source;
-use crate::proxy::{Path, State};
+use crate::proxy::{Hindrance, OneWay};
 use crate::server::node_name::NodeName;
 use crate::server::sessions;
 use lockstorm_data::metrics::in_micros;
@@ -45,16 +45,16 @@ pub(crate) enum What {
 
 impl What {
     /// What the network does to it, by what it does to each path: a delay that it can't be faster than, and whether it is cut.
-    pub(crate) fn state(&self, of_path: impl Fn(&Path) -> State) -> State {
+    pub(crate) fn state(&self, of_path: impl Fn(&OneWay) -> Hindrance) -> Hindrance {
         let both = |caller, callee| {
-            let there = Path {
+            let there = OneWay {
                 caller: Some(caller),
                 callee,
                 is_back: false,
             };
             [there, there.opposite()].map(|path| of_path(&path))
         };
-        let all = |parts: &[State]| State {
+        let all = |parts: &[Hindrance]| Hindrance {
             delay: parts.iter().map(|part| part.delay).sum(),
             cut: parts.iter().any(|part| part.cut),
         };
@@ -62,8 +62,8 @@ impl What {
             Self::Ping { caller, callee, .. } => all(&both(*caller, *callee)),
             Self::Message { master, replica } => all(&both(replica.0, master.0)[1..]),
             Self::Confirmation { master, replicas } => {
-                let each: Vec<State> = replicas.iter().map(|replica| all(&both(*replica, master.0))).collect();
-                State {
+                let each: Vec<Hindrance> = replicas.iter().map(|replica| all(&both(*replica, master.0))).collect();
+                Hindrance {
                     delay: each.iter().map(|one| one.delay).max().unwrap_or_default(),
                     cut: each.iter().any(|one| one.cut),
                 }

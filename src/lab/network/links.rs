@@ -11,7 +11,7 @@ use crate::findings::{self, Found};
 use crate::imposed::Imposed;
 use crate::lab::Lab;
 use crate::network::gauge::{Gauge, What};
-use crate::proxy::{Network, Proxy, State};
+use crate::proxy::{Hindrance, Network, Proxy};
 use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, Finding, Link, Observer, ReplicationRole, Target, TargetKind, Verified,
@@ -138,7 +138,7 @@ impl Lab {
         let mut candidates = self.candidates(proxy, link).await;
         let mut network = Network::default();
         network.enter(Target::Link(link), fault);
-        candidates.retain(|what| what.state(|path| network.state(path)) != State::default());
+        candidates.retain(|what| what.state(|path| network.state(path)) != Hindrance::default());
         // A message shows the delay of its way alone.
         if candidates.iter().any(|what| matches!(what, What::Message { .. })) {
             candidates.retain(|what| !matches!(what, What::Confirmation { .. }));

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::line::Line;
-use super::network::{Network, Path};
+use super::network::{Network, OneWay};
 use super::pump::{Ended, pump};
 use crate::network::source;
 use crate::server::node_name::NodeName;
@@ -38,7 +38,7 @@ impl Door {
                 Ok((caller, from)) => {
                     let there = Line {
                         network: self.network.clone(),
-                        path: Path {
+                        path: OneWay {
                             caller: source::caller(from.ip()),
                             callee: self.name,
                             is_back: false,

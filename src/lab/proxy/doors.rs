@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use super::door::Door;
-use super::network::{Network, Path, State};
+use super::network::{Hindrance, Network, OneWay};
 use crate::server::node_name::NodeName;
 use crate::server::ports;
 use lockstorm_base::timer::Timer;
@@ -94,7 +94,7 @@ impl Proxy {
     }
 
     /// What happens now on a path.
-    pub(crate) fn state(&self, path: &Path) -> State {
+    pub(crate) fn state(&self, path: &OneWay) -> Hindrance {
         self.network.borrow().state(path)
     }
 }

@@ -1,17 +1,17 @@
 use tokio::sync::watch;
 
-use super::network::{Network, Path, State};
+use super::network::{Hindrance, Network, OneWay};
 
 /// One direction of a connection, and what the network does to it now.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     pub network: watch::Receiver<Network>,
-    pub path: Path,
+    pub path: OneWay,
 }
 
 impl Line {
     /// Its present state.
-    pub(super) fn state(&mut self) -> State {
+    pub(super) fn state(&mut self) -> Hindrance {
         self.network.borrow_and_update().state(&self.path)
     }
 

@@ -8,5 +8,5 @@ mod line;
 mod network;
 mod pump;
 
-pub(super) use self::network::{Network, Path, State};
+pub(super) use self::network::{Hindrance, Network, OneWay};
 pub(super) use doors::{Doors, Proxy};

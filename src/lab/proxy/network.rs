@@ -9,7 +9,7 @@ use lockstorm_data::model::{Condition, Direction, Fault, How, Link, Target};
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Path {
+pub(crate) struct OneWay {
     /// Who made the connection; `None` for app servers, which are on no host, and for the run itself.
     pub caller: Option<NodeName>,
     /// Whom it leads to.
@@ -20,7 +20,7 @@ pub(crate) struct Path {
 
 /// What happens to whatever takes a path; nothing by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct Hindrance {
     /// How much later it arrives.
     pub delay: Duration,
     /// Whether it does not arrive at all.
@@ -45,8 +45,8 @@ impl Network {
     }
 
     /// What happens on this path: the delays of all faults that act there, and a cut if one of them is.
-    pub(crate) fn state(&self, path: &Path) -> State {
-        let mut state = State::default();
+    pub(crate) fn state(&self, path: &OneWay) -> Hindrance {
+        let mut state = Hindrance::default();
         for ((target, _), fault) in &self.0 {
             let Some(taken) = path.way_of(*target) else { continue };
             match fault.how() {
@@ -59,7 +59,7 @@ impl Network {
     }
 }
 
-impl Path {
+impl OneWay {
     /// The opposite direction of the same connection.
     pub(crate) const fn opposite(self) -> Self {
         Self {
@@ -102,9 +102,9 @@ mod tests {
     const DELAY: Duration = Duration::from_millis(500);
 
     /// The connection of this caller to this callee, there and back.
-    fn ends(caller: Option<(Role, usize)>, callee: (Role, usize)) -> [Path; 2] {
+    fn ends(caller: Option<(Role, usize)>, callee: (Role, usize)) -> [OneWay; 2] {
         let node = |(role, host)| NodeName::on(HostId(host), role);
-        let there = Path {
+        let there = OneWay {
             caller: caller.map(node),
             callee: node(callee),
             is_back: false,
@@ -116,7 +116,7 @@ mod tests {
     fn cut(target: Target, direction: Direction) -> Vec<&'static str> {
         let mut network = Network::default();
         network.enter(target, Fault::Cut { direction });
-        let word = |path: &[Path; 2]| match path.map(|path| network.state(&path).cut) {
+        let word = |path: &[OneWay; 2]| match path.map(|path| network.state(&path).cut) {
             [true, true] => "both",
             [true, false] => "there",
             [false, true] => "back",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// Host 1 has the master.
-    fn paths() -> [[Path; 2]; 7] {
+    fn paths() -> [[OneWay; 2]; 7] {
         let (data, sentinel, lock) = (Role::Replicated, Role::Sentinel, Role::Lock);
         [
             ends(None, (lock, 1)),
@@ -221,7 +221,7 @@ mod tests {
             },
         );
         let state = |network: &Network, path| {
-            let State { delay, cut } = network.state(path);
+            let Hindrance { delay, cut } = network.state(path);
             (delay, cut)
         };
         assert_eq!(state(&network, &there), (DELAY, true));
@@ -231,6 +231,6 @@ mod tests {
         assert_eq!(state(&network, &there), (Duration::ZERO, false));
         assert_eq!(state(&network, &back), (DELAY, false));
         network.leave(all, Condition::Lagging);
-        assert_eq!(network.state(&back), State::default());
+        assert_eq!(network.state(&back), Hindrance::default());
     }
 }

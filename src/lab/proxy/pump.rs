@@ -88,7 +88,7 @@ mod tests {
     use tokio::task::JoinHandle;
     use tokio::time::timeout;
 
-    use super::super::network::{Network, Path};
+    use super::super::network::{Network, OneWay};
     use super::*;
     use crate::server::node_name::{NodeName, Role};
     use lockstorm_data::model::{Direction, Fault, HostId, Target};
@@ -117,7 +117,7 @@ mod tests {
         let network = watch::Sender::new(network);
         let line = Line {
             network: network.subscribe(),
-            path: Path {
+            path: OneWay {
                 caller: None,
                 callee: NodeName::on(HostId(1), Role::Lock),
                 is_back: false,

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::protocol::{Command, Link, Obstacle};
 
 #[derive(Debug)]
-struct State {
+struct QueueState {
     link: Link,
     /// Why there is no connection.
     down: Cause,
@@ -29,7 +29,7 @@ struct State {
     task: Option<Waker>,
 }
 
-impl State {
+impl QueueState {
     /// Admits a command to the queue, or says why not.
     fn admit(&mut self, command: Option<Command>) -> Result<(), Cause> {
         match self.same_server_as {
@@ -57,7 +57,7 @@ pub(crate) type RoundTripHook = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// One node as callers and the task that owns its connection see it.
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     up: watch::Sender<bool>,
     /// How long the node may owe a reply before it is suspect.
     node_timeout: Duration,
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     fn with(node_timeout: Duration, link: Link, redirector: Option<Box<dyn Redirector>>) -> Self {
-        let state = State {
+        let state = QueueState {
             link,
             down: Cause::Refused,
             same_server_as: None,
@@ -305,7 +305,7 @@ impl Queue {
         }
     }
 
-    fn leave(&self, mut state: MutexGuard<'_, State>) -> VecDeque<Job> {
+    fn leave(&self, mut state: MutexGuard<'_, QueueState>) -> VecDeque<Job> {
         let queue = mem::take(&mut state.queue);
         // Callers are called back after the mutex is unlocked.
         drop(state);
@@ -313,7 +313,7 @@ impl Queue {
         queue
     }
 
-    fn wake(mut state: MutexGuard<'_, State>) {
+    fn wake(mut state: MutexGuard<'_, QueueState>) {
         let task = state.task.take();
         drop(state);
         if let Some(task) = task {
@@ -321,7 +321,7 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

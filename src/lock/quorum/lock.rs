@@ -33,12 +33,12 @@ pub(crate) struct QuorumLock {
     /// Present if the release is announced to those who wait for the key.
     subscriptions: Option<Arc<Subscriptions>>,
     gauges: Arc<Gauges>,
-    state: Mutex<State>,
+    state: Mutex<AcquireState>,
     /// Notified when the lock is lost, or its validity ends, earlier than was known.
     sooner: Notify,
 }
 
-struct State {
+struct AcquireState {
     attempt: Attempt,
     /// Why nodes gave no vote, unless somebody else simply has the lock.
     causes: PerNode<Option<Cause>>,
@@ -102,7 +102,7 @@ impl QuorumLock {
         gauges: &Arc<Gauges>,
         asked: Time,
     ) -> Owned {
-        let state = State {
+        let state = AcquireState {
             attempt: Attempt::new(nodes.len(), options.rules(nodes.node_timeout()), asked),
             causes: PerNode::new(nodes.len()),
             voters: PerNode::new(nodes.len()),
@@ -138,12 +138,12 @@ impl QuorumLock {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AcquireState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a step of the protocol, and wakes the tasks that it concerns.
-    fn step(&self, step: impl FnOnce(&mut State) -> Effect) -> Effect {
+    fn step(&self, step: impl FnOnce(&mut AcquireState) -> Effect) -> Effect {
         let mut state = self.state();
         let was_partial = state.attempt.is_partial();
         let effect = step(&mut state);
@@ -178,7 +178,7 @@ impl QuorumLock {
     }
 
     /// Waits until `ready` returns a value, checking after each step that wakes the waiter.
-    async fn wait_for<T>(&self, mut ready: impl FnMut(&State) -> Option<T>) -> T {
+    async fn wait_for<T>(&self, mut ready: impl FnMut(&AcquireState) -> Option<T>) -> T {
         poll_fn(|cx| {
             let mut state = self.state();
             if let Some(value) = ready(&state) {
@@ -225,7 +225,7 @@ impl QuorumLock {
     }
 
     /// Why each node gave no vote; `None` for each node that did.
-    fn causes(&self, state: &State) -> Vec<Option<Cause>> {
+    fn causes(&self, state: &AcquireState) -> Vec<Option<Cause>> {
         let cause = |node: usize| match state.attempt.vote(node) {
             Vote::Granted => None,
             Vote::Held | Vote::Gone => Some(Cause::Held),

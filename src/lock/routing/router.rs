@@ -32,7 +32,7 @@ const GUEST_STAY: Duration = Duration::from_secs(10);
 
 /// The masters of one cluster, as one app server sees them.
 pub(crate) struct Router {
-    state: Mutex<State>,
+    state: Mutex<RouterState>,
     /// Commands for slots whose master nobody knows.
     unrouted: Queue,
     /// Notified when there is a reason to ask for the slots.
@@ -46,7 +46,7 @@ pub(crate) struct Router {
     this: Weak<Self>,
 }
 
-struct State {
+struct RouterState {
     table: Table,
     /// Whether any node has said who has the slots.
     known: bool,
@@ -99,7 +99,7 @@ impl Redirector for Door {
 impl Router {
     /// Nothing is known yet of the cluster, whose nodes all have this login.
     pub(crate) fn new(login: NodeAddress, options: NodeOptions) -> Arc<Self> {
-        let state = State {
+        let state = RouterState {
             table: Table::new(),
             known: false,
             masters: HashMap::new(),
@@ -222,7 +222,7 @@ impl Router {
     }
 
     /// The queue of the master there, which is connected to from now on if it was not.
-    fn master(&self, state: &mut State, spot: &Spot, guest_until: Time) -> Arc<Queue> {
+    fn master(&self, state: &mut RouterState, spot: &Spot, guest_until: Time) -> Arc<Queue> {
         if let Some(master) = state.masters.get_mut(spot) {
             master.guest_until = master.guest_until.max(guest_until);
             return Arc::clone(&master.queue);
@@ -368,7 +368,7 @@ impl Router {
         !is_in_use && !self.unrouted.is_owing()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RouterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

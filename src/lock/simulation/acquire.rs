@@ -2,7 +2,7 @@
 
 use super::claims::Claim;
 use super::report::Check;
-use super::worker::Stage;
+use super::worker::WorkerStage;
 use super::world::World;
 use crate::protocol::{Acquire, Attempt, Command, Decision, Effect, Next, NodeSet, Time, Vote, Wait, Waiting, quorum};
 
@@ -69,7 +69,7 @@ impl World {
             owes: NodeSet::EMPTY,
         });
         let worker = &mut self.workers[w];
-        worker.stage = Stage::Asking;
+        worker.stage = WorkerStage::Asking;
         worker.claim = Some(id);
         // Votes that come later are useless.
         worker.limit = worker.acquire.deadline().min(now + rules.ttl);
@@ -170,7 +170,7 @@ impl World {
 
     pub(super) fn pause_until(&mut self, w: usize, at: Time) {
         let worker = &mut self.workers[w];
-        worker.stage = Stage::Pausing;
+        worker.stage = WorkerStage::Pausing;
         worker.until = at;
         worker.ticket += 1;
     }
@@ -186,7 +186,7 @@ impl World {
             self.end_belief(id);
         }
         self.send(id, holders, Command::Delete, announce, now);
-        if self.workers[w].stage == Stage::Asking {
+        if self.workers[w].stage == WorkerStage::Asking {
             self.workers[w].claim = None;
             self.claims[id].owned = false;
             self.remove_if_unused(id);

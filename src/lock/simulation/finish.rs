@@ -6,7 +6,7 @@ use super::connection::FIRST_CONNECTION_WAIT;
 use super::report::{Check, Report};
 use super::socket::{Phase, Socket};
 use super::units::nanos;
-use super::worker::Stage;
+use super::worker::WorkerStage;
 use super::world::World;
 use crate::protocol::{Time, Wait};
 
@@ -82,8 +82,8 @@ impl World {
             let now = self.time(self.workers[w].app);
             match self.workers[w].stage {
                 // A resting worker begins no cycle any more, however late its next one was planned.
-                Stage::Idle | Stage::Resting | Stage::Releasing => continue,
-                Stage::Holding => self.release(w, now),
+                WorkerStage::Idle | WorkerStage::Resting | WorkerStage::Releasing => continue,
+                WorkerStage::Holding => self.release(w, now),
                 _ => self.workers[w].gives_up = now,
             }
             self.look(w);
@@ -93,7 +93,7 @@ impl World {
             self.workers[key % workers].probes.push(key);
         }
         for w in 0..workers {
-            if self.workers[w].stage == Stage::Resting {
+            if self.workers[w].stage == WorkerStage::Resting {
                 self.rest(w);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::worker::Stage;
+use super::worker::WorkerStage;
 use super::world::World;
 use crate::protocol::{Command, Renewal, Time};
 
@@ -23,7 +23,7 @@ impl World {
         if self.keeps_samples {
             self.samples.acquires.push(now - worker.since);
         }
-        worker.stage = Stage::Holding;
+        worker.stage = WorkerStage::Holding;
         worker.found = found;
         worker.granted = now;
         worker.until = if worker.probes.is_empty() { now + hold } else { now };
@@ -50,7 +50,7 @@ impl World {
         self.workers[w].signals = Time::MAX;
         let Some(id) = self.workers[w]
             .claim
-            .filter(|_| self.workers[w].stage == Stage::Holding)
+            .filter(|_| self.workers[w].stage == WorkerStage::Holding)
         else {
             return;
         };
@@ -100,7 +100,7 @@ impl World {
         let now = self.time(app);
         let worker = &mut self.workers[w];
         worker.signals = Time::MAX;
-        if worker.heeds_loss && worker.stage == Stage::Holding {
+        if worker.heeds_loss && worker.stage == WorkerStage::Holding {
             worker.until = now;
             self.wake(w);
         }
@@ -148,7 +148,7 @@ impl World {
         self.leave_line(w, now);
         let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
         let worker = &mut self.workers[w];
-        worker.stage = Stage::Releasing;
+        worker.stage = WorkerStage::Releasing;
         worker.until = now + reply_timeout;
         worker.gives_up = Time::MAX;
     }

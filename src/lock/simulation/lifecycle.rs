@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::app_server::AppServer;
 use super::connection::Connection;
 use super::socket::Socket;
-use super::worker::Stage;
+use super::worker::WorkerStage;
 use super::world::World;
 
 impl World {
@@ -49,7 +49,7 @@ impl World {
             let frozen = Duration::from_nanos(self.now - self.apps[app].froze);
             for w in self.workers_of(app) {
                 let worker = &mut self.workers[w];
-                if worker.stage == Stage::Holding {
+                if worker.stage == WorkerStage::Holding {
                     worker.until += frozen;
                 }
             }

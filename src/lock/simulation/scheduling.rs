@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::clock::NEVER;
 use super::event::EventKind;
 use super::units::short;
-use super::worker::{Stage, Worker};
+use super::worker::{Worker, WorkerStage};
 use super::world::World;
 use crate::protocol::{Time, Waiting};
 
@@ -58,16 +58,16 @@ impl World {
             self.give_up(w, now);
         } else {
             match stage {
-                Stage::Idle => return,
-                Stage::Resting if due => self.begin_cycle(w, now),
-                Stage::Resting => {}
-                Stage::InLine => self.look_at_line(w, now),
-                Stage::Pausing if self.asks_at(w, now) <= now => self.ask_again(w, now),
-                Stage::Pausing => {}
-                Stage::Asking => self.look_at_votes(w, now),
-                Stage::LookingUp => self.look_at_remaining(w, now),
-                Stage::Holding => self.look_at_lock(w, now),
-                Stage::Releasing => {
+                WorkerStage::Idle => return,
+                WorkerStage::Resting if due => self.begin_cycle(w, now),
+                WorkerStage::Resting => {}
+                WorkerStage::InLine => self.look_at_line(w, now),
+                WorkerStage::Pausing if self.asks_at(w, now) <= now => self.ask_again(w, now),
+                WorkerStage::Pausing => {}
+                WorkerStage::Asking => self.look_at_votes(w, now),
+                WorkerStage::LookingUp => self.look_at_remaining(w, now),
+                WorkerStage::Holding => self.look_at_lock(w, now),
+                WorkerStage::Releasing => {
                     if due || self.is_released(w) {
                         self.end_cycle(w);
                     }
@@ -82,19 +82,19 @@ impl World {
         let worker = &self.workers[w];
         let now = self.time(worker.app);
         let next = match worker.stage {
-            Stage::Idle => return,
-            Stage::Resting | Stage::InLine | Stage::LookingUp => worker.until,
-            Stage::Pausing => self.asks_at(w, now),
-            Stage::Asking => match worker
+            WorkerStage::Idle => return,
+            WorkerStage::Resting | WorkerStage::InLine | WorkerStage::LookingUp => worker.until,
+            WorkerStage::Pausing => self.asks_at(w, now),
+            WorkerStage::Asking => match worker
                 .claim
                 .map(|id| self.claims[id].attempt.waiting(worker.limit, now))
             {
                 Some(Waiting::Until(until)) => until,
                 _ => now,
             },
-            Stage::Holding => worker.until.min(worker.renews).min(worker.signals),
-            Stage::Releasing if self.is_released(w) => now,
-            Stage::Releasing => worker.until,
+            WorkerStage::Holding => worker.until.min(worker.renews).min(worker.signals),
+            WorkerStage::Releasing if self.is_released(w) => now,
+            WorkerStage::Releasing => worker.until,
         };
         let worker = &self.workers[w];
         let at = self.apps[worker.app].clock.when(next.min(worker.gives_up));
@@ -126,7 +126,7 @@ impl World {
         let now = self.time(self.workers[w].app);
         let think = self.random.within(self.settings.think);
         let worker = &mut self.workers[w];
-        worker.stage = Stage::Resting;
+        worker.stage = WorkerStage::Resting;
         worker.until = now + Duration::from_nanos(think);
         worker.gives_up = Time::MAX;
         worker.ticket += 1;
@@ -149,7 +149,7 @@ impl World {
     /// The caller gives up: its future or guard is dropped.
     fn give_up(&mut self, w: usize, now: Time) {
         self.report.given_up += 1;
-        if self.workers[w].stage == Stage::Asking {
+        if self.workers[w].stage == WorkerStage::Asking {
             self.report.attempts.dropped += 1;
         }
         self.close(w, now);

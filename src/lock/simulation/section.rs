@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::worker::Stage;
+use super::worker::WorkerStage;
 use super::world::World;
 
 /// A section that somebody is in, with what nodes keep of its lock.
@@ -23,7 +23,7 @@ impl World {
     /// its validity ends, and while its app server is frozen. Looking is not free: look when something may have changed.
     #[must_use]
     pub fn sections(&self, key: usize) -> Vec<Section> {
-        let holding = |worker: &&super::worker::Worker| worker.stage == Stage::Holding && worker.key == key;
+        let holding = |worker: &&super::worker::Worker| worker.stage == WorkerStage::Holding && worker.key == key;
         let mut sections: Vec<Section> = self
             .workers
             .iter()

@@ -8,7 +8,7 @@ use super::connection::Job;
 use super::event::EventKind;
 use super::report::Check;
 use super::units::short;
-use super::worker::{LookUp, Stage};
+use super::worker::{LookUp, WorkerStage};
 use super::world::World;
 use crate::protocol::{Acquire, Announcements, Decision, Line, NodeSet, Time, free_after};
 
@@ -32,7 +32,7 @@ impl World {
         let since = worker.since;
         let worker = &mut self.workers[w];
         worker.ticket += 1;
-        worker.stage = Stage::InLine;
+        worker.stage = WorkerStage::InLine;
         // It checks the caller ahead of it at once.
         worker.until = now;
         let waiter = Waiter {
@@ -106,7 +106,7 @@ impl World {
         let recheck_interval = self.settings.wants_of(w).rules.ttl;
         let worker = &mut self.workers[w];
         // Otherwise this worker has the permit now.
-        if worker.stage == Stage::InLine {
+        if worker.stage == WorkerStage::InLine {
             worker.until = valid_until.unwrap_or(now + recheck_interval).min(deadline);
         }
     }
@@ -306,7 +306,7 @@ impl World {
     pub(super) fn look_up(&mut self, w: usize, holders: NodeSet, needed: usize, latest: Time, now: Time) {
         let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
         let worker = &mut self.workers[w];
-        worker.stage = Stage::LookingUp;
+        worker.stage = WorkerStage::LookingUp;
         worker.ticket += 1;
         worker.until = worker.acquire.deadline().min(now + reply_timeout);
         worker.lookup = LookUp {
@@ -329,7 +329,7 @@ impl World {
     /// A node answered how long the key will still exist; `None` if it gave no answer.
     pub(super) fn on_remaining(&mut self, w: usize, ticket: u32, node: usize, remaining: Option<Duration>) {
         let worker = &mut self.workers[w];
-        if worker.ticket == ticket && worker.stage == Stage::LookingUp {
+        if worker.ticket == ticket && worker.stage == WorkerStage::LookingUp {
             worker.lookup.unanswered.remove(node);
             worker.lookup.remaining.extend(remaining);
             self.wake(w);

@@ -4,7 +4,7 @@ use super::clock::NEVER;
 use crate::protocol::{Acquire, NodeSet, Renewal, Time, Wait};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum WorkerStage {
     /// Its app server has not started.
     Idle,
     /// Between two cycles, until a time.
@@ -27,7 +27,7 @@ pub(super) enum Stage {
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) app: usize,
-    pub(super) stage: Stage,
+    pub(super) stage: WorkerStage,
     /// How much its section found to do, see [`World::stock`](super::World::stock); `None` if there is always something.
     pub(super) found: Option<u64>,
     /// When it got the lock that it holds.
@@ -79,7 +79,7 @@ impl Worker {
     pub(super) fn new(app: usize) -> Self {
         Self {
             app,
-            stage: Stage::Idle,
+            stage: WorkerStage::Idle,
             found: None,
             granted: Time::ZERO,
             until: Time::MAX,

@@ -13,14 +13,14 @@ use crate::protocol::{Announcements, Time};
 /// The channel of one key.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    state: Mutex<State>,
+    state: Mutex<ChannelState>,
     /// Notified when there is a reason to ask again. At most one task waits for it: the one that has the permit of this app
     /// server.
     changed: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ChannelState {
     announcements: Announcements<Token>,
     used: Time,
 }
@@ -28,7 +28,7 @@ struct State {
 impl Channel {
     pub(crate) fn new(id: u64, nodes: usize) -> Self {
         let now = clock::now();
-        let state = State {
+        let state = ChannelState {
             announcements: Announcements::new(id, nodes, now),
             used: now,
         };
@@ -135,7 +135,7 @@ impl Channel {
         clock::now() - self.lock().used
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ChannelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,10 +19,10 @@ const PASSED_ON: u64 = 0;
 
 /// The lines of all keys; clones share them. A key that nobody wants has no line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lines(Arc<Mutex<State>>);
+pub(crate) struct Lines(Arc<Mutex<LinesState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct LinesState {
     lines: HashMap<Arc<str>, KeyLine>,
     last_permit: u64,
 }
@@ -177,12 +177,12 @@ impl Lines {
         self.lock().lines.get(key).map_or(0, |line| line.line.behind())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinesState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LinesState {
     const fn next(&mut self) -> u64 {
         self.last_permit += 1;
         self.last_permit

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::state::Engine;
 use crate::orders::came_back::{CameBack, Returning};
 use crate::orders::command::Knob;
-use crate::orders::faults::{Effect, Order, Paused, Report};
+use crate::orders::faults::{Effect, FaultOrder, Paused, Report};
 use crate::orders::knobs;
 use crate::orders::meaning::{forgotten, meaning};
 use crate::schedule::{Due, Schedule};
@@ -55,7 +55,7 @@ impl Engine {
             }
             Target::Server(_) | Target::Link(_) => {}
         }
-        let order = Order {
+        let order = FaultOrder {
             event,
             due,
             action,
@@ -85,7 +85,7 @@ impl Engine {
             effect,
             came_back,
         } = report;
-        let Order {
+        let FaultOrder {
             event,
             due,
             action,

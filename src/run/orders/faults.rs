@@ -38,7 +38,7 @@ pub(crate) struct Paused {
 
 /// An action on a target that is under way.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub(crate) struct FaultOrder {
     /// The event that announced it.
     pub event: u64,
     /// The scheduled fault that it belongs to.
@@ -52,13 +52,13 @@ pub(crate) struct Order {
 /// What has become of an order.
 #[derive(Debug)]
 pub(crate) struct Report {
-    pub order: Order,
+    pub order: FaultOrder,
     pub effect: Effect,
     /// What the nodes lack that are back by it.
     pub came_back: Vec<CameBack>,
 }
 
-impl Order {
+impl FaultOrder {
     /// What has become of it. What was scheduled may be so already, no matter who brought it there.
     fn effect<E: fmt::Display>(
         &self,
@@ -139,7 +139,7 @@ impl Faults {
 
     /// Carries out an order, outside the run's loop: a node may take long to save and end. A late effect is reported as late,
     /// and again once it is verified.
-    pub fn carry_out(&self, order: Order, lab: Arc<Lab>, servers: &[AppServer]) {
+    pub fn carry_out(&self, order: FaultOrder, lab: Arc<Lab>, servers: &[AppServer]) {
         let (reports, action, target) = (self.reports.clone(), order.action, order.target);
         let on_server = match target {
             Target::Server(id) => servers.get(id.index()).map(|server| Arc::clone(&server.control)),

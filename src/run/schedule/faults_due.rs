@@ -43,7 +43,7 @@ pub struct Due {
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) spec: FaultSpec,
-    pub(super) stage: Stage,
+    pub(super) stage: FaultStage,
     /// The progress of each comparison of its condition.
     pub(super) parts: Vec<Part>,
     /// Why it has not taken effect although it was ordered.
@@ -73,7 +73,7 @@ impl Entry {
         };
         Self {
             spec,
-            stage: Stage::Waiting,
+            stage: FaultStage::Waiting,
             parts,
             trouble: None,
             is_by_hand: false,
@@ -91,7 +91,7 @@ impl Entry {
 
 /// The stage of a fault. `at` is by the clock of the schedule, `since` by that of the run.
 #[derive(Debug, Clone)]
-pub(super) enum Stage {
+pub(super) enum FaultStage {
     /// Not begun.
     Waiting,
     /// Ordered. `pending` targets have not reported yet; `hit` are those on which it has taken effect, the last one at
@@ -169,7 +169,7 @@ impl Schedule {
             };
             let entry = &mut self.entries[index];
             let is_bounce = entry.is_bounce();
-            let waiting = matches!(entry.stage, Stage::Waiting) && blocked != Some(fault);
+            let waiting = matches!(entry.stage, FaultStage::Waiting) && blocked != Some(fault);
             let ripe = waiting
                 && match &entry.spec.start {
                     FaultStart::At(at) => clock >= *at,
@@ -183,7 +183,7 @@ impl Schedule {
                     Targets::By(seat) => match self.seats.of(*seat) {
                         Ok(targets) => targets,
                         Err(why) => {
-                            entry.stage = Stage::Over { at: None };
+                            entry.stage = FaultStage::Over { at: None };
                             entry.trouble = Some(why.to_owned());
                             self.missed.push((fault, why));
                             continue;
@@ -196,7 +196,7 @@ impl Schedule {
                     // The replicas come with the most advanced one first.
                     targets.truncate(1);
                 }
-                entry.stage = Stage::Ordered {
+                entry.stage = FaultStage::Ordered {
                     pending: targets.len(),
                     at: clock,
                     since: now,
@@ -209,7 +209,7 @@ impl Schedule {
                     target,
                     undo: false,
                 }));
-            } else if let (Stage::InEffect { at, since, hit }, Some(lasts)) = (&entry.stage, entry.spec.lasts)
+            } else if let (FaultStage::InEffect { at, since, hit }, Some(lasts)) = (&entry.stage, entry.spec.lasts)
                 && (entry.is_forced
                     // What is one deed is not held in the middle of it.
                     || if is_bounce { now >= *since + lasts } else { clock >= *at + lasts && !is_held })
@@ -225,7 +225,7 @@ impl Schedule {
                     })
                 }));
                 entry.undoing.clone_from(hit);
-                entry.stage = Stage::Over { at: Some(*at) };
+                entry.stage = FaultStage::Over { at: Some(*at) };
             }
         }
         due
@@ -242,7 +242,7 @@ impl Schedule {
             entry.undoing.retain(|target| *target != due.target);
             return;
         }
-        let Stage::Ordered {
+        let FaultStage::Ordered {
             pending,
             at,
             since,
@@ -260,9 +260,9 @@ impl Schedule {
             let (at, since, hit) = (*at, *since, std::mem::take(hit));
             entry.stage = match hit.is_empty() {
                 // The key failed, and the schedule did not.
-                true if std::mem::take(&mut entry.is_by_hand) => Stage::Waiting,
-                true => Stage::Over { at: None },
-                false => Stage::InEffect { at, since, hit },
+                true if std::mem::take(&mut entry.is_by_hand) => FaultStage::Waiting,
+                true => FaultStage::Over { at: None },
+                false => FaultStage::InEffect { at, since, hit },
             };
         }
     }
@@ -290,7 +290,7 @@ impl Schedule {
 
     /// The number of the fault that begins the next act.
     pub(super) fn next_act(&self) -> Option<usize> {
-        let waits = |entry: &Entry| entry.spec.title.is_some() && matches!(entry.stage, Stage::Waiting);
+        let waits = |entry: &Entry| entry.spec.title.is_some() && matches!(entry.stage, FaultStage::Waiting);
         self.scripted().position(waits).map(|index| index + 1)
     }
 
@@ -310,9 +310,9 @@ impl Schedule {
     /// When a fault took effect, by the clock of the schedule, if it has.
     pub(super) fn effect_of(&self, fault: usize) -> Option<Duration> {
         match self.entry(fault)?.stage {
-            Stage::InEffect { at, .. } => Some(at),
-            Stage::Over { at } => at,
-            Stage::Waiting | Stage::Ordered { .. } => None,
+            FaultStage::InEffect { at, .. } => Some(at),
+            FaultStage::Over { at } => at,
+            FaultStage::Waiting | FaultStage::Ordered { .. } => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::faults_due::{Entry, Part, Schedule, Stage};
+use super::faults_due::{Entry, FaultStage, Part, Schedule};
 use lockstorm_data::metrics::{Metric, figure};
 use lockstorm_data::model::{Action, Condition, Fault, Seat, Target, Targets, Way, setting};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
@@ -54,18 +54,18 @@ impl Schedule {
             return format!("there is no fault {number}");
         };
         let why = match (&entry.stage, &entry.spec.start, &entry.trouble) {
-            (Stage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", setting(*at)),
-            (Stage::Waiting, FaultStart::When(condition), _) => {
+            (FaultStage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", setting(*at)),
+            (FaultStage::Waiting, FaultStart::When(condition), _) => {
                 format!("never fired: {}", progress(condition, &entry.parts))
             }
-            (Stage::Waiting, FaultStart::After(other, delay), _) => match self.effect_of(*other) {
+            (FaultStage::Waiting, FaultStart::After(other, delay), _) => match self.effect_of(*other) {
                 None => format!("never fired: it waited for fault {other}"),
                 Some(at) => format!("never fired: it was due at {}", setting(at + *delay)),
             },
-            (Stage::Ordered { .. }, _, Some(why)) => format!("was {why}"),
-            (Stage::Ordered { .. }, _, None) => "was not verified before the end".to_owned(),
-            (Stage::InEffect { .. } | Stage::Over { .. }, _, Some(why)) => format!("had no effect: {why}"),
-            (Stage::InEffect { .. } | Stage::Over { .. }, _, None) => "had no effect".to_owned(),
+            (FaultStage::Ordered { .. }, _, Some(why)) => format!("was {why}"),
+            (FaultStage::Ordered { .. }, _, None) => "was not verified before the end".to_owned(),
+            (FaultStage::InEffect { .. } | FaultStage::Over { .. }, _, Some(why)) => format!("had no effect: {why}"),
+            (FaultStage::InEffect { .. } | FaultStage::Over { .. }, _, None) => "had no effect".to_owned(),
         };
         format!("fault {number} {why}")
     }
@@ -87,9 +87,9 @@ impl Schedule {
     /// Whether a deed has been ordered and is not over.
     fn is_under_way(&self) -> bool {
         self.scripted().any(|entry| match &entry.stage {
-            Stage::Ordered { .. } => true,
-            Stage::InEffect { .. } => entry.is_bounce(),
-            Stage::Waiting | Stage::Over { .. } => !entry.undoing.is_empty(),
+            FaultStage::Ordered { .. } => true,
+            FaultStage::InEffect { .. } => entry.is_bounce(),
+            FaultStage::Waiting | FaultStage::Over { .. } => !entry.undoing.is_empty(),
         })
     }
 
@@ -99,17 +99,17 @@ impl Schedule {
         let mut all = Vec::new();
         for (index, entry) in self.scripted().enumerate() {
             let at = match (&entry.stage, &entry.spec.start) {
-                (Stage::Waiting, FaultStart::At(at)) => Some(*at),
-                (Stage::Waiting, FaultStart::When(_)) => None,
-                (Stage::Waiting, FaultStart::After(other, delay)) => self.effect_of(*other).map(|at| at + *delay),
-                (Stage::InEffect { at, hit, .. }, _) => {
+                (FaultStage::Waiting, FaultStart::At(at)) => Some(*at),
+                (FaultStage::Waiting, FaultStart::When(_)) => None,
+                (FaultStage::Waiting, FaultStart::After(other, delay)) => self.effect_of(*other).map(|at| at + *delay),
+                (FaultStage::InEffect { at, hit, .. }, _) => {
                     let undo = hit.first().and_then(|target| entry.spec.action.undo(target.kind()));
                     match entry.spec.lasts.filter(|_| undo.is_some() && !entry.is_bounce()) {
                         Some(lasts) => Some(*at + lasts),
                         None => continue,
                     }
                 }
-                (Stage::Ordered { .. } | Stage::Over { .. }, _) => continue,
+                (FaultStage::Ordered { .. } | FaultStage::Over { .. }, _) => continue,
             };
             let place = match (at, &entry.spec.start) {
                 (Some(at), _) => at,
@@ -117,7 +117,7 @@ impl Schedule {
                 (None, FaultStart::When(_)) => earlier,
                 (None, _) => Duration::MAX,
             };
-            if let (Stage::Waiting, Some(at)) = (&entry.stage, at) {
+            if let (FaultStage::Waiting, Some(at)) = (&entry.stage, at) {
                 earlier = earlier.max(at);
             }
             all.push((place, index + 1, at));
@@ -129,7 +129,7 @@ impl Schedule {
     /// What an entry does next, in words, with its condition if its time is not known.
     fn words(&self, entry: &Entry) -> String {
         let spec = &entry.spec;
-        if let Stage::InEffect { hit, .. } = &entry.stage {
+        if let FaultStage::InEffect { hit, .. } = &entry.stage {
             let undo = hit.first().and_then(|target| spec.action.undo(target.kind()));
             return happens(undo.unwrap_or(spec.action), &Targets::Named(hit.clone()), false);
         }

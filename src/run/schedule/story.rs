@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::faults_due::{Due, Entry, Schedule, Stage};
+use super::faults_due::{Due, Entry, FaultStage, Schedule};
 use lockstorm_data::model::{Action, Obstacle, Target, TargetKind, Targets};
 
 impl Schedule {
@@ -32,7 +32,7 @@ impl Schedule {
             return None;
         }
         let (pending, hit) = (1, Vec::new());
-        entry.stage = Stage::Ordered {
+        entry.stage = FaultStage::Ordered {
             pending,
             at: Duration::ZERO,
             since: Duration::ZERO,
@@ -97,11 +97,11 @@ impl Schedule {
             let is_undo = matches!(entry.spec.action, Action::Undo(_));
             let mut targets = entry.undoing.clone();
             targets.extend(match (&entry.stage, &entry.spec.targets) {
-                (Stage::InEffect { hit, .. }, _) if entry.spec.lasts.is_some() => hit.clone(),
-                (Stage::Ordered { .. }, Targets::Named(targets)) if is_undo || entry.spec.lasts.is_some() => {
+                (FaultStage::InEffect { hit, .. }, _) if entry.spec.lasts.is_some() => hit.clone(),
+                (FaultStage::Ordered { .. }, Targets::Named(targets)) if is_undo || entry.spec.lasts.is_some() => {
                     targets.clone()
                 }
-                (Stage::Waiting, Targets::Named(targets)) if is_undo && index < next => targets.clone(),
+                (FaultStage::Waiting, Targets::Named(targets)) if is_undo && index < next => targets.clone(),
                 _ => Vec::new(),
             });
             targets

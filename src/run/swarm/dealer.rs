@@ -21,7 +21,7 @@ pub(super) struct Dealer {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<DealerState>,
     /// Signalled when the state changes from outside.
     changed: Condvar,
     timeline: Arc<Timeline>,
@@ -31,7 +31,7 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct State {
+struct DealerState {
     /// When the load began.
     since: Instant,
     arrivals: Arrivals,
@@ -48,7 +48,7 @@ struct State {
     ended: bool,
 }
 
-impl State {
+impl DealerState {
     fn due(&self) -> Instant {
         // Rates are positive, so no time is infinite. A thousand years are longer than any run.
         self.since + Duration::try_from_secs_f64(self.arrivals.due()).unwrap_or(Duration::from_secs(1 << 35))
@@ -68,7 +68,7 @@ impl Dealer {
         queues: Vec<Vec<Arc<Queue>>>,
         since: Instant,
     ) -> std::io::Result<Self> {
-        let state = State {
+        let state = DealerState {
             since,
             arrivals: Arrivals::new(swarm.arrivals, rate, swarm.ramp.as_secs_f64(), seed),
             balance: Balance::new(swarm.balance, queues.len(), seed),
@@ -141,7 +141,7 @@ impl Dealer {
         self.shared.limit.is_some_and(|limit| self.offered() >= limit)
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut DealerState)) {
         change(&mut self.shared.state());
         self.shared.changed.notify_all();
     }
@@ -154,7 +154,7 @@ impl Drop for Dealer {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DealerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -175,7 +175,7 @@ impl Shared {
         }
     }
 
-    fn deal_one(&self, state: &mut State, due: Instant, now: Instant) {
+    fn deal_one(&self, state: &mut DealerState, due: Instant, now: Instant) {
         let request = Begin {
             intended: due,
             lag: now - due,
