@@ -56,15 +56,17 @@ impl Point {
 
     /// What it added to a figure; `None` for figures that are not stored over time.
     pub fn of(&self, metric: Metric) -> Option<u64> {
-        match (metric, metric.row().value) {
-            (Metric::NoQuorum, _) => Some(self.outcomes.no_quorum),
-            (Metric::Orders, _) => Some(self.orders),
-            (Metric::Oversold, _) => Some(self.oversold),
-            (Metric::LostUpdates, _) => Some(self.lost_updates),
-            (Metric::DoubleHolds, _) => Some(self.double_holds),
-            (Metric::DoubleUses, _) => Some(self.double_uses),
-            (_, Value::Counted(count)) => Some(self.counts[count]),
-            _ => None,
-        }
+        Some(match metric {
+            Metric::NoQuorum => self.outcomes.no_quorum,
+            Metric::Orders => self.orders,
+            Metric::Oversold => self.oversold,
+            Metric::LostUpdates => self.lost_updates,
+            Metric::DoubleHolds => self.double_holds,
+            Metric::DoubleUses => self.double_uses,
+            other => match other.row().value {
+                Value::Counted(count) => self.counts[count],
+                _ => return None,
+            },
+        })
     }
 }
