@@ -62,6 +62,11 @@ impl Stuck {
         text::width(&self.state)
     }
 
+    /// What prevents it from working, in a few words.
+    pub fn cause(&self) -> &str {
+        self.state.trim_start_matches("▲ ")
+    }
+
     /// The state, and as many facts as fit.
     pub fn within(&self, columns: usize) -> String {
         if text::width(&self.state) > columns {

@@ -96,7 +96,7 @@ fn scenarios_are_listed_and_shown_as_they_are() {
 fn words_are_explained_wherever_they_come_from() {
     says(
         &good(&["explain", "lost_updates"]),
-        &["figure, inventory", "whose write was overwritten"],
+        &["figure, inventory", "whose write another one overwrote"],
     );
     says(
         &good(&["explain", "Acquire p99.9"]),

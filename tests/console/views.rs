@@ -1457,7 +1457,13 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     let mut held = snapshot.clone();
     held.held = true;
     held.arms[1].figures.sold_out_all = true;
-    says(&drawn(&showing(held), SIZES[1]), &["● sold out", " sold out, so no more damage shows: --set workload.stock=N"]);
+    says(
+        &drawn(&showing(held), SIZES[1]),
+        &[
+            "● sold out",
+            " sold out, so no more damage shows: --set workload.stock=N",
+        ],
+    );
     // Even while something is down, which the scenario may bring back itself.
     snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
     let down = and_then(snapshot, KILL, Target::Host(HostId(2)), None, Some(12.3));

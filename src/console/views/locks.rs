@@ -110,7 +110,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         let (now, now_style) = now(view, arm, snapshot, widths.now, app);
         let whys = whys(spec, arm, &scenario.workload);
         let verdict = Verdict::of(arm, is_control, &scenario.workload);
-        let [first, second] = [0, 1].map(|at| why(&whys, view, verdict, at));
+        let stuck = Stuck::of(view, &snapshot.phase).filter(|stuck| !now.contains(stuck.cause()));
+        let [first, second] = [0, 1].map(|at| why(&whys, view, verdict, stuck.as_ref(), at));
         let cost_style = mark_style(costs[*index].mark, theme);
         let sign = if *index == app.arm { "›" } else { " " };
         let parts = [
@@ -220,9 +221,11 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
     (words, style)
 }
 
-/// The cause at this position; of an arm in doubt it is first of all that.
-fn why(whys: &[Why], view: &ArmView, verdict: Verdict, at: usize) -> String {
+/// The cause at this position; of an arm in doubt it is first of all that. What an arm is stuck for follows the first one.
+fn why(whys: &[Why], view: &ArmView, verdict: Verdict, stuck: Option<&Stuck>, at: usize) -> String {
     let doubt = (verdict == Verdict::Inconclusive).then(|| view.doubt.clone().unwrap_or_default());
-    let words = whys.iter().map(|why| why.words.clone());
-    doubt.into_iter().chain(words).nth(at).unwrap_or_default()
+    let mut words = whys.iter().map(|why| why.words.clone());
+    let first = doubt.or_else(|| words.next());
+    let stuck = stuck.map(|stuck| stuck.cause().to_owned());
+    first.into_iter().chain(stuck).chain(words).nth(at).unwrap_or_default()
 }

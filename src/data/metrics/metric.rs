@@ -302,7 +302,7 @@ metrics! {
     Oversold = "oversold", Number(|f| f.oversold), Inventory, Damage(BEYOND_STOCKS),
         "orders beyond the initial stock of their product; measurable in full only once the stock is sold out";
     LostUpdates = "lost updates", Level(|f| f.lost_updates), Inventory, Damage(IN_STOCKS),
-        "sales whose write another one overwrote, less those that a later stale write made up for: orders + units left \
+        "sales whose write another one overwrote, less those that a later one happened to make up for: orders + units left \
          − initial units. The first sign of a broken lock";
     LostUpdatesPeak = "lost updates peak", Number(|f| f.lost_updates_peak), Inventory, Damage(IN_STOCKS),
         "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it";

@@ -75,7 +75,10 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
 /// What only some verdicts need, and what it means.
 const COLUMNS: [(&str, &str); 3] = [
     ("down for", "the longest time without a lock"),
-    ("old master", "locks granted by one that had been replaced"),
+    (
+        "old master",
+        "locks that a replaced master granted: others may hold them too",
+    ),
     ("stuck", "locks that nobody could get at the end"),
 ];
 
@@ -97,7 +100,7 @@ pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec
                 let is_open = |arm: &Arm<'_>| judge(*metric, arm) == Mark::Pending && !shows(arm.figures);
                 arms.iter()
                     .any(is_open)
-                    .then(|| format!("?: {} can't show until {until}", metric.title()))
+                    .then(|| format!("? 0: nothing seen, but {} can't show until {until}", metric.title()))
             }),
     );
     parts.join(" · ")
@@ -171,7 +174,33 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
         let tone = if moment.is_bad { Tone::Bad } else { Tone::Plain };
         (moment.at, tone, moment.in_words())
     };
-    shown.take(MOMENTS).map(line).collect()
+    let mut lines: Vec<_> = shown.take(MOMENTS).map(line).collect();
+    if let Some((at, words)) = made_up(arms).filter(|_| !lines.is_empty()) {
+        lines.push((at, Tone::Plain, words));
+    }
+    lines
+}
+
+/// What of the lost updates was made up for by the end, which is when: what moments count is more than the figure by that.
+fn made_up(arms: &[Arm<'_>]) -> Option<(f64, String)> {
+    let with_lock = arms.iter().filter(|arm| arm.locks);
+    let mut end = None;
+    let parts = with_lock.filter_map(|arm| {
+        let series = arm.series?;
+        end = end.max(series.newest().map(|point| point.time + 1));
+        let all: u64 = series.iter().map(|point| point.lost_updates).sum();
+        let over = all.saturating_sub(arm.figures.lost_updates_peak);
+        (over > 0).then(|| format!("{} {} of {}", printable(arm.name), count(over), count(all)))
+    });
+    let parts: Vec<String> = parts.collect();
+    let end = end.filter(|_| !parts.is_empty())?;
+    Some((
+        end as f64,
+        format!(
+            "in all, later sales made up for overwritten ones → {}",
+            parts.join(", ")
+        ),
+    ))
 }
 
 /// How many predictions came true: `8 of 8 predictions of the scenario came true`.

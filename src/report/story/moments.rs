@@ -143,8 +143,14 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
     }
     let losses: Vec<_> = arms.iter().map(|arm| losses(arm, cost)).collect();
     for moment in &mut moments {
-        let next = begins.iter().copied().find(|begin| *begin > moment.at + BOUNCE);
-        tell(moment, next.unwrap_or(f64::INFINITY), arms, &losses, cost);
+        let next = begins.partition_point(|begin| *begin <= moment.at + BOUNCE);
+        tell(
+            moment,
+            begins.get(next).copied().unwrap_or(f64::INFINITY),
+            arms,
+            &losses,
+            cost,
+        );
     }
     moments
 }
@@ -201,10 +207,16 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
     let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
     let mut is_empty = false;
-    // What was made up for later counts too, so these are more than the figure.
+    // What was made up for later counts too, and what is lost later does not, so these are not the figure.
     let head = match cost {
         Metric::LostUpdates => "sales overwritten",
         other => other.title(),
+    };
+    let is_whole = moment.until.is_some_and(|until| until <= next);
+    let head = if is_whole {
+        format!("{head} in {AFTERMATH} s")
+    } else {
+        head.to_owned()
     };
     for (arm, losses) in arms.iter().zip(losses) {
         let name = arm.name;
@@ -255,7 +267,7 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
             let [from, until] = [from, until].map(|at| losses.partition_point(|(second, _)| (*second as f64) < at));
             let lost: u64 = losses[from..until.max(from)].iter().map(|(_, lost)| lost).sum();
             if lost > 0 {
-                add(1, head, format!("{name} {}", count(lost)));
+                add(1, &head, format!("{name} {}", count(lost)));
             }
         }
     }
@@ -364,7 +376,7 @@ mod tests {
         assert_eq!(
             told(&events, &arms),
             [
-                "4.2 host 1 bounced, came back EMPTY → forgotten: single 4; sales overwritten: single 3; kept: redlock 2 of 3 votes"
+                "4.2 host 1 bounced, came back EMPTY → forgotten: single 4; sales overwritten in 5 s: single 3; kept: redlock 2 of 3 votes"
             ]
         );
         // One that is back later has died.
@@ -372,12 +384,12 @@ mod tests {
         let both = told(&events, &arms);
         assert_eq!(both.len(), 2);
         assert!(
-            both[0].starts_with("4.2 host 1 died → sales overwritten: single 3"),
+            both[0].starts_with("4.2 host 1 died → sales overwritten in 5 s: single 3"),
             "{both:?}"
         );
         assert!(both[1].starts_with("9.5 host 1 is back EMPTY → forgotten"), "{both:?}");
         assert!(
-            both[1].contains("sales overwritten: single 7"),
+            both[1].contains("sales overwritten in 5 s: single 7"),
             "each loss is told once: {both:?}"
         );
     }
