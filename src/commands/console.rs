@@ -8,7 +8,8 @@ use std::sync::Arc;
 use lockstorm::console::{self, Cast, ConsoleOptions};
 use lockstorm::report::is_dumb;
 use lockstorm_base::output::{Stream, begin};
-use lockstorm_data::scenario::builtin;
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::scenario::{Scenario, WorkloadSpec, builtin};
 use lockstorm_lab::check_temp_dir;
 use lockstorm_run::{RunOptions, start};
 
@@ -54,7 +55,7 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
     let held = args.step;
     let launch = |scenario| {
         start(
-            scenario,
+            if held { for_a_talk(scenario) } else { scenario },
             RunOptions {
                 held,
                 ..server::options(&server)
@@ -93,6 +94,15 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
     }
 }
 
+/// A talk takes longer than a run, so stocks last ten times as long; what depends on their end can't be predicted then.
+fn for_a_talk(mut scenario: Scenario) -> Scenario {
+    if let WorkloadSpec::Inventory(spec) = &mut scenario.workload {
+        spec.stock = spec.stock.saturating_mul(10);
+        scenario.expect.retain(|expected| expected.metric != Metric::Oversold);
+    }
+    scenario
+}
+
 /// Begins a recording of the terminal. Nobody waits for its disk.
 fn begin_cast(path: &Path) -> Result<Arc<Cast>, Failure> {
     let cannot = |error| Failure::usage(format!("cannot write the cast to {}: {error}", path.display()));
@@ -117,4 +127,26 @@ fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
         verbose: false,
         quiet: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    #[test]
+    fn stocks_last_longer_in_a_talk_and_nothing_is_predicted_of_their_end() {
+        let load = |name: &str| {
+            parse(&Source::open(name).expect("it is built in"), &Overrides::default()).expect("it is valid")
+        };
+        let stock = |scenario: &Scenario| match &scenario.workload {
+            WorkloadSpec::Inventory(spec) => Some((spec.stock, scenario.expect.len())),
+            WorkloadSpec::CacheFill(_) => None,
+        };
+        let failover = load("failover");
+        let (units, predictions) = stock(&failover).expect("an inventory");
+        assert_eq!(stock(&for_a_talk(failover)), Some((units * 10, predictions - 1)));
+        let stampede = load("stampede");
+        assert_eq!(for_a_talk(stampede.clone()), stampede);
+    }
 }

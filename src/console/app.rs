@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::layout::Rect;
@@ -186,6 +187,8 @@ pub struct App {
     pub(super) fault_seen: bool,
     /// A line about the last key; it stays until the next one.
     pub(super) status: Option<String>,
+    /// When it was last said.
+    said_at: Instant,
     /// Whether that line is gone once something happens.
     pub(super) passing: bool,
     /// Whether that line is about an order under way.
@@ -212,6 +215,9 @@ pub struct App {
 
 /// How many notes are kept.
 const NOTES: usize = 50;
+
+/// How long a line about a key stays, unless another key is pressed.
+const SAID: Duration = Duration::from_secs(8);
 
 impl App {
     /// A console without a run: it shows the picker.
@@ -246,6 +252,7 @@ impl App {
             window: WINDOWS.len() - 1,
             fault_seen: false,
             status: None,
+            said_at: Instant::now(),
             passing: false,
             receipt: false,
             orders: Orders::default(),
@@ -267,7 +274,7 @@ impl App {
             Message::Key(key) if key.kind == KeyEventKind::Release => {}
             Message::Key(key) => {
                 self.dirty = true;
-                self.status = None;
+                (self.status, self.said_at) = (None, Instant::now());
                 self.passing = false;
                 self.receipt = false;
                 return self.key(&key);
@@ -435,6 +442,10 @@ impl App {
         if self.passing && self.newest.as_deref().and_then(last) != last(&snapshot) {
             self.status = None;
         }
+        let is_old = self.said_at.elapsed() > SAID && self.asked.is_none();
+        if is_old && !self.receipt && !self.typing_filter {
+            self.status = None;
+        }
         self.settle(&snapshot);
         self.show_first_lanes(&snapshot);
         self.newest = Some(snapshot);
@@ -521,7 +532,7 @@ impl App {
                 .fold(snapshot.elapsed, f64::max)
         };
         let at = self.newest.as_ref().map_or(0.0, now);
-        self.status = Some(text.clone());
+        (self.status, self.said_at) = (Some(text.clone()), Instant::now());
         self.notes.push_back((at, text));
         if self.notes.len() > NOTES {
             self.notes.pop_front();

@@ -1,6 +1,7 @@
 //! The line that suggests the next key to press.
 
 use super::app::{AfterStop, App, RunStage, View};
+use super::keys::Overlay;
 use lockstorm_data::model::{Action, Target, TargetKind};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence};
 use lockstorm_run::{HostView, Phase, ServerView, Snapshot};
@@ -10,6 +11,7 @@ pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let parts: &[&str] = match (&app.stage, &snapshot.phase) {
         (RunStage::Stopping(AfterStop::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
         (RunStage::Stopping(AfterStop::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
+        _ if app.overlay == Some(Overlay::Lanes) => &["Enter or Esc closes the lanes", "← → show others"],
         _ if app.is_frozen() => &["Display frozen; run continues. Space: resume", "the fault keys work"],
         (_, Phase::SetUp(_) | Phase::Failed(_)) => &[],
         (_, Phase::Draining) => &["the load has ended; the workers finish", "then the ledger is read"],
@@ -52,6 +54,11 @@ fn before_any_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     part.into_iter().collect()
 }
 
+/// Whether the present act has a key to try, which stands on the screen.
+fn teaches(snapshot: &Snapshot) -> bool {
+    snapshot.act.as_ref().is_some_and(|act| act.teaches.is_some())
+}
+
 /// What the scenario will do by itself, and then the user's turn: a key before that could prevent it.
 fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let (Some(next), Some(host)) = (&snapshot.next, snapshot.hosts.first()) else {
@@ -68,10 +75,7 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     if snapshot.held {
         parts.push("held: Enter lets it happen, g lets the schedule go on".to_owned());
         if snapshot.arms.iter().any(|arm| arm.figures.sold_out_all) {
-            parts.insert(
-                0,
-                "sold out, so no more damage shows: --set workload.stock=N lasts longer".to_owned(),
-            );
+            parts.push("sold out: no more damage shows".to_owned());
         }
     }
     // The scenario may be waiting for a host that is down and that it does not bring back itself.
@@ -81,11 +85,12 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
         Some(down) if !restored(down) && app.orders.expected(Target::Host(down.id)).is_none() => {
             parts.push(format!("{}: restore {}", on_host(app, down, 'r'), down.id));
         }
-        Some(_) => {}
-        None => {
+        // What the act teaches stands above.
+        None if !teaches(snapshot) => {
             let keys = on_host(app, host, 'b');
             parts.push(format!("then your turn, {keys}: bounce {}", host.id));
         }
+        _ => {}
     }
     parts
 }
@@ -117,9 +122,9 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
         parts.push(format!("{keys} resumes {}", server.id));
     }
     if parts.is_empty() {
-        if let Some(host) = snapshot.hosts.first() {
+        if let Some(host) = snapshot.hosts.first().filter(|_| !teaches(snapshot)) {
             let keys = on_host(app, host, 'b');
-            parts.push(format!("{keys} bounces {} again", host.id));
+            parts.push(format!("{keys} bounces {}", host.id));
         }
         let looks: &[&str] = match app.view {
             View::Dashboard => &[

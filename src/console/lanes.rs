@@ -6,15 +6,15 @@ use crate::report::order;
 use lockstorm_run::Snapshot;
 
 impl App {
-    /// Shows the newest double hold of the chosen arm, or of the first one that has any.
+    /// Shows the first double hold of the chosen arm, or of the first one that has any.
     pub(super) fn show_lanes(&mut self) -> Result<(), String> {
         let snapshot = self.begun()?;
         let mut arms = vec![self.arm];
         arms.extend(order(&snapshot.scenario));
-        let newest = |arm: usize| Some((arm, snapshot.arms.get(arm)?.double_holds.last()?.clone()));
+        let first = |arm: usize| Some((arm, snapshot.arms.get(arm)?.double_holds.first()?.clone()));
         let (arm, double) = arms
             .into_iter()
-            .find_map(newest)
+            .find_map(first)
             .ok_or("no lock has been held by two at once so far")?;
         self.show(Some(Overlay::Lanes));
         self.lanes = Some(Lanes { arm, double });
@@ -51,7 +51,8 @@ impl App {
             return;
         }
         let first = |arm: usize| Some((arm, snapshot.arms.get(arm)?.double_holds.first()?.clone()));
-        if let Some((arm, double)) = order(&snapshot.scenario).into_iter().find_map(first) {
+        let all = order(&snapshot.scenario).into_iter().filter_map(first);
+        if let Some((arm, double)) = all.min_by_key(|(_, double)| double.second.from_us) {
             self.show(Some(Overlay::Lanes));
             self.lanes = Some(Lanes { arm, double });
             self.lanes_seen = true;

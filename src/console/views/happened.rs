@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span, Text};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::Moment;
-use lockstorm_run::Snapshot;
+use lockstorm_run::{Phase, Snapshot};
 
 /// The columns of the time and the letter.
 const INDENT: usize = 10;
@@ -21,7 +21,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         return;
     }
     let teaches = snapshot.act.as_ref().and_then(|act| act.teaches.as_deref());
-    let teaches = teaches.filter(|_| area.height >= 6);
+    let teaches = teaches.filter(|_| area.height >= 6 && snapshot.phase == Phase::Running);
     let rows = [Constraint::Min(0), Constraint::Length(u16::from(teaches.is_some()))];
     let [area, tip] = Layout::vertical(rows).areas(area);
     if let Some(teaches) = teaches {

@@ -19,7 +19,8 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let width = usize::from(area.width.saturating_sub(8).min(96));
     let text = lanes_in_columns(&shown, width, Paint::Off);
     let mut lines = text.lines();
-    let title = format!("{} (← → others, Esc closes)", lines.next().unwrap_or_default());
+    let kept = snapshot.arms.get(lanes.arm).map_or(0, |arm| arm.double_holds.len());
+    let title = format!("{} ({kept} kept: ← →, Esc closes)", lines.next().unwrap_or_default());
     let style = |line: &str| {
         if line.starts_with("both ") {
             theme.bad_block

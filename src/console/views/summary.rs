@@ -46,10 +46,11 @@ pub(super) fn render(
         lines.push(Line::default());
         lines.extend(hanging("▸", theme.accent, &said, columns, theme.strong));
     }
-    let last = lesson(scenario, expectations.iter().map(|(held, _)| *held)).or(snapshot.caption.as_deref());
+    let lesson = lesson(scenario, expectations.iter().map(|(held, _)| *held));
     lines.extend(
-        last.into_iter()
-            .flat_map(|last| hanging("▸", theme.accent, last, columns, theme.strong)),
+        lesson
+            .into_iter()
+            .flat_map(|lesson| hanging("▸", theme.accent, lesson, columns, theme.strong)),
     );
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
     let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
