@@ -1,6 +1,6 @@
 use lockstorm_data::metrics::units::{count, short_count};
-use lockstorm_data::metrics::{Count, Figures, Group, Series};
-use lockstorm_data::scenario::{ArmSpec, Scenario};
+use lockstorm_data::metrics::{Count, Figures, Group, Metric, Series};
+use lockstorm_data::scenario::{ArmSpec, Op, Scenario};
 use lockstorm_run::{ArmView, Health, Record, Snapshot};
 
 /// The data behind an arm's cells, from a record or from a run under way.
@@ -9,6 +9,8 @@ pub(crate) struct Arm<'a> {
     pub figures: &'a Figures,
     /// Whether nothing good can be said about it.
     pub is_doubted: bool,
+    /// Whether the scenario predicts of its lock what has not shown: its faults have not put it to the test.
+    pub is_untested: bool,
     /// How many nodes its lock uses.
     pub nodes: usize,
     /// Whether it has a lock.
@@ -58,6 +60,7 @@ impl<'a> Arm<'a> {
             name,
             figures,
             is_doubted: false,
+            is_untested: is_untested(name, figures, scenario),
             nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
             has_master: spec.has_master(),
@@ -76,6 +79,7 @@ impl<'a> Arm<'a> {
             name: "",
             figures,
             is_doubted: false,
+            is_untested: false,
             nodes: 3,
             locks: true,
             has_master: false,
@@ -117,5 +121,37 @@ impl<'a> Arm<'a> {
     /// A count in the style of this table.
     pub fn count(&self, n: u64) -> String {
         if self.is_narrow { short_count(n) } else { count(n) }
+    }
+}
+
+/// Whether the scenario predicts damage, or faults that meet held locks, and an arm's figures don't have it.
+fn is_untested(arm: &str, figures: &Figures, scenario: &Scenario) -> bool {
+    let shows = |metric: Metric| metric.is_damage() || matches!(metric, Metric::Covered | Metric::GrantedByOldMaster);
+    let predicted = scenario
+        .expect
+        .iter()
+        .filter(|expected| expected.arm == arm && shows(expected.metric));
+    let mut least = predicted.filter(|expected| matches!(expected.op, Op::AtLeast | Op::Greater));
+    least.any(|expected| !expected.op.holds(expected.metric.of(figures), expected.bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    #[test]
+    fn who_has_not_met_what_the_scenario_predicts_was_not_tested() {
+        let scenario = parse(
+            &Source::open("failover").expect("it is built in"),
+            &Overrides::default(),
+        );
+        let scenario = scenario.expect("it is valid");
+        let untested = |arm: &str, figures: &Figures| is_untested(arm, figures, &scenario);
+        let mut figures = Figures::default();
+        let arms = ["single", "redlock", "no lock"];
+        assert_eq!(arms.map(|arm| untested(arm, &figures)), [true, true, false]);
+        (figures.lost_updates, figures.double_holds, figures.covered) = (5, 5, 10);
+        assert_eq!(arms.map(|arm| untested(arm, &figures)), [false, false, false]);
     }
 }

@@ -83,11 +83,11 @@ pub(crate) fn written(metric: Metric, arm: &Arm<'_>) -> Option<String> {
 
 /// The figure with its mark, as a cell.
 pub(in crate::report) fn judged(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
-    let text = written(metric, arm)?;
+    // Where there is room for one number, it is the worst: what was made up for later was lost all the same.
     let text = if arm.is_narrow {
-        text
+        written(metric.peak(), arm)?
     } else {
-        in_full(metric, arm, text)
+        in_full(metric, arm, written(metric, arm)?)
     };
     Some(marked(judge(metric, arm), text, arm.is_narrow))
 }

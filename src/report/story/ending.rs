@@ -89,7 +89,8 @@ pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec
     let mut parts: Vec<String> = shown.map(|(title, means)| format!("{title}: {means}")).collect();
     let of_workload = workload.about().display().verdicts.iter();
     let explained = of_workload.clone().filter(|metric| is_there(metric.title()));
-    parts.extend(explained.map(|metric| format!("{}: {}", metric.title(), metric.in_short())));
+    let worst = |metric: &Metric| if metric.peak() == *metric { "" } else { "at worst, " };
+    parts.extend(explained.map(|metric| format!("{}: {}{}", metric.title(), worst(metric), metric.in_short())));
     parts.extend(
         of_workload
             .filter(|metric| is_there(metric.title()))
@@ -123,6 +124,7 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String
     };
     let said = [
         (held, named(|verdict| verdict == Verdict::Safe)),
+        ("not shown", named(|verdict| verdict == Verdict::Unproven)),
         (
             "did not hold",
             named(|verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_))),
@@ -166,15 +168,24 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
     let mut all = moments(events, arms, workload.about().display().cost);
     // Warnings have a place of their own.
     all.retain(|moment| !moment.is_warning);
-    // Of many, those that meant something are worth more.
-    let meant = all.iter().filter(|moment| !moment.meant.is_empty()).count();
-    let only = all.len() > MOMENTS && meant > 0;
-    let shown = all.into_iter().filter(|moment| !only || !moment.meant.is_empty());
+    // Of many, those that meant something are worth more, and most of all what faults meant.
+    for is_worth in [
+        |moment: &Moment| !moment.meant.is_empty(),
+        |moment: &Moment| moment.letter.is_some(),
+    ] {
+        if all.len() > MOMENTS && all.iter().any(is_worth) {
+            all.retain(is_worth);
+        }
+    }
+    let more = all.len().saturating_sub(MOMENTS);
     let line = |moment: Moment| {
         let tone = if moment.is_bad { Tone::Bad } else { Tone::Plain };
         (moment.at, tone, moment.in_words())
     };
-    let mut lines: Vec<_> = shown.take(MOMENTS).map(line).collect();
+    let mut lines: Vec<_> = all.into_iter().take(MOMENTS).map(line).collect();
+    if let Some((at, ..)) = lines.last().filter(|_| more > 0) {
+        lines.push((*at, Tone::Plain, format!("… and {more} more: the events have them")));
+    }
     if let Some((at, words)) = made_up(arms).filter(|_| !lines.is_empty()) {
         lines.push((at, Tone::Plain, words));
     }

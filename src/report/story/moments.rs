@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::report::columns::Arm;
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Metric, Series};
-use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
+use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, HostId, Target};
 
 /// How long damage counts as that of the fault before it, in seconds.
 const AFTERMATH: f64 = 5.0;
@@ -133,9 +133,10 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
         Some(arm.figures.consequences.iter().find(by_old)?.at)
     });
     if let Some(changed) = changed.min_by(f64::total_cmp) {
+        let back = return_of_master(events, changed);
         let returned = moments
             .iter()
-            .position(|one| one.at >= changed && one.letter == Some('R'));
+            .position(|one| back.is_some_and(|id| one.events.contains(&id)));
         let of_change = || moments.iter().rposition(|one| one.at <= changed + 1e-3);
         if let Some(index) = returned.or_else(of_change) {
             moments[index].brings_old_master = true;
@@ -153,6 +154,25 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
         );
     }
     moments
+}
+
+/// The event with which the host came back that had the master before the change at `changed`.
+fn return_of_master(events: &[Event], changed: f64) -> Option<u64> {
+    let masters = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Failover { host } if event.at < changed - 1e-3 => Some(*host),
+        _ => None,
+    });
+    // The first one is on host 1.
+    let old = Target::Host(masters.last().unwrap_or(HostId(1)));
+    events.iter().find_map(|event| match &event.kind {
+        EventKind::Fault {
+            action: Action::Undo(_),
+            target,
+            effect_at: Some(at),
+            ..
+        } if *target == old && *at >= changed => Some(event.id),
+        _ => None,
+    })
 }
 
 /// The seconds in which an arm with a lock lost something, and how much.
@@ -289,7 +309,6 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
 mod tests {
     use super::*;
     use lockstorm_data::metrics::{Figures, Outage};
-    use lockstorm_data::model::HostId;
 
     const HOST: Target = Target::Host(HostId(1));
 
@@ -433,7 +452,16 @@ mod tests {
             kind,
             text: String::new(),
         };
-        let events = [fault(0, 4.2, KILL, None), failover, fault(2, 20.0, RESTART, Some(0))];
+        let mut other = fault(3, 15.0, RESTART, None);
+        if let EventKind::Fault { target, .. } = &mut other.kind {
+            *target = Target::Host(HostId(3));
+        }
+        let events = [
+            fault(0, 4.2, KILL, None),
+            failover,
+            other,
+            fault(2, 20.0, RESTART, Some(0)),
+        ];
         let lines = |granted: u64| {
             let mut fixed = arm("fixed", &[], &[]);
             fixed.figures.granted_by_old_master = granted;
@@ -445,10 +473,9 @@ mod tests {
             fixed.figures.consequences = (granted > 0).then_some(by_old).into_iter().collect();
             told(&events, &[fixed])
         };
-        let [died, changed, back] =
-            ["4.2 host 1 died", "8 host 2 is the master now", "20 host 1 is back"].map(str::to_owned);
-        assert_eq!(lines(0), [died.clone(), changed.clone(), back.clone()]);
-        let granted = format!("{back} → still takes itself for the master and granted: fixed 5");
-        assert_eq!(lines(5), [died, changed, granted]);
+        let before = ["4.2 host 1 died", "8 host 2 is the master now", "15 host 3 is back"];
+        assert_eq!(lines(0), [&before[..], &["20 host 1 is back"]].concat());
+        let granted = "20 host 1 is back → still takes itself for the master and granted: fixed 5";
+        assert_eq!(lines(5), [&before[..], &[granted]].concat());
     }
 }

@@ -37,7 +37,7 @@ impl Verdict {
             Self::Poor(display.words.poor)
         } else if Metric::proven(arm.figures).next().is_some() {
             Self::Unsafe
-        } else if marks().any(|mark| mark == Mark::Good) {
+        } else if marks().any(|mark| mark == Mark::Good) && !arm.is_untested {
             Self::Safe
         } else {
             Self::Unproven
@@ -62,7 +62,7 @@ impl Verdict {
             Self::Safe => "safe",
             Self::Unsafe => "UNSAFE",
             Self::Poor(word) => word,
-            Self::Unproven => "not shown yet",
+            Self::Unproven => "not shown",
             Self::Inconclusive => "inconclusive",
         }
     }

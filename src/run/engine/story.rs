@@ -79,8 +79,16 @@ impl Engine {
     /// Says what an effect means for the story. What a caption says must be so: after a key, and after the end of what the caption
     /// was about, it is what happened.
     pub fn tell(&mut self, action: Action, target: Target, due: Option<Due>) {
-        let happened = || Some(action.done_to(target));
         let scripted = due.filter(|due| self.faults.schedule.is_scripted(due.fault));
+        // Keys add no fault that ends by itself but a bounce.
+        let is_bounce = due.is_some_and(|due| due.undo) && scripted.is_none();
+        let happened = || {
+            Some(if is_bounce {
+                format!("{target} bounced")
+            } else {
+                action.done_to(target)
+            })
+        };
         let (caption, of) = match scripted {
             None if self.stage.caption.is_some() => (happened().map(|what| format!("by hand: {what}")), None),
             None => (None, None),

@@ -54,6 +54,7 @@ impl Schedule {
             return format!("there is no fault {number}");
         };
         let why = match (&entry.stage, &entry.spec.start, &entry.trouble) {
+            (FaultStage::Waiting, ..) if self.clock.is_held() => "was not played: the schedule was held".to_owned(),
             (FaultStage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", setting(*at)),
             (FaultStage::Waiting, FaultStart::When(condition), _) => {
                 format!("never fired: {}", progress(condition, &entry.parts))
