@@ -158,12 +158,12 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
 
 /// The event with which the host came back that had the master before the change at `changed`.
 fn return_of_master(events: &[Event], changed: f64) -> Option<u64> {
-    let masters = events.iter().filter_map(|event| match &event.kind {
+    let mut masters = events.iter().filter_map(|event| match &event.kind {
         EventKind::Failover { host } if event.at < changed - 1e-3 => Some(*host),
         _ => None,
     });
     // The first one is on host 1.
-    let old = Target::Host(masters.last().unwrap_or(HostId(1)));
+    let old = Target::Host(masters.next_back().unwrap_or(HostId(1)));
     events.iter().find_map(|event| match &event.kind {
         EventKind::Fault {
             action: Action::Undo(_),
