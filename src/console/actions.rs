@@ -256,7 +256,11 @@ impl App {
     }
 
     fn step(&self) -> Result<Option<Intent>, String> {
-        match &self.live()?.next {
+        let snapshot = self.live()?;
+        if snapshot.phase == Phase::WarmUp {
+            return Err("the warm-up is not over: nothing can happen yet".to_owned());
+        }
+        match &snapshot.next {
             None => Err("the last step is still under way".to_owned()),
             Some(next) if next.is_end => Ok(Some(Intent::Command(Command::End))),
             Some(_) => Ok(Some(Intent::Command(Command::Step))),

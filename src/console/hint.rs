@@ -86,7 +86,7 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
             parts.push(format!("{}: restore {}", on_host(app, down, 'r'), down.id));
         }
         // What the act teaches stands above.
-        None if !teaches(snapshot) => {
+        None if !teaches(snapshot) && !snapshot.held => {
             let keys = on_host(app, host, 'b');
             parts.push(format!("then your turn, {keys}: bounce {}", host.id));
         }

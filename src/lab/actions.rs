@@ -43,11 +43,26 @@ impl Lab {
     /// The action makes no sense in the host's state, or it failed. After [`LabError::NotYet`] the effect may still come;
     /// [`Lab::comes_true`] waits for it.
     pub async fn apply(&self, action: Action, host: HostId) -> Result<Verified<Instant>, LabError> {
+        self.apply_after(action, host, || ()).await
+    }
+
+    /// As [`Lab::apply`]. `first` is called when it is this action's turn, after those that were ordered before it, and before it
+    /// changes anything.
+    ///
+    /// # Errors
+    /// As [`Lab::apply`].
+    pub async fn apply_after(
+        &self,
+        action: Action,
+        host: HostId,
+        first: impl FnOnce(),
+    ) -> Result<Verified<Instant>, LabError> {
         let nodes = self.nodes.host(host)?;
         if !nodes.are_ours() && action.needs_process() {
             return Err(LabError::NotOurs(host, action.verbs()[2]));
         }
         let _turn = nodes.imposed.turn.lock().await;
+        first();
         if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
             let target = Target::Host(host);
             return Err(LabError::Impossible {

@@ -1,8 +1,9 @@
 //! The acts of a scenario follow what happens: by key, by schedule, and step by step.
 
+use lockstorm_data::metrics::{Consequence, ConsequenceKind};
 use lockstorm_data::model::{Condition, Fault, HostId, Target};
 use lockstorm_kit::alone;
-use lockstorm_kit::play::Run;
+use lockstorm_kit::play::{Run, play, told};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_run::{Command, Phase, RunOptions, Snapshot};
 
@@ -109,4 +110,29 @@ fn a_held_run_has_no_end_until_it_is_let_go_or_ended() {
     run.until("it is beyond its end", |s| s.elapsed > 1.5);
     run.order(Command::End);
     assert!(!run.finish().interrupted);
+}
+
+#[test]
+fn a_restart_that_is_ordered_before_the_kill_has_taken_effect_knows_what_was_forgotten() {
+    let _turn = alone();
+    // The kills and the restarts are due at once.
+    let both = |deed: &str| [1, 2].map(|host| format!("{{ at = \"2s\", do = \"{deed}\", on = \"host:{host}\" }}"));
+    let (text, _) = STORY.split_once("fault =").expect("faults");
+    let text = format!(
+        "{text}fault = [{}]",
+        [both("kill"), both("restart")].concat().join(", ")
+    );
+    let set = [
+        "duration=6s",
+        "swarm.workers=24",
+        "swarm.think=200ms",
+        "workload.hold=1s",
+        "arm.redlock.ttl=8s",
+    ];
+    let record = play(scenario(&text, &set));
+    let figures = &record.arms[0].figures;
+    let forgot = |one: &Consequence| matches!(one.kind, ConsequenceKind::Forgot { locks } if locks > 0);
+    assert!(figures.consequences.iter().any(forgot), "{}", told(&record));
+    assert!(figures.double_holds > 0, "{}", told(&record));
+    assert_eq!((figures.law_violations, figures.unjudged), (0, 0), "{}", told(&record));
 }

@@ -192,7 +192,7 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
         let longest = arm.figures.longest_outage();
         return match longest.lasted_us {
             _ if arm.nodes == 0 => (String::new(), theme.base),
-            0..500_000 => ("never down".to_owned(), theme.good),
+            0 => ("never down".to_owned(), theme.good),
             us => {
                 let till_end = if longest.over { "" } else { "…end" };
                 (format!("down for {}{till_end}", micros(us)), theme.warn)

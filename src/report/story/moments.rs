@@ -122,11 +122,6 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
     }
     // What was ordered first may take effect later.
     moments.sort_by(|one, other| one.at.total_cmp(&other.at));
-    let begins: Vec<f64> = moments
-        .iter()
-        .filter(|one| one.until.is_some())
-        .map(|one| one.at)
-        .collect();
     // A node that was a master grants again from its return on; one that was never away, from the change on.
     let changed = arms.iter().filter_map(|arm| {
         let by_old = |one: &&Consequence| matches!(one.kind, ConsequenceKind::GrantedByOldMaster { .. });
@@ -143,15 +138,11 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
         }
     }
     let losses: Vec<_> = arms.iter().map(|arm| losses(arm, cost)).collect();
-    for moment in &mut moments {
-        let next = begins.partition_point(|begin| *begin <= moment.at + BOUNCE);
-        tell(
-            moment,
-            begins.get(next).copied().unwrap_or(f64::INFINITY),
-            arms,
-            &losses,
-            cost,
-        );
+    // Of moments in one second, what is lost belongs to the last.
+    let mut next = f64::INFINITY;
+    for moment in moments.iter_mut().rev() {
+        tell(moment, next, arms, &losses, cost);
+        next = if moment.until.is_some() { moment.at } else { next };
     }
     moments
 }

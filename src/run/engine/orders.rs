@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::state::Engine;
-use crate::orders::came_back::{CameBack, Returning};
+use crate::orders::came_back::CameBack;
 use crate::orders::command::Knob;
 use crate::orders::faults::{Effect, FaultOrder, Paused, Report};
 use crate::orders::knobs;
@@ -40,11 +40,10 @@ impl Engine {
     /// Orders a fault, by key or by schedule, and logs it.
     pub fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
         let event = self.log.fault(action, target, order, self.who(due).as_deref());
-        let returning = match (action, target) {
-            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => {
+        let may_forget = match (action, target) {
+            (Action::Undo(condition), Target::Host(_)) if condition.forgets() => {
                 let arms = locks_of(&self.arms, &self.swarm, |arm| arm.spec.lock.uses_nodes());
-                let forgets = self.lab.spec.persistence == Persistence::None;
-                Some(Returning::of(&self.lab.handle, host, forgets, arms))
+                Some((self.lab.spec.persistence == Persistence::None, arms))
             }
             _ => None,
         };
@@ -60,7 +59,7 @@ impl Engine {
             due,
             action,
             target,
-            returning,
+            may_forget,
         };
         self.faults
             .carry_out(order, self.lab.handle.clone(), &self.swarm.servers);

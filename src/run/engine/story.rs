@@ -146,16 +146,17 @@ impl Engine {
     pub fn warn_of_hold(&mut self) {
         let (planned, took) = (self.scenario.duration, self.now());
         if self.faults.schedule.when(took) != Some(took) {
+            let instead = if took > planned { "instead of" } else { "of" };
             let [took, planned] = [took, planned].map(|time| format!("{:.0} s", time.as_secs_f64()));
             self.log.warn(format!(
-                "the schedule was held: the load lasted {took} instead of {planned}, and what is counted with it"
+                "the schedule was held: the load lasted {took} {instead} {planned}, and what is counted with it"
             ));
         }
     }
 
     /// Lets the next thing of the schedule happen now.
     pub fn step(&mut self) {
-        if self.faults.schedule.step() {
+        if self.stage.phase == Phase::Running && self.faults.schedule.step() {
             self.due_faults();
         }
     }

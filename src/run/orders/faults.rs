@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::came_back::{CameBack, Returning};
 use crate::schedule::{Due, Schedule};
 use crate::swarm::{AppServer, SwarmError};
+use crate::watch::lacks::ArmLocks;
 use lockstorm_data::model::{Action, Finding, HostId, Observer, Obstacle, OrderId, Proof, ServerId, Target, Verified};
 use lockstorm_data::scenario::FaultSpec;
 use lockstorm_lab::{Lab, LabError};
@@ -45,8 +46,8 @@ pub(crate) struct FaultOrder {
     pub due: Option<Due>,
     pub action: Action,
     pub target: Target,
-    /// What is to be found out of a host that comes back and may have forgotten locks.
-    pub returning: Option<Returning>,
+    /// Of a host that comes back: whether it keeps nothing, and the locks that it may have forgotten.
+    pub may_forget: Option<(bool, Vec<ArmLocks>)>,
 }
 
 /// What has become of an order.
@@ -159,9 +160,15 @@ impl Faults {
                 let text = format!("not verified within {} s", within.as_secs());
                 report(Effect::Late(text), Vec::new());
             };
+            let mut returning = None;
             let effect = match target {
                 Target::Host(host) => {
-                    let mut done = lab.apply(action, host).await;
+                    // Not when it is ordered: a kill that was ordered just before may not have taken effect then.
+                    let look_first = || {
+                        let may_forget = order.may_forget.clone();
+                        returning = may_forget.map(|(forgets, arms)| Returning::of(&lab, host, forgets, arms));
+                    };
+                    let mut done = lab.apply_after(action, host, look_first).await;
                     if let Err(LabError::NotYet { within }) = done {
                         late(within);
                         done = lab.comes_true(action, host).await;
@@ -181,7 +188,7 @@ impl Faults {
                     None => Effect::Failed(format!("there is no {id}")),
                 },
             };
-            let came_back = match (&order.returning, &effect) {
+            let came_back = match (&returning, &effect) {
                 (Some(returning), Effect::Verified(verified)) => returning.look(&lab, verified.at).await,
                 _ => Vec::new(),
             };
