@@ -51,7 +51,7 @@ impl Engine {
             self.note_end_of_pause(paused, began);
         }
         for server in &self.swarm.servers {
-            server.drain().await;
+            server.drain();
         }
         while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();

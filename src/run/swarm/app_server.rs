@@ -135,10 +135,10 @@ impl AppServer {
 
     /// Lets the thread end once all workers have (the load must have ended), and returns at once; see
     /// [`AppServer::has_ended`].
-    pub async fn drain(&self) {
-        if self.control.conditions().has(Condition::Paused) {
-            let _ = self.control.apply(Action::Undo(Condition::Paused)).await;
-        }
+    pub fn drain(&self) {
+        // If it is paused, it goes on. A pause that was ordered just before may not have taken effect yet.
+        let control = Arc::clone(&self.control);
+        tokio::spawn(async move { control.apply(Action::Undo(Condition::Paused)).await });
         self.control.send(ServerCommand::Drain);
     }
 
