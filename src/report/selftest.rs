@@ -1,5 +1,7 @@
 //! What the oracles made of broken locks, as text.
 
+use std::collections::BTreeSet;
+
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::count;
@@ -30,6 +32,10 @@ pub fn render_selftest(result: &SelfTest, paint: Paint) -> String {
         let (locks, (tone, mark, word)) = (result.with(verdict), words(verdict));
         if !locks.is_empty() {
             text += &format!("{} {word}: {}\n", paint.apply(tone, mark), locks.join(", "));
+        }
+        let doubts: BTreeSet<&String> = result.rows.iter().filter_map(|row| row.doubt.as_ref()).collect();
+        if verdict == Verdict::Inconclusive {
+            text.extend(doubts.into_iter().map(|doubt| format!("  {doubt}\n")));
         }
     }
     if result.passed {

@@ -32,6 +32,9 @@ pub struct Row {
     pub acquired: u64,
     /// What follows.
     pub verdict: Verdict,
+    /// Why nothing follows, as far as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// Whether the oracles see right.
@@ -126,6 +129,8 @@ impl Row {
             (1.., _) if !is_doubtful => Verdict::Missed,
             _ => Verdict::Inconclusive,
         };
+        let mut doubts = arms.iter().filter_map(|arm| arm.doubt.clone());
+        let doubt = doubts.next().filter(|_| verdict == Verdict::Inconclusive);
         (!arms.is_empty()).then_some(Self {
             lock,
             what,
@@ -134,6 +139,7 @@ impl Row {
             needed,
             acquired,
             verdict,
+            doubt,
         })
     }
 }
