@@ -334,11 +334,15 @@ impl Counter<'_> {
         });
     }
 
-    /// Counts the end of a request that was due at `intended` and began at `started`.
-    pub fn completed(&self, intended: Instant, started: Instant) {
+    /// Counts the end of a request that was due at `intended` and began at `started`, and as what it counts if it got no answer:
+    /// at once, so that no reader finds one without the other.
+    pub fn ended(&self, intended: Instant, started: Instant, failure: Option<Count>) {
         let (now, part) = (Instant::now(), self.part);
         self.put(|batch, newest| {
             batch.sums.counts[Count::Completed] += 1;
+            if let Some(failure) = failure {
+                batch.sums.counts[failure] += 1;
+            }
             batch.sums.record(Time::Response, now.duration_since(intended));
             batch.sums.record(Time::Service, now.duration_since(started));
             if part == Part::Measured {
@@ -347,15 +351,14 @@ impl Counter<'_> {
         });
     }
 
-    /// Counts a request that failed in the database or the cache.
-    pub fn failed(&self, error: impl FnOnce() -> String) {
-        self.put(|batch, newest| {
-            batch.sums.counts[Count::Errors] += 1;
+    /// Notes an error of the database or the cache.
+    pub fn saw_error(&self, error: impl FnOnce() -> String) {
+        self.put(|_, newest| {
             newest.first_error.get_or_insert_with(error);
         });
     }
 
-    /// Notes that the database was lost under a request, which is counted by [`Counter::failed`].
+    /// Notes that the database was lost under a request.
     pub fn lost_database(&self, error: impl FnOnce() -> String) {
         self.put(|_, newest| {
             newest.lost_database.get_or_insert_with(error);

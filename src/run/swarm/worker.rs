@@ -62,10 +62,10 @@ async fn work(crew: &Crew, number: usize) {
         let started = Instant::now();
         let counter = crew.recorder.of(begin.part);
         counter.started(begin.lag, started.saturating_duration_since(begin.intended) > LATE);
-        if crew.workload.request(counter, &mut rng, number).await == Done::Cancelled {
+        let done = crew.workload.request(counter, &mut rng, number, begin.intended);
+        if done.await == Done::Cancelled {
             break;
         }
-        counter.completed(begin.intended, started);
         if let Intake::Open(queue) = &crew.intake {
             queue.ended_one();
         }

@@ -1,5 +1,7 @@
 //! The work of an app server and arm, whatever its kind.
 
+use std::time::Instant;
+
 use super::cache_fill::CacheFill;
 use super::failed::Failed;
 use super::inventory::Inventory;
@@ -27,27 +29,30 @@ impl Workload {
         }
     }
 
-    /// Does one request from start to end, with the random generator of the worker. It counts the answer; the caller
-    /// counts that the request began and ended, and how long it took.
-    pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Done {
+    /// Does one request that was due at `intended`, from start to end, with the random generator of the worker. It counts the
+    /// answer and how long it took; the caller counts that the request began.
+    pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize, intended: Instant) -> Done {
+        let started = Instant::now();
         let (tools, answer) = match self {
             Self::CacheFill(work) => (&work.tools, work.request(counter, rng, worker).await),
             Self::Inventory(work) => (&work.tools, work.request(counter, rng, worker).await),
         };
-        match answer {
-            Ok(()) => {}
+        let failure = match answer {
+            Ok(()) => None,
             Err(Failed::Cancelled) => return Done::Cancelled,
-            Err(Failed::Refused) => counter.count(Count::GaveUp),
-            Err(Failed::Lost) => counter.count(Count::Aborted),
-            Err(Failed::Store(StoreError::Fenced { .. })) => counter.count(Count::Fenced),
+            Err(Failed::Refused) => Some(Count::GaveUp),
+            Err(Failed::Lost) => Some(Count::Aborted),
+            Err(Failed::Store(StoreError::Fenced { .. })) => Some(Count::Fenced),
             Err(failed) => {
                 tracing::debug!(arm = tools.arm.name, server = %tools.server, worker, "{failed}");
-                counter.failed(|| failed.to_string());
+                counter.saw_error(|| failed.to_string());
                 if matches!(&failed, Failed::Store(error) if error.is_loss()) {
                     counter.lost_database(|| failed.to_string());
                 }
+                Some(Count::Errors)
             }
-        }
+        };
+        counter.ended(intended, started, failure);
         Done::Ended
     }
 }

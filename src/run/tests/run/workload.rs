@@ -1,7 +1,7 @@
 //! The workloads on a real cache node, lock node and database: each count rises when it must, and not otherwise.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
@@ -257,7 +257,8 @@ impl Bench {
         let (work, recorder) = (self.work(), Arc::clone(&self.recorder));
         tokio::spawn(async move {
             let mut rng = SmallRng::seed_from_u64(worker as u64);
-            work.request(recorder.of(Part::Measured), &mut rng, worker).await
+            work.request(recorder.of(Part::Measured), &mut rng, worker, Instant::now())
+                .await
         })
     }
 
@@ -769,7 +770,7 @@ fn choices_come_from_the_seed() {
             for _ in 0..30 {
                 bench
                     .work()
-                    .request(bench.recorder.of(Part::Measured), &mut rng, 0)
+                    .request(bench.recorder.of(Part::Measured), &mut rng, 0, Instant::now())
                     .await;
             }
             runs.push(calls(&bench.taken()));
@@ -1045,7 +1046,7 @@ fn a_request_is_small() {
             let bench = Bench::new(&node, arm(LockKind::Redlock), spec, ms(0)).await;
             let mut rng = SmallRng::seed_from_u64(1);
             let work = bench.work();
-            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0);
+            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0, Instant::now());
             let size = size_of_val(&request);
             assert!(size <= 2048, "{size} bytes");
             sendable(request);
@@ -1108,7 +1109,9 @@ fn votes_that_come_after_the_release_count_in_the_end() {
         let work = bench.workload(arm, lock.clone());
         slow.pause();
         let mut rng = SmallRng::seed_from_u64(1);
-        let done = work.request(bench.recorder.of(Part::Measured), &mut rng, 0).await;
+        let done = work
+            .request(bench.recorder.of(Part::Measured), &mut rng, 0, Instant::now())
+            .await;
         assert_eq!(done, Done::Ended);
         let at_release = sums(&bench.taken());
         assert_eq!(
@@ -1147,7 +1150,8 @@ fn a_kill_tears_no_sale_in_redis() {
             let worker = tokio::spawn(async move {
                 let mut rng = SmallRng::seed_from_u64(1);
                 loop {
-                    work.request(recorder.of(Part::Measured), &mut rng, 0).await;
+                    work.request(recorder.of(Part::Measured), &mut rng, 0, Instant::now())
+                        .await;
                 }
             });
             tokio::time::sleep(Duration::from_micros(300 + 137 * kill)).await;
