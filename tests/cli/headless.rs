@@ -436,6 +436,33 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
 }
 
 #[test]
+fn a_lock_misses_its_own_nodes_and_no_others_of_their_hosts() {
+    let place = place();
+    let (run, mut stderr) = going_on(&place, &["--duration", "6s", "--set", "arm.single.topology=replicated"]);
+    let (_, servers) = processes(&run);
+    let kill = |name: &str| {
+        send(
+            servers.iter().find(|(server, _)| server == name).unwrap().1,
+            Signal::SIGKILL,
+        )
+    };
+    for host in [2, 3] {
+        kill(&format!("host-{host}-replicated"));
+        read_until(&mut stderr, &format!("the replicated node of host {host} died"));
+    }
+    kill("host-2");
+    read_until(&mut stderr, "host 2 died");
+    kill("host-3");
+    read_until(
+        &mut stderr,
+        "host 3 died: killed by a signal from outside: redlock has no quorum (1 of 3)",
+    );
+    let (_, record, ..) = rest(&place, run, stderr);
+    let told = record.events.iter().filter(|event| event.text.contains("no quorum"));
+    assert_eq!(told.count(), 1, "{:?}", record.events);
+}
+
+#[test]
 fn a_database_that_can_not_write_is_not_a_success() {
     let place = place_alone();
     // Like a full disk, but for this run alone: a file that grows beyond 256 KiB gives an error.

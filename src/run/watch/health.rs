@@ -9,6 +9,7 @@ use crate::collect::live_swarm::LiveSwarm;
 use crate::show::snapshot::{Health, Live};
 use lockstorm_data::model::{Cause, CauseKind, HostId};
 use lockstorm_data::scenario::LockNodes;
+use lockstorm_lab::{NodeName, Role};
 
 /// An arm stands still if it has answered nobody for longer than this and than its own work takes.
 const STILL: Duration = Duration::from_secs(1);
@@ -38,9 +39,22 @@ impl LiveLab {
         }
     }
 
-    /// Whether the nodes that an arm's lock needs are running. A paused host answers nobody, so it does not count.
+    /// Whether the nodes that an arm's lock needs are running. One that is paused answers nobody, so it does not count; what
+    /// became of the other nodes of its host does not matter.
     fn health(&self, arm: &Arm) -> Health {
-        let is_up = |host: HostId| self.answers(host);
+        let role = match arm.spec.nodes() {
+            LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => Some(Role::Lock),
+            LockNodes::Master | LockNodes::FirstMaster => Some(Role::Replicated),
+            // Either of a host's two nodes may be a master.
+            LockNodes::Cluster | LockNodes::ClusterMasters => None,
+        };
+        let is_up = |host: HostId| match role {
+            Some(role) => {
+                let node = self.handle.node_state(NodeName::on(host, role));
+                node.conditions.answers()
+            }
+            None => self.answers(host),
+        };
         match arm.spec.nodes() {
             LockNodes::Master if self.roles.masters().any(is_up) => return Health::Well,
             LockNodes::Master => return Health::NoMaster,
