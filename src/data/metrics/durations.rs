@@ -67,9 +67,17 @@ impl Durations {
         self.many = None;
     }
 
-    /// Its quantiles; all zero if it is empty.
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        self.many.as_ref().map_or(self.few.len() as u64, Histogram::len)
+    }
+
+    /// Its quantiles, with a histogram's rounding; all zero if it is empty.
     pub fn quantiles(&self) -> Quantiles {
-        Quantiles::of_any(self.histogram().as_deref())
+        match &self.many {
+            Some(many) => Quantiles::of(many),
+            None => Quantiles::of_few(&self.few),
+        }
     }
 
     /// All values as a histogram; `None` if there are none.

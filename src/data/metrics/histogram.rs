@@ -9,6 +9,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::units;
+
 /// The longest time that is distinguished; longer times count as this.
 pub const LONGEST: Duration = Duration::from_mins(10);
 
@@ -60,9 +62,27 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// The quantiles of a histogram; all zero if there is none.
-    pub fn of_any(histogram: Option<&Histogram<u64>>) -> Self {
-        histogram.map(Self::of).unwrap_or_default()
+    /// The quantiles that a [`histogram`] of these few values has, without one, which takes 16 to 160 KiB; all zero if there is no
+    /// value.
+    pub(super) fn of_few(values: &[u32]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        let Some(max) = sorted.last() else {
+            return Self::default();
+        };
+        // As HdrHistogram does: the value whose rank is the quantile's share of them, rounded up, or what is counted as equal to it.
+        let at = |quantile: f64| {
+            let rank = units::place((quantile * sorted.len() as f64).ceil());
+            highest_equivalent(sorted[rank.clamp(1, sorted.len()) - 1])
+        };
+        Self {
+            count: sorted.len() as u64,
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: highest_equivalent(*max),
+        }
     }
 
     /// The quantiles of a histogram of microseconds; all zero if it is empty.
@@ -108,6 +128,12 @@ impl From<Quantiles> for Latency {
     }
 }
 
+/// The largest value that a [`histogram`] counts as equal to this one: it has 1,024 steps for each power of two from 2,048 on.
+const fn highest_equivalent(value: u32) -> u64 {
+    let step = (u32::BITS - value.leading_zeros()).saturating_sub(11);
+    ((value as u64) >> step << step) + (1 << step) - 1
+}
+
 /// A whole histogram as text: HdrHistogram's V2 encoding, compressed, in base64. The HdrHistogram libraries of all
 /// languages can read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -145,6 +171,7 @@ impl HistogramText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn an_encoded_histogram_can_be_decoded() {
@@ -160,6 +187,27 @@ mod tests {
         assert!(text.0.starts_with("HISTF"), "{}", text.0);
         let none = HistogramText::of(&histogram()).decode().expect("a histogram");
         assert!(none.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_quantiles_of_few_values_are_those_of_their_histogram(
+            values in proptest::collection::vec((any::<u32>(), 0_u32..32).prop_map(|(value, shift)| value >> shift), 0..1100),
+        ) {
+            let mut all = histogram();
+            for value in &values {
+                all.record(u64::from(*value)).expect("it resizes");
+            }
+            prop_assert_eq!(Quantiles::of_few(&values), Quantiles::of(&all));
+        }
+    }
+
+    #[test]
+    fn steps_are_those_of_a_histogram() {
+        for value in [0, 1, 2047, 2048, 2049, 4095, 4096, 4097, u32::MAX] {
+            let equivalent = histogram().highest_equivalent(u64::from(value));
+            assert_eq!(highest_equivalent(value), equivalent, "{value}");
+        }
     }
 
     #[test]

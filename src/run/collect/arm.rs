@@ -161,8 +161,8 @@ impl Arm {
             .note(now, self.collector.totals.measured.counts.answered(), failed);
     }
 
-    /// Its figures after so many seconds of the measured part.
-    pub fn figures(&self, swarm: &LiveSwarm, elapsed: f64) -> Figures {
+    /// Its figures after so many seconds of the measured part; with the quantiles of `earlier` figures, if there are some.
+    pub fn figures(&self, swarm: &LiveSwarm, elapsed: f64, earlier: Option<&Figures>) -> Figures {
         let mut figures = Figures {
             incomplete: !self.missing.is_empty(),
             ..self.noted.clone()
@@ -170,6 +170,7 @@ impl Arm {
         swarm.fill(self.index, &self.voters, &mut figures);
         self.holds.fill(&mut figures);
         self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
+        self.collector.totals.fill_times(&mut figures, earlier);
         let consequences = figures.consequences.iter_mut().map(|one| (one.at, &mut one.event));
         let outages = figures.outages.iter_mut().map(|one| (one.at, &mut one.event));
         for (since, event) in consequences.chain(outages) {

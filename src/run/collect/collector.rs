@@ -167,7 +167,7 @@ impl Collector {
         self.curves.audit(news);
     }
 
-    /// Fills in the figures of the measured part so far.
+    /// Fills in the figures of the measured part so far, but no quantiles.
     pub fn fill(&self, figures: &mut Figures, progress: &Progress) {
         self.totals.fill(figures, self.timeline.origin(), progress);
         figures.refused_seconds = self.curves.refused_seconds;
@@ -231,6 +231,7 @@ mod tests {
 
     fn filled(collector: &Collector, mut figures: Figures, progress: &Progress) -> Figures {
         collector.fill(&mut figures, progress);
+        collector.totals.fill_times(&mut figures, None);
         figures
     }
 
@@ -241,9 +242,13 @@ mod tests {
     }
 
     fn begin_and_end(recorder: &Arc<Recorder>, part: Part) {
+        begin_and_end_with(recorder, part, None);
+    }
+
+    fn begin_and_end_with(recorder: &Arc<Recorder>, part: Part, failure: Option<Count>) {
         let counter = recorder.of(part);
         counter.started(Duration::ZERO, false);
-        counter.completed(Instant::now(), Instant::now());
+        counter.ended(Instant::now(), Instant::now(), failure);
     }
 
     #[test]
@@ -418,8 +423,7 @@ mod tests {
     #[test]
     fn an_arm_that_is_done_is_measured_until_its_last_answer() {
         let (recorders, mut collector) = two();
-        begin_and_end(&recorders[0], Part::Measured);
-        recorders[0].of(Part::Measured).count(Count::GaveUp);
+        begin_and_end_with(&recorders[0], Part::Measured, Some(Count::GaveUp));
         collector.collect();
         let progress = Progress {
             elapsed: 7200.0,
@@ -548,8 +552,10 @@ mod tests {
     #[test]
     fn failures_are_counted_and_the_first_error_is_kept() {
         let (recorders, mut collector) = two();
-        recorders[1].of(Part::Measured).failed(|| "disk full".to_owned());
-        recorders[1].of(Part::Measured).failed(|| "another".to_owned());
+        for error in ["disk full", "another"] {
+            recorders[1].of(Part::Measured).saw_error(|| error.to_owned());
+            begin_and_end_with(&recorders[1], Part::Measured, Some(Count::Errors));
+        }
         assert_eq!(figures(&mut collector).counts[Count::Errors], 2);
         assert_eq!(collector.first_error.as_deref(), Some("disk full"));
     }

@@ -116,7 +116,25 @@ impl Totals {
         }
     }
 
-    /// Fills in what was counted and sold. `figures.nodes` has the lock nodes already, and `figures.dropped` what was due when no app
+    /// Fills in how often each time was measured, and its quantiles. These are expensive, scans of many histograms, and change
+    /// slowly: if there are `earlier` figures, theirs are taken.
+    pub fn fill_times(&self, figures: &mut Figures, earlier: Option<&Figures>) {
+        for time in Time::VARIANTS {
+            let durations = self.measured.durations(*time);
+            let earlier = earlier.map(|all| all.times[*time]);
+            figures.times[*time] = quantiles(durations.count(), earlier, || durations.quantiles());
+        }
+        let acquires = Time::ACQUIRES.iter().map(|time| figures.times[*time].count).sum();
+        let all = || Quantiles::of(&self.measured.acquires());
+        figures.acquire_us = quantiles(acquires, earlier.map(|all| all.acquire_us), all);
+        for (index, (load, sums)) in figures.servers.iter_mut().zip(&self.servers).enumerate() {
+            let earlier = earlier.and_then(|all| all.servers.get(index));
+            let now = || Quantiles::of(&sums.response);
+            load.response_us = quantiles(sums.response.len(), earlier.map(|load| load.response_us), now);
+        }
+    }
+
+    /// Fills in what was counted and sold, but no quantiles. `figures.nodes` has the lock nodes already, and `figures.dropped` what was due when no app
     /// server was alive. `origin` is second 0, once it has come.
     pub fn fill(&self, figures: &mut Figures, origin: Option<Instant>, progress: &Progress) {
         let (total, books) = (&self.measured, &self.books);
@@ -126,10 +144,6 @@ impl Totals {
         figures.outcomes = total.outcomes;
         figures.votes_at_release = total.votes_at_release.to_vec();
         figures.votes_in_the_end = total.votes_in_the_end.to_vec();
-        figures.acquire_us = Quantiles::of(&total.acquires());
-        for time in Time::VARIANTS {
-            figures.times[*time] = Quantiles::of_any(total.time(*time).as_deref());
-        }
         for ((node, cause), times) in &total.causes {
             if let Some(node) = figures.nodes.get_mut(*node) {
                 node.causes.insert(*cause, *times);
@@ -168,6 +182,14 @@ impl Totals {
     }
 }
 
+/// The quantiles of a distribution of `count` values: those that were known `earlier`, or else those of `now`.
+fn quantiles(count: u64, earlier: Option<Quantiles>, now: impl FnOnce() -> Quantiles) -> Quantiles {
+    match earlier.filter(|earlier| earlier.count > 0) {
+        Some(earlier) => Quantiles { count, ..earlier },
+        None => now(),
+    }
+}
+
 impl ServerSums {
     fn add(&mut self, sums: &Sums) {
         self.counts.add(&sums.counts);
@@ -193,7 +215,7 @@ impl ServerSums {
             never_begun,
             late,
             orders: self.orders,
-            response_us: Quantiles::of(&self.response),
+            response_us: Quantiles::default(),
         }
     }
 }

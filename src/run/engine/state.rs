@@ -149,7 +149,7 @@ impl Engine {
     }
 
     pub fn figures(&self, arm: usize) -> Figures {
-        self.arms[arm].figures(&self.swarm, self.timing.elapsed())
+        self.arms[arm].figures(&self.swarm, self.timing.elapsed(), None)
     }
 
     /// The present figure of an arm, for the conditions of faults.
@@ -214,8 +214,14 @@ impl Engine {
         let now = Instant::now();
         let with_nodes = self.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
         let ttls = outlasted::ttls(with_nodes.map(|arm| self.swarm.live_settings.ttl(arm.spec.ttl)));
+        let (elapsed, before) = (self.timing.elapsed(), self.snapshots.borrow().clone());
+        let is_on = matches!(self.stage.phase, Phase::WarmUp | Phase::Running);
+        // Quantiles are expensive and change slowly, so that they are counted twice a second while the load is on.
+        let is_between = is_on && before.phase == self.stage.phase && before.number % 5 > 0;
         let arm_view = |arm: &Arm| {
-            let (figures, collector) = (self.figures(arm.index), &arm.collector);
+            let earlier = before.arms.get(arm.index).filter(|_| is_between);
+            let figures = arm.figures(&self.swarm, elapsed, earlier.map(|arm| &arm.figures));
+            let collector = &arm.collector;
             let host = |server| self.lab.host_of(server);
             ArmView {
                 name: arm.spec.name.clone(),
@@ -233,14 +239,12 @@ impl Engine {
             }
         };
         let arms = self.arms.iter().map(arm_view).collect();
-        let number = self.snapshots.borrow().number + 1;
-        let is_on = matches!(self.stage.phase, Phase::WarmUp | Phase::Running);
         let snapshot = Snapshot {
-            number,
+            number: before.number + 1,
             scenario: Arc::clone(&self.scenario),
             server: Arc::clone(&self.lab.server_name),
             phase: self.stage.phase.clone(),
-            elapsed: self.timing.elapsed(),
+            elapsed,
             hosts: self.lab.host_views(&self.arms, now),
             servers: self.swarm.views(now),
             arms,
