@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
+use super::text;
 use lockstorm_base::output::Stream;
 use lockstorm_data::model::{Event, EventKind};
 
@@ -78,7 +79,8 @@ impl Cast {
                 _ => false,
             };
             if is_worth && state.size.is_some() && state.marked.insert(event.id) {
-                self.put(&mut state, "m", &event.text);
+                // Players show it beside the picture, in one line.
+                self.put(&mut state, "m", &text::fit(&event.text, 80));
             }
         }
     }

@@ -27,13 +27,13 @@ pub(super) fn save(saving: &Saving, picture: &str, dir: &Path) -> Result<String,
             report::write_json(&mut json, record.as_ref()).map_err(|error| error.to_string())?;
             write_new(dir, &stem, "txt", record_text(record).as_bytes())?;
             write_new(dir, &stem, "svg", picture.as_bytes())?;
-            write_new(dir, &stem, "json", &json)
+            Ok(write_new(dir, &stem, "json", &json)? + ", with .txt and .svg")
         }
         Saving::Snapshot(snapshot) => {
             let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
             let stem = format!("{}-{}-running", snapshot.scenario.name, compact(&now));
             write_new(dir, &stem, "svg", picture.as_bytes())?;
-            write_new(dir, &stem, "txt", snapshot_text(snapshot).as_bytes())
+            Ok(write_new(dir, &stem, "txt", snapshot_text(snapshot).as_bytes())? + ", with .svg")
         }
     }
 }

@@ -27,7 +27,7 @@ impl Stuck {
             _ if !at_work => return None,
             Health::Well => return None,
             Health::NodeDown(_) => ("▲ NODE DOWN".to_owned(), "▲ DOWN".to_owned()),
-            Health::NoMaster => ("▲ NO MASTER".to_owned(), "▲ NO MASTER".to_owned()),
+            Health::NoMaster => ("▲ NO MASTER".to_owned(), "▲ DOWN".to_owned()),
             Health::ClusterDown => ("▲ CLUSTER DOWN".to_owned(), "▲ DOWN".to_owned()),
             Health::NoQuorum { up, of } => (format!("▲ NO QUORUM {up} of {of}"), format!("▲ {up} of {of}")),
             Health::NoVote(cause) => {

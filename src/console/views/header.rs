@@ -28,10 +28,21 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let phase = format!(" {} ", phase(app, snapshot));
     let mut parts = vec![name, title, vec![Span::styled(phase, theme.badge)]];
     if app.is_frozen() {
-        parts.push(vec![Span::styled(" ‖ FROZEN ", theme.selected)]);
+        let is_over = app
+            .newest
+            .as_ref()
+            .is_some_and(|newest| matches!(newest.phase, Phase::Finished { .. }));
+        let words = if is_over {
+            " ‖ FROZEN, the run is over "
+        } else {
+            " ‖ FROZEN "
+        };
+        parts.push(vec![Span::styled(words, theme.selected)]);
     }
     // How the run was set is for those who look closer.
     if app.view == View::Charts {
+        let held = snapshot.filter(|snapshot| snapshot.held);
+        parts.extend(held.map(|_| vec![Span::styled("held", theme.warn)]));
         parts.extend(settings(scenario, snapshot, theme));
     } else {
         parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, theme)));
