@@ -61,12 +61,6 @@ impl Durations {
         }
     }
 
-    /// Empties it, keeping little memory.
-    pub fn clear(&mut self) {
-        self.few.clear();
-        self.many = None;
-    }
-
     /// How many values there are.
     pub fn count(&self) -> u64 {
         self.many.as_ref().map_or(self.few.len() as u64, Histogram::len)
@@ -134,13 +128,5 @@ mod tests {
             let all = expected((1..=a).chain(500..500 + b));
             assert_eq!(sum.histogram().as_deref(), Some(&all), "{a} and {b}");
         }
-    }
-
-    #[test]
-    fn a_cleared_spread_has_no_histogram() {
-        let mut durations = of(1..=5000);
-        durations.clear();
-        assert!(durations.many.is_none() && durations.histogram().is_none());
-        assert!(durations.few.capacity() <= 2 * FEW);
     }
 }

@@ -71,11 +71,6 @@ impl Grants {
         Self(std::mem::replace(&mut self.0, later))
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
     /// The first answer to what was asked after this time that shows that locks were available. What was asked in the same slot
     /// does not count, since it may have been before, so the result is at most 10 ms too late.
     pub fn first_had_after(&self, time: i64) -> Option<Had> {

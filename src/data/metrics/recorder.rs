@@ -9,7 +9,7 @@ use super::sums::{Sums, Time};
 use super::timeline::{Part, Timeline, When};
 use crate::model::{Cause, NoVote, Outcome};
 
-/// Counts for one app server and arm. Only the collector contends for its lock, ten times a second, for as long as a swap
+/// Counts for one app server and arm. Only the collector contends for its lock, ten times a second, for as long as an exchange
 /// takes; a paused app server never holds it.
 #[derive(Debug)]
 pub struct Recorder {
@@ -29,8 +29,6 @@ struct Kept {
 pub struct Tally {
     /// The counts, one batch for each part of the run and tenth of a second; usually one or two.
     pub batches: Vec<Batch>,
-    /// Cleared batches, to be used again.
-    spare: Vec<Batch>,
     /// Granted locks, and what else shows whether locks were available.
     pub grants: Grants,
     /// Each grant of a lock that is watched.
@@ -139,41 +137,20 @@ impl Tally {
         sums
     }
 
-    /// Empties the tally, keeping some of its memory.
-    pub fn clear(&mut self) {
-        for mut batch in self.batches.drain(..) {
-            batch.clear();
-            // An app server that was paused for long may have left many.
-            if self.spare.len() < 4 {
-                self.spare.push(batch);
-            }
-        }
-        self.grants.clear();
-        self.watched_grants.clear();
-        self.newest = Newest::default();
-    }
-
     fn batch(&mut self, part: Part, when: When) -> (&mut Batch, &mut Newest) {
         let found = self
             .batches
             .iter()
             .rposition(|batch| batch.part == part && batch.when == when);
         let index = found.unwrap_or_else(|| {
-            let mut batch = self.spare.pop().unwrap_or_default();
-            (batch.part, batch.when) = (part, when);
-            self.batches.push(batch);
+            self.batches.push(Batch {
+                part,
+                when,
+                ..Batch::default()
+            });
             self.batches.len() - 1
         });
         (&mut self.batches[index], &mut self.newest)
-    }
-}
-
-impl Batch {
-    fn clear(&mut self) {
-        self.sums.clear();
-        self.provider_calls.clear();
-        self.refills.clear();
-        self.damaged_lists.clear();
     }
 }
 
@@ -197,8 +174,8 @@ impl Recorder {
     }
 
     /// Exchanges the tally for an empty one: the way in which the collector reads.
-    pub fn swap(&self, empty: Tally) -> Tally {
-        std::mem::replace(&mut self.kept().tally, empty)
+    pub fn take(&self) -> Tally {
+        std::mem::take(&mut self.kept().tally)
     }
 
     /// Notes an attempt at a lock that was asked at `asked` and has failed just now, whatever part of the run it belongs to:

@@ -166,16 +166,6 @@ impl Sums {
             sum.add(part);
         }
     }
-
-    /// Empties the sums.
-    pub fn clear(&mut self) {
-        self.outcomes = Outcomes::default();
-        self.votes_at_release = Votes::default();
-        self.votes_in_the_end = Votes::default();
-        self.causes.clear();
-        self.counts = Counts::default();
-        self.times.iter_mut().for_each(Durations::clear);
-    }
 }
 
 #[cfg(test)]

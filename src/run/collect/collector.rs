@@ -17,8 +17,6 @@ use lockstorm_data::model::{NoVote, Outcomes};
 pub(crate) struct Collector {
     timeline: Arc<Timeline>,
     recorders: Vec<Arc<Recorder>>,
-    /// A cleared tally, which is exchanged for a full one and cleared again.
-    spare: Tally,
     pub totals: Totals,
     pub curves: Curves,
     pub phases: Phases,
@@ -42,7 +40,6 @@ impl Collector {
             timeline,
             totals: Totals::new(recorders.len()),
             recorders,
-            spare: Tally::default(),
             curves: Curves::default(),
             phases: Phases::default(),
             availability: Availability::default(),
@@ -61,17 +58,15 @@ impl Collector {
         let at = Instant::now();
         let now = self.timeline.when(at);
         for server in 0..self.recorders.len() {
-            let full = self.recorders[server].swap(std::mem::take(&mut self.spare));
-            for batch in &full.batches {
-                self.totals.add(server, batch);
-                self.curves.add(batch);
+            let full = self.recorders[server].take();
+            self.take_newest(&full);
+            for batch in full.batches {
+                self.totals.add(server, &batch);
+                self.curves.add(&batch);
                 self.phases.add(batch);
             }
-            self.take_newest(&full);
             self.availability.add(&full.grants);
             self.takeovers.add(&full.watched_grants);
-            self.spare = full;
-            self.spare.clear();
         }
         self.availability.settle(self.timeline.micros(at));
         let took = self.takeovers.settle(self.timeline.micros(at));
@@ -297,7 +292,7 @@ mod tests {
         let second = collector.curves.series.newest().expect("something happened").time;
         // In the second after that one, locks are granted again before the collector runs.
         counter.acquired(MS);
-        collector.take_newest(&recorders[0].swap(Tally::default()));
+        collector.take_newest(&recorders[0].take());
         let ended = collector.curves.second_ended(When::Tenth((second + 1) * 10));
         let ended = ended.expect("a second has ended");
         assert_eq!((ended.acquired, ended.no_quorum), (0, 1));

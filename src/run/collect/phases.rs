@@ -21,7 +21,8 @@ pub(crate) struct Phases {
     sums: Sums,
     /// The first tenth that belongs to no phase yet.
     open: i64,
-    tenths: BTreeMap<i64, Sums>,
+    /// What was counted in each tenth, as it came: it is added up once, in its phase.
+    tenths: BTreeMap<i64, Vec<Sums>>,
     /// The phases that begin within these tenths.
     begins: BTreeMap<i64, Vec<u64>>,
 }
@@ -33,13 +34,13 @@ impl Phases {
     const AFTER_END: i64 = i64::MAX - 1;
 
     /// Adds what was counted.
-    pub fn add(&mut self, batch: &Batch) {
+    pub fn add(&mut self, batch: Batch) {
         let place = match (batch.part, batch.when) {
             (Part::Measured, When::Tenth(tenth)) => tenth.max(self.open),
             (Part::Measured, When::AfterEnd) => Self::AFTER_END,
             _ => return,
         };
-        self.tenths.entry(place).or_default().add(&batch.sums);
+        self.tenths.entry(place).or_default().push(batch.sums);
     }
 
     /// Adds times that are known now.
@@ -48,10 +49,11 @@ impl Phases {
             When::Tenth(tenth) => tenth.max(self.open),
             When::AfterEnd => Self::AFTER_END,
         };
-        let sums = self.tenths.entry(place).or_default();
+        let mut sums = Sums::default();
         for took in took {
             sums.record(time, *took);
         }
+        self.tenths.entry(place).or_default().push(sums);
     }
 
     /// A phase begins with this event.
@@ -83,12 +85,14 @@ impl Phases {
         let tenths = std::mem::replace(&mut self.tenths, later);
         let later = self.begins.split_off(&open);
         let mut begins = std::mem::replace(&mut self.begins, later);
-        for (tenth, sums) in tenths {
+        for (tenth, all) in tenths {
             let later = begins.split_off(&(tenth + 1));
             for (from, events) in std::mem::replace(&mut begins, later) {
                 self.next(from, events);
             }
-            self.sums.add(&sums);
+            for sums in &all {
+                self.sums.add(sums);
+            }
         }
         for (from, events) in begins {
             self.next(from, events);
@@ -101,7 +105,7 @@ impl Phases {
             self.ended.push(phase);
             self.from = from;
             self.events.clear();
-            self.sums.clear();
+            self.sums = Sums::default();
         }
         self.events.extend(events);
     }
@@ -144,7 +148,7 @@ mod tests {
     fn a_phase_begins_where_a_fault_took_effect_even_if_that_becomes_known_later() {
         let mut phases = Phases::default();
         for tenth in 0..100 {
-            phases.add(&batch(When::Tenth(tenth), 100));
+            phases.add(batch(When::Tenth(tenth), 100));
             phases.settle(When::Tenth(tenth + 1));
             match tenth {
                 43 => phases.begin(When::Tenth(41), 7),
@@ -154,7 +158,7 @@ mod tests {
                 _ => {}
             }
         }
-        phases.add(&batch(When::AfterEnd, 100));
+        phases.add(batch(When::AfterEnd, 100));
         phases.begin(When::AfterEnd, 10);
         assert_eq!(
             told(&phases.end()),
@@ -170,7 +174,7 @@ mod tests {
     #[test]
     fn an_empty_histogram_is_there_and_a_run_without_faults_is_one_phase() {
         let mut phases = Phases::default();
-        phases.add(&batch(When::Tenth(3), 100));
+        phases.add(batch(When::Tenth(3), 100));
         let all = phases.end();
         assert_eq!(told(&all), [(0.0, vec![], 1)]);
         assert!(all[0].histograms[&Time::NoQuorum].decode().unwrap().is_empty());
@@ -182,7 +186,7 @@ mod tests {
         for event in 0..100 {
             let tenth = When::Tenth(i64::try_from(event).unwrap());
             phases.begin(tenth, event);
-            phases.add(&batch(tenth, 100));
+            phases.add(batch(tenth, 100));
         }
         let all = told(&phases.end());
         assert_eq!((all.len(), all[31].0, all[31].1.len(), all[31].2), (32, 3.1, 69, 69));

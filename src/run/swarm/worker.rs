@@ -62,10 +62,10 @@ async fn work(crew: &Crew, number: usize) {
         let started = Instant::now();
         let counter = crew.recorder.of(begin.part);
         counter.started(begin.lag, started.saturating_duration_since(begin.intended) > LATE);
-        let done = crew.workload.request(counter, &mut rng, number, begin.intended);
-        if done.await == Done::Cancelled {
+        let Done::Ended(failure) = crew.workload.request(counter, &mut rng, number).await else {
             break;
-        }
+        };
+        counter.ended(begin.intended, started, failure);
         if let Intake::Open(queue) = &crew.intake {
             queue.ended_one();
         }

@@ -1,7 +1,5 @@
 //! The work of an app server and arm, whatever its kind.
 
-use std::time::Instant;
-
 use super::cache_fill::CacheFill;
 use super::failed::Failed;
 use super::inventory::Inventory;
@@ -29,10 +27,9 @@ impl Workload {
         }
     }
 
-    /// Does one request that was due at `intended`, from start to end, with the random generator of the worker. It counts the
-    /// answer and how long it took; the caller counts that the request began.
-    pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize, intended: Instant) -> Done {
-        let started = Instant::now();
+    /// Does one request from start to end, with the random generator of the worker. It counts what was done; the caller
+    /// counts that the request began, how it ended, and how long it took.
+    pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Done {
         let (tools, answer) = match self {
             Self::CacheFill(work) => (&work.tools, work.request(counter, rng, worker).await),
             Self::Inventory(work) => (&work.tools, work.request(counter, rng, worker).await),
@@ -52,16 +49,15 @@ impl Workload {
                 Some(Count::Errors)
             }
         };
-        counter.ended(intended, started, failure);
-        Done::Ended
+        Done::Ended(failure)
     }
 }
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// With an answer, or with an error.
-    Ended,
+    /// With an answer, or as what it counts if it got none.
+    Ended(Option<Count>),
     /// It was given up while it waited for its lock or simulated some work, because the run must end. It counts as
     /// unfinished.
     Cancelled,

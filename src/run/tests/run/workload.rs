@@ -250,15 +250,19 @@ impl Bench {
 
     /// What was counted since the last time.
     fn taken(&self) -> Tally {
-        self.recorder.swap(Tally::default())
+        self.recorder.take()
     }
 
     fn start(&self, worker: usize) -> tokio::task::JoinHandle<Done> {
         let (work, recorder) = (self.work(), Arc::clone(&self.recorder));
         tokio::spawn(async move {
             let mut rng = SmallRng::seed_from_u64(worker as u64);
-            work.request(recorder.of(Part::Measured), &mut rng, worker, Instant::now())
-                .await
+            let begun = Instant::now();
+            let done = work.request(recorder.of(Part::Measured), &mut rng, worker).await;
+            if let Done::Ended(failure) = done {
+                recorder.of(Part::Measured).ended(begun, begun, failure);
+            }
+            done
         })
     }
 
@@ -770,7 +774,7 @@ fn choices_come_from_the_seed() {
             for _ in 0..30 {
                 bench
                     .work()
-                    .request(bench.recorder.of(Part::Measured), &mut rng, 0, Instant::now())
+                    .request(bench.recorder.of(Part::Measured), &mut rng, 0)
                     .await;
             }
             runs.push(calls(&bench.taken()));
@@ -1046,7 +1050,7 @@ fn a_request_is_small() {
             let bench = Bench::new(&node, arm(LockKind::Redlock), spec, ms(0)).await;
             let mut rng = SmallRng::seed_from_u64(1);
             let work = bench.work();
-            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0, Instant::now());
+            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0);
             let size = size_of_val(&request);
             assert!(size <= 2048, "{size} bytes");
             sendable(request);
@@ -1109,10 +1113,8 @@ fn votes_that_come_after_the_release_count_in_the_end() {
         let work = bench.workload(arm, lock.clone());
         slow.pause();
         let mut rng = SmallRng::seed_from_u64(1);
-        let done = work
-            .request(bench.recorder.of(Part::Measured), &mut rng, 0, Instant::now())
-            .await;
-        assert_eq!(done, Done::Ended);
+        let done = work.request(bench.recorder.of(Part::Measured), &mut rng, 0).await;
+        assert_eq!(done, Done::Ended(None));
         let at_release = sums(&bench.taken());
         assert_eq!(
             (at_release.votes_at_release[2], at_release.votes_in_the_end),
@@ -1150,8 +1152,7 @@ fn a_kill_tears_no_sale_in_redis() {
             let worker = tokio::spawn(async move {
                 let mut rng = SmallRng::seed_from_u64(1);
                 loop {
-                    work.request(recorder.of(Part::Measured), &mut rng, 0, Instant::now())
-                        .await;
+                    work.request(recorder.of(Part::Measured), &mut rng, 0).await;
                 }
             });
             tokio::time::sleep(Duration::from_micros(300 + 137 * kill)).await;
