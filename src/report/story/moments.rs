@@ -14,6 +14,8 @@ const AFTERMATH: f64 = 5.0;
 const BOUNCE: f64 = 1.0;
 /// Events of a kind that follow each other within this are one, in seconds.
 const TOGETHER: f64 = 3.0;
+/// Of those, what follows within this has no time of its own, in seconds.
+const SAME: f64 = 0.5;
 /// An outage that is worth telling, in microseconds.
 const LONG_US: u64 = 1_000_000;
 
@@ -47,6 +49,25 @@ impl Moment {
             [] => self.what.clone(),
             meant => format!("{} → {}", self.what, meant.join("; ")),
         }
+    }
+
+    fn has(&self, event: Option<u64>) -> bool {
+        event.is_some_and(|event| self.events.contains(&event))
+    }
+
+    /// Whether it is known to have let others in while locks of this arm were held.
+    fn opened_locks_of(&self, arm: &Arm<'_>) -> bool {
+        let mut its = arm.figures.consequences.iter().filter(|one| self.has(one.event));
+        let by_old_master = self.brings_old_master && arm.figures.granted_by_old_master > 0;
+        by_old_master
+            || its.any(|one| match one.kind {
+                ConsequenceKind::Forgot { .. }
+                | ConsequenceKind::EmptinessReplicated { .. }
+                | ConsequenceKind::LostAtFailover { .. }
+                | ConsequenceKind::PausedPastTtl { .. } => true,
+                // It granted from its return on.
+                ConsequenceKind::GrantedByOldMaster { .. } | ConsequenceKind::KeptVotes { .. } => false,
+            })
     }
 }
 
@@ -137,14 +158,40 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             moments[index].brings_old_master = true;
         }
     }
-    let losses: Vec<_> = arms.iter().map(|arm| losses(arm, cost)).collect();
-    // Of moments in one second, what is lost belongs to the last.
-    let mut next = f64::INFINITY;
-    for moment in moments.iter_mut().rev() {
-        tell(moment, next, arms, &losses, cost);
-        next = if moment.until.is_some() { moment.at } else { next };
+    let doings: Vec<_> = arms.iter().map(|arm| doings(&moments, arm, cost)).collect();
+    for (index, moment) in moments.iter_mut().enumerate() {
+        tell(moment, arms, doings.iter().map(|of_arm| of_arm[index]), cost);
     }
     moments
+}
+
+/// What an arm lost by a moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct Doing {
+    lost: u64,
+    /// Whether some of what was lost within its time is another moment's doing.
+    is_part: bool,
+}
+
+/// What an arm lost by each moment. A second belongs to the last moment in whose time it is of those that opened locks of this
+/// arm, and if there are none, to the last one.
+fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
+    let mut all = vec![Doing::default(); moments.len()];
+    for (second, lost) in losses(arm, cost) {
+        let second = second as f64;
+        let has = |moment: &Moment| {
+            let until = moment.until.is_some_and(|until| second < until.floor());
+            until && moment.at.floor() <= second
+        };
+        let within: Vec<usize> = (0..moments.len()).filter(|index| has(&moments[*index])).collect();
+        let opened = within.iter().rev().find(|index| moments[**index].opened_locks_of(arm));
+        let Some(of) = opened.or(within.last()) else { continue };
+        all[*of].lost += lost;
+        for other in within.iter().filter(|other| *other != of) {
+            all[*other].is_part = true;
+        }
+    }
+    all
 }
 
 /// The event with which the host came back that had the master before the change at `changed`.
@@ -185,7 +232,12 @@ fn join<'a>(
     if let Some(moment) = found.get(what).map(|index| &mut moments[*index])
         && event.at - moment.at < TOGETHER
     {
-        moment.meant[0] = format!("{}, {arm}", moment.meant[0]);
+        let later = if event.at - moment.at < SAME {
+            String::new()
+        } else {
+            format!(" ({:.1})", event.at)
+        };
+        moment.meant[0] = format!("{}, {arm}{later}", moment.meant[0]);
         return;
     }
     found.insert(what, moments.len());
@@ -212,9 +264,8 @@ fn done(action: Action, target: Target, is_so: bool) -> String {
     }
 }
 
-/// Fills in what a moment meant, with the `losses` of each arm. What is lost from the `next` one on is not its doing.
-fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u64)>], cost: Metric) {
-    let is_its = |event: Option<u64>| event.is_some_and(|event| moment.events.contains(&event));
+/// Fills in what a moment meant, with its doing to each arm.
+fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doing>, cost: Metric) {
     let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
     let mut is_empty = false;
@@ -223,15 +274,10 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
         Metric::LostUpdates => "sales overwritten",
         other => other.title(),
     };
-    let is_whole = moment.until.is_some_and(|until| until <= next);
-    let head = if is_whole {
-        format!("{head} in {AFTERMATH} s")
-    } else {
-        head.to_owned()
-    };
-    for (arm, losses) in arms.iter().zip(losses) {
+    for (arm, Doing { lost, is_part }) in arms.iter().zip(doings) {
         let name = arm.name;
-        for Consequence { kind, .. } in arm.figures.consequences.iter().filter(|one| is_its(one.event)) {
+        let its = arm.figures.consequences.iter().filter(|one| moment.has(one.event));
+        for Consequence { kind, .. } in its {
             match kind {
                 ConsequenceKind::Forgot { locks } | ConsequenceKind::EmptinessReplicated { locks } => {
                     is_empty = true;
@@ -263,7 +309,7 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
             .figures
             .outages
             .iter()
-            .find(|outage| is_its(outage.event) && outage.lasted_us >= LONG_US);
+            .find(|outage| moment.has(outage.event) && outage.lasted_us >= LONG_US);
         if let Some(outage) = outage {
             let at_least = if outage.over { "" } else { "≥ " };
             add(
@@ -272,14 +318,13 @@ fn tell(moment: &mut Moment, next: f64, arms: &[Arm<'_>], losses: &[Vec<(i64, u6
                 format!("{name} {at_least}{}", micros(outage.lasted_us)),
             );
         }
-        if let Some(until) = moment.until {
-            // Each second belongs to one moment.
-            let (from, until) = (moment.at.floor(), until.min(next).floor());
-            let [from, until] = [from, until].map(|at| losses.partition_point(|(second, _)| (*second as f64) < at));
-            let lost: u64 = losses[from..until.max(from)].iter().map(|(_, lost)| lost).sum();
-            if lost > 0 {
-                add(1, &head, format!("{name} {}", count(lost)));
-            }
+        if lost > 0 {
+            let within = if is_part {
+                String::new()
+            } else {
+                format!(" in {AFTERMATH} s")
+            };
+            add(1, &format!("{head}{within}"), format!("{name} {}", count(lost)));
         }
     }
     moment.is_bad |= lists.keys().any(|(rank, _)| *rank < 2);
@@ -405,6 +450,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lost_belongs_to_the_fault_that_opened_the_lock() {
+        let forgot = |event| (event, ConsequenceKind::Forgot { locks: 4 });
+        let arms = [
+            arm("single", &[forgot(1)], &[(5, 3), (7, 2)]),
+            arm("both", &[forgot(1), forgot(3)], &[(5, 3), (7, 2)]),
+            arm("neither", &[], &[(7, 5)]),
+        ];
+        let mut events = [(0, 4.2), (2, 6.5)].map(|(id, at)| {
+            let (kill, back) = (fault(id, at, KILL, None), fault(id + 1, at + 0.3, RESTART, Some(id)));
+            [kill, back]
+        });
+        for event in &mut events[1] {
+            if let EventKind::Fault { target, .. } = &mut event.kind {
+                *target = Target::Host(HostId(2));
+            }
+        }
+        assert_eq!(
+            told(&events.concat(), &arms),
+            [
+                "4.2 host 1 bounced, came back EMPTY → forgotten: single 4, both 4; sales overwritten: both 3; sales \
+                 overwritten in 5 s: single 5",
+                "6.5 host 2 bounced, came back EMPTY → forgotten: both 4; sales overwritten in 5 s: both 2, neither 5",
+            ]
+        );
+    }
+
+    #[test]
     fn an_outage_is_told_once_it_is_long_and_with_what_caused_it() {
         let mut slow = arm("single", &[], &[]);
         let outage = |event, lasted_us, over| Outage {
@@ -430,7 +502,7 @@ mod tests {
         ];
         assert_eq!(
             told(&events, &[]),
-            ["5 first damage → single, fixed", "30 first damage → late"]
+            ["5 first damage → single, fixed (6.0)", "30 first damage → late"]
         );
     }
 
