@@ -107,7 +107,13 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
     if let Some((host, ongoing)) = impaired.and_then(|host| Some((host, host.conditions.first()?))) {
         let keys = on_host(app, host, 'r');
         parts.push(if ongoing.condition.forgets() {
-            format!("{keys} brings {} back: {}", host.id, memory_of(snapshot))
+            match host.affected.as_slice() {
+                [] => format!("{keys} brings {} back: {}", host.id, memory_of(snapshot)),
+                nodes => {
+                    let nodes: Vec<&str> = nodes.iter().map(|role| role.noun()).collect();
+                    format!("{keys} brings the {} of {} back", nodes.join(" and the "), host.id)
+                }
+            }
         } else {
             format!("{keys}: {} {}", Action::Undo(ongoing.condition).verbs()[0], host.id)
         });
@@ -143,7 +149,7 @@ fn after_a_fault(app: &App, snapshot: &Snapshot) -> Vec<String> {
 fn next_kill(app: &App, snapshot: &Snapshot) -> Option<String> {
     let redlock = snapshot.scenario.arms.iter().find(on_every_host)?;
     let nodes = redlock.hosts_in(&snapshot.scenario.lab);
-    let counts = |host: &&HostView| nodes.contains(&host.id) && host.conditions.is_up();
+    let counts = |host: &&HostView| nodes.contains(&host.id) && host.has_lock_node();
     let up: Vec<&HostView> = snapshot.hosts.iter().filter(counts).collect();
     let majority = nodes.len() / 2 + 1;
     let host = up.first().filter(|_| up.len() == majority)?;

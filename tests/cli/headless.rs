@@ -444,18 +444,18 @@ fn a_lock_misses_its_own_nodes_and_no_others_of_their_hosts() {
         send(
             servers.iter().find(|(server, _)| server == name).unwrap().1,
             Signal::SIGKILL,
-        )
+        );
     };
     for host in [2, 3] {
         kill(&format!("host-{host}-replicated"));
         read_until(&mut stderr, &format!("the replicated node of host {host} died"));
     }
     kill("host-2");
-    read_until(&mut stderr, "host 2 died");
+    read_until(&mut stderr, "the lock node of host 2 died");
     kill("host-3");
     read_until(
         &mut stderr,
-        "host 3 died: killed by a signal from outside: redlock has no quorum (1 of 3)",
+        "the lock node of host 3 died: killed by a signal from outside: redlock has no quorum (1 of 3)",
     );
     let (_, record, ..) = rest(&place, run, stderr);
     let told = record.events.iter().filter(|event| event.text.contains("no quorum"));

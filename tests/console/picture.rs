@@ -153,6 +153,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
     let hosts = (1..=scenario.lab.hosts).map(|number| HostView {
         id: HostId(number),
         conditions: Conditions::default(),
+        affected: Vec::new(),
         port: 40_000 + u16::try_from(number).expect("few hosts"),
         stats: Some(NodeStats {
             ops_per_sec: 1_980,

@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use crate::console::text;
 use crate::console::theme::Theme;
 use lockstorm_data::model::{Conditions, printable};
+use lockstorm_run::HostView;
 
 /// The symbol of the most important condition, all conditions with their ages, and their style: `DOWN 6.2 s`. `up` is the word for
 /// a target that is up.
@@ -20,6 +21,16 @@ pub(super) fn state(conditions: &Conditions<Duration>, up: &str, theme: &Theme) 
     });
     let words: Vec<String> = words.collect();
     (first.condition.symbol(), words.join(", "), theme.warn)
+}
+
+/// The same of a host. If not all of its nodes are concerned it is up, and the words name those: `Sentinel DOWN 6.2 s`.
+pub(super) fn of_host(host: &HostView, up: &str, theme: &Theme) -> (&'static str, String, Style) {
+    let (symbol, words, style) = state(&host.conditions, up, theme);
+    if host.affected.is_empty() {
+        return (symbol, words, style);
+    }
+    let nodes: Vec<&str> = host.affected.iter().map(|role| role.noun()).collect();
+    ("●", format!("{} {words}", nodes.join(", ")), style)
 }
 
 /// How the target came into the condition that matters most: `(killed)`.

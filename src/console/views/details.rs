@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 
 use super::briefing;
-use super::conditions::{state, why};
+use super::conditions::{of_host, state, why};
 use super::hosts::{figures, roles};
 use super::parts::{dialog, mark_style};
 use crate::console::app::App;
@@ -139,13 +139,20 @@ fn last_locks(arm: &str, last: &[LastLock], theme: &Theme) -> Vec<Line<'static>>
 pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let theme = &app.theme;
     let target = app.selected;
-    let conditions = match target {
-        Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.conditions),
-        Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
+    let found = match target {
+        Target::Host(id) => {
+            let host = snapshot.hosts.get(id.index());
+            host.map(|host| (of_host(host, "up", theme), &host.conditions))
+        }
+        Target::Server(id) => {
+            let server = snapshot.servers.get(id.index());
+            server.map(|server| (state(&server.conditions, "up", theme), &server.conditions))
+        }
         Target::Link(_) => None,
     };
-    let Some(conditions) = conditions else { return };
-    let (symbol, words, style) = state(conditions, "up", theme);
+    let Some(((symbol, words, style), conditions)) = found else {
+        return;
+    };
     let why = why(conditions).unwrap_or_default();
     let mut lines = vec![styled("state", format!("{symbol} {words} {why}"), style, theme)];
     if let Target::Host(id) = target

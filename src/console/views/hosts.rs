@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::conditions::{state, why};
+use super::conditions::{of_host, why};
 use super::parts::{columns, fitting};
 use crate::console::app::{App, Hit};
 use crate::console::text;
@@ -25,7 +25,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     let theme = &app.theme;
     app.hits(area, Hit::Target(Target::Host(host.id)));
-    let (symbol, word, style) = state(&host.conditions, "UP", theme);
+    let (symbol, word, style) = of_host(host, "UP", theme);
     let name = if area.width < 24 {
         format!(" {} ", host.id.0)
     } else {
@@ -82,14 +82,14 @@ fn role(host: &HostView) -> Option<String> {
 /// The role of a replicated node where space is short: `480 ms behind`; `old, grants`.
 fn in_short(role: &str) -> &str {
     match role {
-        STILL_GRANTS => "old, grants",
+        STILL_GRANTS => "old, grants ·",
         _ => role.strip_prefix("replica, ").unwrap_or(role),
     }
 }
 
 /// The figures of its lock node, the most important first.
 pub(super) fn figures(host: &HostView) -> Vec<String> {
-    let Some(stats) = host.stats.filter(|_| host.conditions.answers()) else {
+    let Some(stats) = host.stats else {
         return Vec::new();
     };
     let ping = u64::try_from(stats.ping.as_micros()).unwrap_or(u64::MAX);

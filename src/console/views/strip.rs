@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
-use super::conditions::state;
+use super::conditions::{of_host, state};
 use super::parts::fitting;
 use crate::console::app::App;
 use crate::console::text;
@@ -40,7 +40,7 @@ fn states<'a>(app: &'a App, snapshot: &Snapshot, short: bool) -> impl Iterator<I
     let theme = app.theme;
     let name = move |name: String, target: Target| Span::styled(format!(" {name} "), app.name_style(target));
     let hosts = snapshot.hosts.iter().map(move |host| {
-        let (symbol, words, style) = state(&host.conditions, if short { "" } else { "UP" }, &theme);
+        let (symbol, words, style) = of_host(host, if short { "" } else { "UP" }, &theme);
         let state = Span::styled(format!(" {symbol} {words}").trim_end().to_owned(), style);
         let called = if short {
             host.id.0.to_string()

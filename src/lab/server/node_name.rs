@@ -48,7 +48,8 @@ impl Role {
     }
 
     /// One of these nodes in words.
-    pub(crate) const fn noun(self) -> &'static str {
+    /// It in words.
+    pub const fn noun(self) -> &'static str {
         match self {
             Self::Lock => "lock node",
             Self::Cache => "cache node",

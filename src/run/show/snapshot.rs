@@ -9,7 +9,7 @@ use lockstorm_data::history::{Belief, DoubleHold};
 use lockstorm_data::metrics::{Figures, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;
-use lockstorm_lab::NodeStats;
+use lockstorm_lab::{NodeStats, Role};
 
 /// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
 /// once it is published; at most ten a second.
@@ -110,6 +110,8 @@ pub struct HostView {
     pub id: HostId,
     /// What is wrong with it, and for how long; empty while it is up.
     pub conditions: Conditions<Duration>,
+    /// Those of its nodes that this is about; empty if it is about all of them, or if it is up. Somebody may kill one process.
+    pub affected: Vec<Role>,
     /// The port of its lock node.
     pub port: u16,
     /// The figures of its lock node, if it answers.
@@ -126,6 +128,14 @@ pub struct HostView {
     pub single_arms: Vec<String>,
     /// The last lines of its nodes' logs, each behind the name of its node; empty if the nodes are not ours.
     pub log: Arc<[String]>,
+}
+
+impl HostView {
+    /// Whether nothing is wrong with its lock node.
+    pub fn has_lock_node(&self) -> bool {
+        let is_other = !self.affected.is_empty() && !self.affected.contains(&Role::Lock);
+        self.conditions.is_up() || is_other
+    }
 }
 
 /// A node that calls itself the master although another one has become it.

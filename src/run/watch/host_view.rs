@@ -21,7 +21,13 @@ impl LiveLab {
 
     fn host_view(&self, id: HostId, arms: &[Arm], now: Instant) -> HostView {
         let conditions = self.handle.state(id).conditions;
-        let answers = conditions.answers();
+        let own = || self.handle.names().filter(|name| name.host == Some(id));
+        let is_up = |name: &NodeName| self.handle.node_state(*name).is_up();
+        let affected: Vec<Role> = match own().any(|name| is_up(&name)) {
+            true => own().filter(|name| !is_up(name)).map(|name| name.role).collect(),
+            false => Vec::new(),
+        };
+        let answers_by = |role| self.handle.node_state(NodeName::on(id, role)).conditions.answers();
         let is_old = self.roles.is_old_master(id);
         let is_master = self.roles.masters().any(|master| master == id) && !is_old;
         let is_only_voter = |arm: &&Arm| match arm.voters[..] {
@@ -30,14 +36,15 @@ impl LiveLab {
             _ => false,
         };
         let [lock_node, replicated] = [Role::Lock, Role::Replicated].map(|role| NodeName::on(id, role));
-        let stats = self.stats.get(&lock_node).filter(|_| answers);
+        let stats = self.stats.get(&lock_node).filter(|_| answers_by(Role::Lock));
         HostView {
             id,
             conditions: conditions.timed(|since| now.saturating_duration_since(*since)),
+            affected,
             port: self.handle.address(lock_node).map_or(0, |address| address.port()),
             stats: stats.copied(),
-            role: self.roles.of(replicated).filter(|_| answers),
-            old_master: (is_old && answers).then(|| {
+            role: self.roles.of(replicated).filter(|_| answers_by(Role::Replicated)),
+            old_master: (is_old && answers_by(Role::Replicated)).then(|| {
                 let servers = self.handle.servers(replicated);
                 let since = now.checked_sub(RECENT).unwrap_or(now);
                 let mut arms = arms.iter();
@@ -45,8 +52,8 @@ impl LiveLab {
                     still_grants: arms.any(|arm| arm.collector.was_granted_by(&servers, since)),
                 }
             }),
-            cluster_masters: self.cluster.masters_on(id).filter(|_| answers),
-            behind: self.roles.offsets.behind(id).filter(|_| answers),
+            cluster_masters: self.cluster.masters_on(id).filter(|_| conditions.answers()),
+            behind: self.roles.offsets.behind(id).filter(|_| answers_by(Role::Replicated)),
             single_arms: arms
                 .iter()
                 .filter(is_only_voter)

@@ -166,7 +166,14 @@ impl LiveLab {
                     true => outside_change(&before, &after),
                     false => change_elsewhere(&before, &after),
                 };
-                let text = format!("{node} {what}{consequence}");
+                // A lock node has the name of its host, which may have others that go on.
+                let is_alone = self.handle.names().filter(|name| name.host == node.host).count() == 1;
+                let text = match (node.host, node.role) {
+                    (Some(host), Role::Lock) if !is_alone => {
+                        format!("the {} of {host} {what}{consequence}", Role::Lock.noun())
+                    }
+                    _ => format!("{node} {what}{consequence}"),
+                };
                 match node.role {
                     Role::Cache if !goes_on => Notice::Loss(text),
                     Role::Lock
