@@ -51,18 +51,9 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
         table += &format!("{}\n", paint.apply(Tone::Faint, &fold("", &legend, columns)));
     }
     let mut sections = vec![first + &title, table];
-    let last = record
-        .events
-        .iter()
-        .rev()
-        .find(|event| event.kind == EventKind::Caption);
     let results = record.expectations.iter().map(|checked| checked.result);
-    let last = match lesson(scenario, results) {
-        Some(lesson) => Some(lesson),
-        None => last.map(|event| event.text.as_str()),
-    };
-    let last = last.map(|text| fold("", &printable(text), columns) + "\n");
-    sections.extend(conclusion.map(|said| said + &last.unwrap_or_default()));
+    let lesson = lesson(scenario, results).map(|text| fold("", &printable(text), columns) + "\n");
+    sections.extend(conclusion.map(|said| said + &lesson.unwrap_or_default()));
     let missed = record
         .expectations
         .iter()

@@ -146,6 +146,7 @@ impl Engine {
             .iter()
             // If an arm's ledger was not read to its end, nobody knows whether it is sold out.
             .filter(|arm| !arm.collector.totals.books.sold_out && arm.missing.is_empty())
+            .filter(|arm| arm.collector.totals.books.oversold == 0)
             .map(|arm| format!("\"{}\"", arm.spec.name))
             .collect();
         if !unsold.is_empty() {
