@@ -8,10 +8,10 @@ use textwrap::core::display_width;
 use super::columns::Arm;
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
-use super::story::{conclusion, happened, headline, legend, lesson, tally, verdicts};
+use super::story::{conclusion, counted, happened, legend, lesson, tally, verdicts};
 use super::tables;
 use super::wrap::fold;
-use lockstorm_data::metrics::units::{counted, rate};
+use lockstorm_data::metrics::units::{counted as number, rate};
 use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_run::{CheckedExpectation, Record, Snapshot};
@@ -44,7 +44,7 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let first = format!("{}{tally}\n", paint.apply(Tone::Strong, &name));
     let title = format!("{}\n", fold("", &printable(&scenario.title), columns));
     let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
-    let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
+    let verdicts = verdicts(scenario, &arms, counted(scenario), columns);
     let mut table = verdicts.render(paint);
     let legend = legend(&verdicts, &arms, &scenario.workload);
     if !legend.is_empty() {
@@ -145,10 +145,10 @@ fn head(record: &Record, paint: Paint) -> String {
         (None, None) => "closed loop".to_owned(),
         (Some(per_second), Some(n)) => format!(
             "{} per arm at {}/s",
-            counted(n, "request", "requests"),
+            number(n, "request", "requests"),
             rate(per_second)
         ),
-        (None, Some(n)) => format!("{} per arm", counted(n, "request", "requests")),
+        (None, Some(n)) => format!("{} per arm", number(n, "request", "requests")),
     };
     let server = match scenario.lab.are_ours() {
         true => record.nodes.first().map_or("no server", |node| node.server.as_str()),
@@ -174,9 +174,9 @@ fn head(record: &Record, paint: Paint) -> String {
         "{}\n{}{cut} · {load} · {} × {} · {} · seed {} · {server} · lockstorm {}\n{hurried}",
         paint.apply(Tone::Strong, &title),
         span(record.elapsed),
-        counted(swarm.servers as u64, "app server", "app servers"),
-        counted(swarm.workers as u64, "worker", "workers"),
-        counted(scenario.lab.hosts as u64, "host", "hosts"),
+        number(swarm.servers as u64, "app server", "app servers"),
+        number(swarm.workers as u64, "worker", "workers"),
+        number(scenario.lab.hosts as u64, "host", "hosts"),
         record.seed,
         record.lockstorm,
     )

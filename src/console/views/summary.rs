@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
-use crate::report::{Arm, conclusion, happened, headline, legend, lesson, tally, verdicts};
+use crate::report::{Arm, conclusion, counted, happened, legend, lesson, tally, verdicts};
 use lockstorm_data::model::CheckResult;
 use lockstorm_run::Snapshot;
 
@@ -29,7 +29,7 @@ pub(super) fn render(
         Line::default(),
     ];
     let arms = Arm::all_of_snapshot(snapshot);
-    let verdicts = verdicts(scenario, &arms, headline(scenario), columns);
+    let verdicts = verdicts(scenario, &arms, counted(scenario), columns);
     let legend = legend(&verdicts, &arms, &scenario.workload);
     for cells in verdicts.lines() {
         let parts = cells

@@ -17,10 +17,10 @@ const MOMENTS: usize = 7;
 /// The columns of the verdicts that stay however narrow the screen is: the lock, the verdict, what it cost.
 const LEAST: usize = 3;
 
-/// The verdict on each lock, with what it cost by `headline` and by the other damage that its workload knows, and why. What does not fit
+/// The verdict on each lock, with what it cost by `first` and by the other damage that its workload knows, and why. What does not fit
 /// into `columns` is left out, the cause first.
-pub(crate) fn verdicts(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, columns: usize) -> Table {
-    let mut table = table(scenario, arms, headline);
+pub(crate) fn verdicts(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, columns: usize) -> Table {
+    let mut table = table(scenario, arms, first);
     while table.width() > columns && table.head.len() > LEAST {
         table.head.pop();
         table.rows.iter_mut().for_each(|row| _ = row.pop());
@@ -28,10 +28,10 @@ pub(crate) fn verdicts(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric, 
     table
 }
 
-fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
+fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric) -> Table {
     let workload = &scenario.workload;
     let others = workload.about().display().verdicts.iter().copied();
-    let others: Vec<Metric> = others.filter(|metric| *metric != headline).collect();
+    let others: Vec<Metric> = others.filter(|metric| *metric != first).collect();
     let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
     let has = [
         any(|arm| arm.nodes > 0),
@@ -47,7 +47,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
     // Words are aligned at the left.
     let [verdicts, causes] = [0, 1].map(|at| ends.iter().map(|end| end[at].text.chars().count()).max().unwrap_or(0));
     let mut head = vec!["lock".to_owned(), format!("{:<verdicts$}", "verdict")];
-    head.extend([headline].iter().chain(&others).map(|metric| metric.title().to_owned()));
+    head.extend([first].iter().chain(&others).map(|metric| metric.title().to_owned()));
     let shown = COLUMNS.iter().zip(has).filter(|(_, has)| *has);
     head.extend(shown.map(|((title, _), _)| (*title).to_owned()));
     head.push(format!("{:<causes$}", "why"));
@@ -61,7 +61,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
         let arm = &arms[*index];
         let mut row = vec![Cell::plain(printable(arm.name))];
         row.push(Cell::new(end.tone, format!("{:<verdicts$}", end.text)));
-        row.extend([headline].iter().chain(&others).map(|metric| figure(*metric, arm)));
+        row.extend([first].iter().chain(&others).map(|metric| figure(*metric, arm)));
         row.extend(has_nodes.then(|| down_for(arm)));
         row.extend(has_old.then(|| some(arm.has_master.then_some(arm.figures.granted_by_old_master))));
         row.extend(has_stuck.then(|| some(arm.figures.stuck)));

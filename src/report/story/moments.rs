@@ -314,7 +314,7 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
             let at_least = if outage.over { "" } else { "≥ " };
             add(
                 3,
-                "no lock for",
+                "unavailable",
                 format!("{name} {at_least}{}", micros(outage.lasted_us)),
             );
         }
@@ -489,7 +489,7 @@ mod tests {
         let mut quick = arm("redlock", &[], &[]);
         quick.figures.outages = vec![outage(0, 300_000, true)];
         let lines = told(&[fault(0, 4.2, KILL, None)], &[slow, quick]);
-        assert_eq!(lines, ["4.2 host 1 died → no lock for: single ≥ 12 s"]);
+        assert_eq!(lines, ["4.2 host 1 died → unavailable: single ≥ 12 s"]);
     }
 
     #[test]
