@@ -168,6 +168,7 @@ pub enum Command {
     Explain(ExplainArgs),
     Plan(Box<PlanArgs>),
     Recipes(RecipesArgs),
+    Report(ReportArgs),
     Record(RecordArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
@@ -478,6 +479,25 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
+/// Write a page that shows what runs have proved: which locks held, what it cost, why, and how sure that is.
+///
+/// The page is one file that opens offline, without scripts. It is made of the records alone, so that old ones can be shown anew.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm report out.json -o failover.html
+  lockstorm report runs/ -o failover.html          all records of a directory
+
+Exit codes: 0 written, 1 error, 2 a record can't be read, or they are of different scenarios.")]
+pub struct ReportArgs {
+    /// Records of one scenario, with any seeds, or directories of them. The journal of a run that was killed is one too.
+    #[arg(required = true, value_name = "RECORD")]
+    pub records: Vec<PathBuf>,
+    /// The page. An existing file is replaced.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
 /// Judge what runs have left, or hand it to other judges.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -602,12 +622,13 @@ pub enum VirtualWait {
 /// sections outlasted their lock, what that damaged, how fast acquires were, and what renewals cost.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("what").required(true).multiple(true).args(["over", "find_max"]),
+    group = ArgGroup::new("what").required(true).multiple(true).args(["over", "find_max", "repeat"]),
     after_help = "\
 Examples:
   lockstorm sweep ttl-race --over ttl=30ms,50ms,80ms,120ms
   lockstorm sweep my.toml --over ttl=500ms,1s,2s --over renew=off,ttl/3 --repeat 3
   lockstorm sweep flash-sale --over arm.redlock.wait=fail-fast,queue --duration 10s
+  lockstorm sweep failover --repeat 8 --records runs/ && lockstorm report runs/ -o failover.html
   lockstorm sweep my.toml --find-max rate --while \"acquire_p99 < 50ms\" --duration 10s
   lockstorm sweep ttl-race --over ttl=30ms,50ms --json | jq '.rows[] | [.arm, .cell.ttl, .overran / .sections]'
 

@@ -14,6 +14,7 @@ pub mod plan;
 mod print;
 pub mod recipes;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod selftest;

@@ -7,5 +7,6 @@ mod needs;
 mod outputs;
 mod plan;
 mod recipes;
+mod report;
 mod scenario_errors;
 mod scenarios;

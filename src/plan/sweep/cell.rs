@@ -4,14 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use lockstorm_data::scenario::{Overrides, Scenario};
 
-/// One setting: a value for each key.
+/// One setting: a value for each key; without any it is the scenario as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell(pub Vec<(String, String)>);
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<String> = self.0.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        f.write_str(&parts.join(", "))
+        match parts.as_slice() {
+            [] => f.write_str("the scenario as it is"),
+            parts => f.write_str(&parts.join(", ")),
+        }
     }
 }
 

@@ -7,23 +7,13 @@ use plotters::coord::combinators::{BindKeyPoints, IntoLogRange};
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, Cross, EmptyElement, Rectangle, TriangleMarker};
 use plotters::series::{DashedLineSeries, LineSeries};
-use plotters::style::{Color, RGBColor, ShapeStyle};
+use plotters::style::{Color, ShapeStyle};
 
 use super::drawn::Drawn;
 use super::phrases::{curve_name, renewals, ttl};
-use super::ticks::{ROOM, round_time, round_times};
+use crate::report::page::{COLOURS, INK, ROOM, colour, marker, paged, round_time, round_times, sign};
 use lockstorm_plan::{Plan, Renewal, Row};
 
-/// The colour of text and axes in the drawing, which the page replaces by that of its own text.
-const INK: RGBColor = RGBColor(1, 2, 3);
-const INK_TEXT: &str = "#010203";
-/// The colours of the curves, readable on white and on black, and for people who can't tell red from green.
-const COLOURS: [RGBColor; 4] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-];
 /// The size of a drawing; the page scales it with its text. On a page of 390 pixels it is drawn at three quarters of this.
 const SIZE: (u32, u32) = (480, 330);
 /// The height of its lines of text; letters are smaller by a quarter, and have 11 pixels on such a page.
@@ -59,27 +49,6 @@ pub(super) fn chart(plan: &Plan, drawn: &Drawn) -> Result<Markup, DrawingAreaErr
             }
         }
     })
-}
-
-/// A sign of the legend.
-fn sign(shape: &str) -> Markup {
-    html! { svg width="24" height="16" viewBox="0 0 24 16" aria-hidden="true" { (PreEscaped(shape)) } }
-}
-
-/// The mark of this curve, with its line.
-fn marker(place: usize) -> String {
-    let colour = colour(place);
-    let shape = match place % 3 {
-        0 => format!("<circle cx='12' cy='8' r='4' fill='{colour}'/>"),
-        1 => format!("<path d='M12 3l5 9h-10z' fill='{colour}'/>"),
-        _ => format!("<path d='M8 4l8 8m0 -8l-8 8' stroke='{colour}' stroke-width='2'/>"),
-    };
-    format!("<path d='M0 8h24' stroke='{colour}' stroke-width='2'/>{shape}")
-}
-
-fn colour(place: usize) -> String {
-    let RGBColor(red, green, blue) = COLOURS[place % COLOURS.len()];
-    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 /// The place of a renewal among the curves.
@@ -163,6 +132,5 @@ fn drawing(plan: &Plan, drawn: &Drawn) -> Result<String, DrawingAreaErrorKind<st
     }
     area.present()?;
     drop((chart, area));
-    // Text and axes have the colour of the page.
-    Ok(svg.replace(INK_TEXT, "currentColor"))
+    Ok(paged(&svg))
 }

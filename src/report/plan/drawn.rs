@@ -1,7 +1,7 @@
 //! What both pictures show of a plan: a figure of each setting, what the goal allows, and where a logarithmic axis ends.
 
-use super::ticks::{ROOM, round, round_time, round_times};
 use crate::report::figures::percent;
+use crate::report::page::{ROOM, round, round_time, round_times};
 use lockstorm_plan::{Plan, Row};
 
 /// Less than this is at the bottom edge, unless the goal is lower.

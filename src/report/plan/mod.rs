@@ -7,7 +7,6 @@ mod html;
 mod phrases;
 mod plot;
 mod text;
-mod ticks;
 
 pub use csv::plan_csv;
 pub use html::plan_page;

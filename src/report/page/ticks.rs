@@ -3,7 +3,7 @@
 use crate::report::figures::time;
 
 /// The room that an axis has beside the least and the largest value, as a factor.
-pub(super) const ROOM: f64 = 1.2;
+pub(in crate::report) const ROOM: f64 = 1.2;
 
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
@@ -27,18 +27,18 @@ const TIMES: [(f64, bool); 14] = [
 ];
 
 /// Powers of ten within a range that has room for so `many`, and where there is room between them twice and five times as much.
-pub(super) fn round(range: (f64, f64), many: usize) -> Vec<f64> {
+pub(in crate::report) fn round(range: (f64, f64), many: usize) -> Vec<f64> {
     chosen(decimal(range), range, many)
 }
 
 /// The same for times in seconds, from 10 s on in minutes, hours and days.
-pub(super) fn round_times(range: (f64, f64), many: usize) -> Vec<f64> {
+pub(in crate::report) fn round_times(range: (f64, f64), many: usize) -> Vec<f64> {
     let short = decimal(range).into_iter().filter(|(value, _)| *value < 9.9);
     chosen(short.chain(TIMES).collect(), range, many)
 }
 
 /// How such a time is written.
-pub(super) fn round_time(seconds: f64) -> String {
+pub(in crate::report) fn round_time(seconds: f64) -> String {
     let whole = |unit: f64| (seconds / unit).round();
     let is_whole = |unit: f64| seconds > unit * 0.9 && (whole(unit) * unit / seconds - 1.0).abs() < 1e-9;
     let unit = [(DAY, "d"), (HOUR, "h"), (MINUTE, "min")]

@@ -1,0 +1,9 @@
+//! What pages of results share: the frame, the colours of drawings, round values for axes.
+
+mod frame;
+mod ink;
+mod ticks;
+
+pub(super) use frame::{class, page, tabled};
+pub(super) use ink::{COLOURS, INK, colour, marker, paged, sign};
+pub(super) use ticks::{ROOM, round, round_time, round_times};
