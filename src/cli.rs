@@ -479,9 +479,9 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-/// Write a page that shows what runs have proved: which locks held, what it cost, why, and how sure that is.
+/// Write a page that shows what runs have proved.
 ///
-/// The page is one file that opens offline, without scripts. It is made of the records alone, so that old ones can be shown anew.
+/// It says which locks held, what it cost, why, and how sure that is. It is one file that opens offline, without scripts. It is made of the records alone, so that old ones can be shown anew.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

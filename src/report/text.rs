@@ -143,11 +143,9 @@ fn head(record: &Record, paint: Paint) -> String {
     let load = match (swarm.rate, swarm.requests) {
         (Some(per_second), None) => format!("{}/s per arm", rate(per_second)),
         (None, None) => "closed loop".to_owned(),
-        (Some(per_second), Some(n)) => format!(
-            "{} per arm at {}/s",
-            number(n, "request", "requests"),
-            rate(per_second)
-        ),
+        (Some(per_second), Some(n)) => {
+            format!("{} per arm at {}/s", number(n, "request", "requests"), rate(per_second))
+        }
         (None, Some(n)) => format!("{} per arm", number(n, "request", "requests")),
     };
     let server = match scenario.lab.are_ours() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lockstorm_kit::{printed, refused};
+use lockstorm_kit::program::{printed, refused};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/record/short-run.json");
 
@@ -40,14 +40,22 @@ fn a_page_opens_offline_and_its_figures_are_those_of_the_terminal() {
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     assert!(!page.contains("<script") && !page.contains("src="), "{page}");
     let links = page.matches("http").count();
-    assert_eq!(links, page.matches("http://www.w3.org/2000/svg").count(), "nothing from elsewhere");
+    assert_eq!(
+        links,
+        page.matches("http://www.w3.org/2000/svg").count(),
+        "nothing from elsewhere"
+    );
     // The verdicts as the summary has them.
     let summary = printed(0, &["record", "show", RECORD]);
     let table = summary.lines().skip_while(|line| !line.starts_with("lock  "));
     let rows: Vec<&str> = table.skip(1).take(2).collect();
     for row in rows {
         for cell in row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()) {
-            assert!(cells(&page).contains(&cell), "{cell:?} of {row:?} is not in {:?}", cells(&page));
+            assert!(
+                cells(&page).contains(&cell),
+                "{cell:?} of {row:?} is not in {:?}",
+                cells(&page)
+            );
         }
     }
 }
@@ -80,14 +88,25 @@ fn records_that_are_none_or_of_other_scenarios_are_refused() {
     let out = at("page.html");
     let other = changed(directory.path(), "other.json", |record| {
         record["scenario"]["duration_us"] = 9_000_000.into();
-        let toml = record["scenario_toml"].as_str().unwrap().replace("duration = \"3s\"", "duration = \"9s\"");
+        let toml = record["scenario_toml"]
+            .as_str()
+            .unwrap()
+            .replace("duration = \"3s\"", "duration = \"9s\"");
         record["scenario_toml"] = toml.into();
     });
-    refused(2, &["report", RECORD, &other, "-o", &out], &["of different scenarios", "report each by itself"]);
+    refused(
+        2,
+        &["report", RECORD, &other, "-o", &out],
+        &["of different scenarios", "report each by itself"],
+    );
     refused(2, &["report", &at("missing.json"), "-o", &out], &["cannot read"]);
     let empty = at("empty");
     fs::create_dir(&empty).unwrap();
     refused(2, &["report", &empty, "-o", &out], &["has no record", ".json"]);
-    refused(2, &["report", RECORD, "-o", &at("no/page.html")], &["there is no directory"]);
+    refused(
+        2,
+        &["report", RECORD, "-o", &at("no/page.html")],
+        &["there is no directory"],
+    );
     assert!(!Path::new(&out).exists(), "nothing is written");
 }

@@ -97,7 +97,10 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     let outages = of_arm.outages.iter().filter(|outage| outage.lasted_us >= 100_000);
     let outages = outages.map(|outage| {
         let at_least = if outage.over { "" } else { "≥ " };
-        (outage.at, format!("unavailable for {at_least}{}", micros(outage.lasted_us)))
+        (
+            outage.at,
+            format!("unavailable for {at_least}{}", micros(outage.lasted_us)),
+        )
     });
     let mut told: Vec<(f64, String)> = consequences.chain(outages).collect();
     told.sort_by(|one, other| one.0.total_cmp(&other.0));
