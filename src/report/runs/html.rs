@@ -91,31 +91,36 @@ fn sentences(runs: &Runs) -> Vec<(Tone, String)> {
     if let [only] = all {
         said.extend(conclusion(scenario, &Arm::all_of_record(only)).map(|said| (Tone::Plain, said)));
     } else {
-        let held = |index: usize| {
-            let safe = all
-                .iter()
-                .filter(|record| verdict(runs, record, index) == Some(Verdict::Safe));
-            safe.count()
-        };
-        let arms = || {
-            order(scenario)
-                .into_iter()
-                .filter(|index| !is_control(scenario, *index))
-        };
         let of = all.len();
-        let always: Vec<String> = arms()
-            .filter(|arm| held(*arm) == of)
-            .map(|arm| name(scenario, arm))
-            .collect();
-        let not: Vec<String> = arms()
-            .filter(|arm| held(*arm) < of)
-            .map(|arm| format!("{} in {} of {of}", name(scenario, arm), held(arm)))
-            .collect();
-        if !always.is_empty() {
-            said.push((Tone::Good, format!("Held in all {of} runs: {}", always.join(", "))));
+        let arms = order(scenario)
+            .into_iter()
+            .filter(|index| !is_control(scenario, *index));
+        let (mut held, mut failed, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        for arm in arms {
+            let verdicts = all.iter().filter_map(|record| verdict(runs, record, arm));
+            let (mut safe, mut unsafe_in) = (0, 0);
+            for verdict in verdicts {
+                match verdict {
+                    Verdict::Safe => safe += 1,
+                    Verdict::Unsafe | Verdict::Poor(_) => unsafe_in += 1,
+                    Verdict::Control | Verdict::Unproven | Verdict::Inconclusive => {}
+                }
+            }
+            let name = name(scenario, arm);
+            match (safe, unsafe_in) {
+                (safe, 0) if safe == of => held.push(name),
+                (safe, 0) => open.push(format!("{name} in {} of {of}", of - safe)),
+                (_, failures) => failed.push(format!("{name} in {failures} of {of}")),
+            }
         }
-        if !not.is_empty() {
-            said.push((Tone::Bad, format!("Did not: {}", not.join(", "))));
+        for (tone, head, names) in [
+            (Tone::Good, format!("Held in all {of} runs"), held),
+            (Tone::Bad, "Did not hold".to_owned(), failed),
+            (Tone::Doubt, "Not shown".to_owned(), open),
+        ] {
+            if !names.is_empty() {
+                said.push((tone, format!("{head}: {}", names.join(", "))));
+            }
         }
     }
     let results = || {
