@@ -481,7 +481,8 @@ pub struct ShowArgs {
 
 /// Write a page that shows what runs have proved.
 ///
-/// It says which locks held, what it cost, why, and how sure that is. It is one file that opens offline, without scripts. It is made of the records alone, so that old ones can be shown anew.
+/// It says which locks held, what it cost, why, and how sure that is. It is one file that opens offline, without scripts, and is made
+/// of the records alone, so that old ones can be shown anew.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

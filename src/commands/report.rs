@@ -14,7 +14,15 @@ use crate::failure::Failure;
 pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     RecordFile::check(&args.out).map_err(Failure::usage)?;
     let mut records = Vec::new();
+    let place = args.out.canonicalize();
     for path in files(&args.records).map_err(Failure::usage)? {
+        if place
+            .as_ref()
+            .is_ok_and(|place| path.canonicalize().is_ok_and(|path| path == *place))
+        {
+            let why = format!("{}: is used twice; name another file for the page", path.display());
+            return Err(Failure::usage(why));
+        }
         let record = RecordFile::read(&path).map_err(Failure::usage)?;
         records.push((path.display().to_string(), record));
     }

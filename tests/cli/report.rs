@@ -105,6 +105,9 @@ fn records_that_are_none_or_of_other_scenarios_are_refused() {
         &["report", RECORD, &other, "-o", &out],
         &["of different scenarios", "report each by itself"],
     );
+    let before = fs::read(&other).unwrap();
+    refused(2, &["report", RECORD, &other, "-o", &other], &["is used twice"]);
+    assert_eq!(fs::read(&other).unwrap(), before, "no record is replaced by its page");
     refused(2, &["report", &at("missing.json"), "-o", &out], &["cannot read"]);
     let empty = at("empty");
     fs::create_dir(&empty).unwrap();

@@ -15,6 +15,7 @@ use lockstorm_data::model::{
 };
 use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
 use lockstorm_kit::program::says;
+use lockstorm_lab::Role;
 use lockstorm_run::{Behind, Command, Health, Knob, Live, Next, OldMaster, Phase, RunError, Snapshot};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -490,6 +491,33 @@ fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
     snapshot.servers[2].conditions = killed;
     let screen = drawn(&showing(snapshot), WIDE);
     assert_eq!(screen.matches("✖ DOWN 6.2 s (killed)").count(), 2, "{screen}");
+}
+
+#[test]
+fn a_host_of_which_one_process_died_is_up_and_keeps_its_vote() {
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    let killed = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_millis(6_200));
+    for host in &mut snapshot.hosts[1..] {
+        host.conditions = killed.clone();
+        host.affected = vec![Role::Sentinel];
+    }
+    let fault = and_then(snapshot.clone(), KILL, Target::Host(HostId(2)), None, Some(12.0));
+    let screen = drawn(&showing(fault), WIDE);
+    says(
+        &screen,
+        &[
+            "host 2  ● Sentinel DOWN 6.2 s (killed)",
+            "brings the Sentinel of host 2 back",
+        ],
+    );
+    assert!(
+        !screen.contains("loses the quorum") && !screen.contains("back: empty"),
+        "{screen}"
+    );
+    // With a lock node it would be one vote of three.
+    snapshot.hosts[1].affected = vec![Role::Lock];
+    let fault = and_then(snapshot, KILL, Target::Host(HostId(2)), None, Some(12.0));
+    says(&drawn(&showing(fault), WIDE), &["● lock node DOWN", "loses the quorum"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::report::figures::time;
 use crate::report::page::{round, round_time, round_times};
+use crate::report::story::by_second;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::{Metric, NotAHistogram, Point, Time, units};
 use lockstorm_data::model::{Action, EventKind};
@@ -81,7 +82,7 @@ impl Curves {
             .any(|arm| arm.series.iter().any(|point| point.of(cost).unwrap_or(0) > 0))
         {
             let each = |bin: &[&Point]| Some(bin.iter().filter_map(|point| point.of(cost)).sum::<u64>() as f64);
-            let mut damage = of(format!("{}, in all until then", cost.title()), "", false, &each);
+            let mut damage = of(format!("{}, in all until then", by_second(cost)), "", false, &each);
             for (_, line) in &mut damage.lines {
                 let mut sum = 0.0;
                 for (_, value) in line {

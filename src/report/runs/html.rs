@@ -173,7 +173,10 @@ fn verdict_table(runs: &Runs) -> Table {
         let of_all = all.iter().filter_map(|record| verdict(runs, record, index));
         let verdicts: Vec<Verdict> = of_all.collect();
         let held = verdicts.iter().filter(|verdict| **verdict == Verdict::Safe).count();
-        let worst = verdicts.iter().find(|verdict| **verdict != Verdict::Safe);
+        let fails = |verdict: &&Verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_));
+        let is_open = |verdict: &&Verdict| **verdict != Verdict::Safe;
+        // One run in which it broke outweighs those that have shown nothing.
+        let worst = verdicts.iter().find(fails).or_else(|| verdicts.iter().find(is_open));
         let mark = worst.map_or(Verdict::Safe, |worst| *worst).mark();
         let text = match worst {
             Some(Verdict::Control) => Verdict::Control.word().to_owned(),
@@ -243,8 +246,8 @@ fn evidence(record: &Record) -> Markup {
         @if !with.is_empty() {
             h2 { "Two at once" }
             p { "The first time that two held one lock, of each lock to which it happened: who held it, what the nodes forgot, who came in." }
-            @for (arm, double) in with {
-                details open[arm.name == record.arms.iter().find(|arm| !arm.evidence.is_empty()).map_or("", |arm| arm.name.as_str())] {
+            @for (place, (arm, double)) in with.into_iter().enumerate() {
+                details open[place == 0] {
                     summary { (arm.name) }
                     figure.lanes { (PreEscaped(svg(&ShownHold::of(record, arm, double)))) }
                 }

@@ -1,7 +1,6 @@
 //! A figure over several runs: its median and its range.
 
-use crate::report::columns::{Arm, Mark, judge, written};
-use crate::report::paint::Tone;
+use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::table::Cell;
 use lockstorm_data::metrics::Metric;
 
@@ -28,19 +27,9 @@ pub(super) fn spread(metric: Metric, runs: &[Arm<'_>]) -> Cell {
         missing => format!(", unknown in {missing}"),
     };
     let marks: Vec<Mark> = runs.iter().map(|arm| judge(metric, arm)).collect();
-    let has = |wanted: Mark| marks.contains(&wanted);
-    let (tone, sign) = if has(Mark::Damage) {
-        (Tone::Bad, "✖ ")
-    } else if has(Mark::Poor) || has(Mark::Notice) {
-        (Tone::Doubt, "✖ ")
-    } else if has(Mark::Pending) {
-        (Tone::Doubt, "? ")
-    } else if has(Mark::Good) {
-        (Tone::Good, "✔ ")
-    } else {
-        (Tone::Plain, "")
-    };
-    Cell::new(tone, format!("{sign}{middle}{range}{missing}"))
+    let worst_first = [Mark::Damage, Mark::Poor, Mark::Notice, Mark::Pending, Mark::Good];
+    let mark = worst_first.into_iter().find(|mark| marks.contains(mark));
+    marked(mark.unwrap_or(Mark::Plain), format!("{middle}{range}{missing}"), false)
 }
 
 /// What the range of so many runs says of the median of all runs that there could be: it lies below all of them, or above all of
@@ -53,6 +42,7 @@ pub(super) fn confidence(runs: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::paint::Tone;
     use lockstorm_data::metrics::Figures;
 
     fn of(lost: &[u64]) -> Cell {

@@ -264,16 +264,20 @@ fn done(action: Action, target: Target, is_so: bool) -> String {
     }
 }
 
+/// What the damage of seconds is called: what was made up for later counts too, so that it is not the figure.
+pub(crate) fn by_second(cost: Metric) -> &'static str {
+    match cost {
+        Metric::LostUpdates => "sales overwritten",
+        other => other.title(),
+    }
+}
+
 /// Fills in what a moment meant, with its doing to each arm.
 fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doing>, cost: Metric) {
     let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
     let mut is_empty = false;
-    // What was made up for later counts too, and what is lost later does not, so these are not the figure.
-    let head = match cost {
-        Metric::LostUpdates => "sales overwritten",
-        other => other.title(),
-    };
+    let head = by_second(cost);
     for (arm, Doing { lost, is_part }) in arms.iter().zip(doings) {
         let name = arm.name;
         let its = arm.figures.consequences.iter().filter(|one| moment.has(one.event));

@@ -191,7 +191,9 @@ mod tests {
     use super::*;
     use crate::collect::totals::Intakes;
     use crate::oracle::stock::Sales;
-    use lockstorm_data::metrics::{Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, ServerLoad, Time, When};
+    use lockstorm_data::metrics::{
+        Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, Quantiles, ServerLoad, Time, When,
+    };
     use lockstorm_data::model::{Cause, CauseKind, Outcome};
 
     const MS: Duration = Duration::from_millis(1);
@@ -542,6 +544,23 @@ mod tests {
                 .for_each(|point| points.add(&point.counts));
             assert_eq!(points, expected);
         }
+    }
+
+    #[test]
+    fn quantiles_that_are_known_are_taken_over_but_not_their_numbers() {
+        let (_, mut collector) = two();
+        let known = |collector: &Collector, earlier: Option<&Figures>| {
+            let mut figures = Figures::default();
+            collector.totals.fill_times(&mut figures, earlier);
+            let Quantiles { count, max, .. } = figures.times[Time::Takeover];
+            (figures, (count, max))
+        };
+        collector.totals.times(Time::Takeover, &[Duration::from_micros(100)]);
+        let (first, told) = known(&collector, Some(&Figures::default()));
+        assert_eq!(told, (1, 100), "nothing was known");
+        collector.totals.times(Time::Takeover, &[Duration::from_micros(900)]);
+        assert_eq!(known(&collector, Some(&first)).1, (2, 100));
+        assert_eq!(known(&collector, None).1, (2, 900));
     }
 
     #[test]

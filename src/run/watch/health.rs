@@ -9,7 +9,7 @@ use crate::collect::live_swarm::LiveSwarm;
 use crate::show::snapshot::{Health, Live};
 use lockstorm_data::model::{Cause, CauseKind, HostId};
 use lockstorm_data::scenario::LockNodes;
-use lockstorm_lab::{NodeName, Role};
+use lockstorm_lab::Role;
 
 /// An arm stands still if it has answered nobody for longer than this and than its own work takes.
 const STILL: Duration = Duration::from_secs(1);
@@ -49,10 +49,7 @@ impl LiveLab {
             LockNodes::Cluster | LockNodes::ClusterMasters => None,
         };
         let is_up = |host: HostId| match role {
-            Some(role) => {
-                let node = self.handle.node_state(NodeName::on(host, role));
-                node.conditions.answers()
-            }
+            Some(role) => self.node_answers(host, role),
             None => self.answers(host),
         };
         match arm.spec.nodes() {

@@ -27,7 +27,7 @@ impl LiveLab {
             true => own().filter(|name| !is_up(name)).map(|name| name.role).collect(),
             false => Vec::new(),
         };
-        let answers_by = |role| self.handle.node_state(NodeName::on(id, role)).conditions.answers();
+        let answers_by = |role| self.node_answers(id, role);
         let is_old = self.roles.is_old_master(id);
         let is_master = self.roles.masters().any(|master| master == id) && !is_old;
         let is_only_voter = |arm: &&Arm| match arm.voters[..] {

@@ -69,6 +69,13 @@ impl LiveLab {
         self.handle.state(host).conditions.answers()
     }
 
+    /// Whether the node with this role answers on a host, whatever became of the host's other nodes.
+    pub fn node_answers(&self, host: HostId, role: Role) -> bool {
+        let is_cut_off = self.handle.state(host).conditions.has(Condition::Cut);
+        let node = self.handle.node_state(NodeName::on(host, role));
+        node.conditions.answers() && !is_cut_off
+    }
+
     /// Which hosts have the master and the replicas.
     pub fn seats(&self) -> Seats {
         self.roles.seats(|host| self.answers(*host))
