@@ -61,6 +61,19 @@ fn a_page_opens_offline_and_its_figures_are_those_of_the_terminal() {
 }
 
 #[test]
+fn a_run_that_was_interrupted_says_so_before_its_verdicts() {
+    let directory = tempfile::tempdir().unwrap();
+    let cut = |interrupted: bool| {
+        let change = |record: &mut serde_json::Value| record["interrupted"] = interrupted.into();
+        let record = changed(directory.path(), "cut.json", change);
+        let page = page(directory.path(), &[&record]);
+        page.find("1 run was interrupted")
+            .map(|at| at < page.find("<table").unwrap())
+    };
+    assert_eq!((cut(true), cut(false)), (Some(true), None));
+}
+
+#[test]
 fn runs_of_a_scenario_are_told_together_with_the_range_of_each_figure() {
     let directory = tempfile::tempdir().unwrap();
     let lost = |lost: u64| {

@@ -19,7 +19,7 @@ use crate::report::story::{
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{counted as number, setting};
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_run::{ArmRecord, Record};
 
 /// The page of these runs. It is a function of the records alone.
@@ -123,13 +123,22 @@ fn sentences(runs: &Runs) -> Vec<(Tone, String)> {
             }
         }
     }
-    let results = || {
-        all.iter()
-            .flat_map(|record| &record.expectations)
-            .map(|checked| checked.result)
+    let cut_short = all.iter().filter(|record| record.interrupted).count();
+    if cut_short > 0 {
+        let runs = number(cut_short as u64, "run was", "runs were");
+        said.push((
+            Tone::Doubt,
+            format!("{runs} interrupted: what came later has not been put to the test"),
+        ));
+    }
+    let results = |record: &Record| -> Vec<CheckResult> {
+        let all = record.expectations.iter();
+        all.map(|checked| checked.result).collect()
     };
-    said.extend(lesson(scenario, results()).map(|lesson| (Tone::Plain, printable(lesson))));
-    said.extend(tally(results()));
+    let lessons = all.iter().map(|record| lesson(scenario, results(record).into_iter()));
+    let lesson = lessons.collect::<Option<Vec<_>>>().and_then(|all| all.first().copied());
+    said.extend(lesson.map(|lesson| (Tone::Plain, printable(lesson))));
+    said.extend(tally(all.iter().flat_map(results)));
     said
 }
 
