@@ -481,22 +481,65 @@ pub struct ShowArgs {
 
 /// Write a page that shows what runs have proved.
 ///
-/// It says which locks held, what it cost, why, and how sure that is. It is one file that opens offline, without scripts, and is made
-/// of the records alone, so that old ones can be shown anew.
+/// It says which locks held, what it cost, why, and how sure that is. It is one file that opens offline, and is made of the records
+/// alone, so that old ones can be shown anew. The same comes as text, as Markdown for a pull request, as a table of all figures, and as
+/// pictures for slides.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lockstorm report out.json -o failover.html
   lockstorm report runs/ -o failover.html          all records of a directory
+  lockstorm report runs/ --format markdown         for a pull request
+  lockstorm report runs/ -o figures.csv            for pandas or R: a line for each figure of each arm of each run
+  lockstorm report runs/ --format hgrm --arm redlock > redlock.hgrm
+  lockstorm report runs/ --svg slides/ --size 1600x900
+
+For porcupine, Knossos and Elle: `lockstorm record history`.
 
 Exit codes: 0 written, 1 error, 2 a record can't be read, or they are of different scenarios.")]
 pub struct ReportArgs {
     /// Records of one scenario, with any seeds, or directories of them. The journal of a run that was killed is one too.
     #[arg(required = true, value_name = "RECORD")]
     pub records: Vec<PathBuf>,
-    /// The page. An existing file is replaced.
+    /// The file. An existing one is replaced. If left out, what is not a page goes to standard output.
     #[arg(long, short, value_name = "FILE")]
-    pub out: PathBuf,
+    pub out: Option<PathBuf>,
+    /// Its form [default: by the ending of FILE: .html, .txt, .md, .csv, .hgrm; text without FILE].
+    #[arg(long, value_enum)]
+    pub format: Option<ReportFormat>,
+    /// The arm of the times in hgrm; if only one was granted locks, it need not be named.
+    #[arg(long, value_name = "ARM")]
+    pub arm: Option<String>,
+    /// Write each chart and the first double hold of each lock as a picture (SVG) into DIR, and print their names.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// The size of the pictures in pixels.
+    #[arg(long, value_name = "WxH", requires = "svg", default_value = "1600x900", value_parser = picture_size)]
+    pub size: (u32, u32),
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A page, one file that opens offline.
+    Html,
+    /// Text for a terminal.
+    Text,
+    /// Markdown for a pull request.
+    Markdown,
+    /// A line for each figure of each arm of each run.
+    Csv,
+    /// How long it took an arm to get a lock, in milliseconds, as the percentiles of an HdrHistogram.
+    Hgrm,
+}
+
+/// The size of a picture: 1600x900.
+fn picture_size(text: &str) -> Result<(u32, u32), String> {
+    let size = text
+        .split_once('x')
+        .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    size.filter(|(width, height)| (320..=10_000).contains(width) && (240..=10_000).contains(height))
+        .ok_or_else(|| "is a width and a height in pixels, from 320x240 to 10000x10000: 1600x900".to_owned())
 }
 
 /// Judge what runs have left, or hand it to other judges.

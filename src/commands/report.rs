@@ -4,33 +4,92 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lockstorm::report::{RecordFile, Runs, runs_page};
+use lockstorm::report::{RecordFile, Runs, runs_csv, runs_hgrm, runs_markdown, runs_page, runs_slides, runs_text};
 use lockstorm_base::output;
 
-use crate::cli::ReportArgs;
+use super::colour;
+use super::print::{print, print_for_people};
+use crate::cli::{Look, ReportArgs, ReportFormat};
 use crate::failure::Failure;
 
-/// Writes the page.
-pub fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    RecordFile::check(&args.out).map_err(Failure::usage)?;
+/// Writes the report, in the form that is asked for.
+pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
+    let format = format(args).map_err(Failure::usage)?;
+    if let Some(out) = &args.out {
+        RecordFile::check(out).map_err(Failure::usage)?;
+    }
     let mut records = Vec::new();
-    let place = args.out.canonicalize();
+    let place = args.out.as_ref().and_then(|out| out.canonicalize().ok());
     for path in files(&args.records).map_err(Failure::usage)? {
-        if place
-            .as_ref()
-            .is_ok_and(|place| path.canonicalize().is_ok_and(|path| path == *place))
-        {
-            let why = format!("{}: is used twice; name another file for the page", path.display());
+        if place.is_some() && path.canonicalize().ok() == place {
+            let why = format!("{}: is used twice; name another file for the report", path.display());
             return Err(Failure::usage(why));
         }
         let record = RecordFile::read(&path).map_err(Failure::usage)?;
         records.push((path.display().to_string(), record));
     }
     let runs = Runs::of(records).map_err(Failure::usage)?;
-    let page = runs_page(&runs).map_err(Failure::usage)?;
-    output::replace(&args.out, |file| file.write_all(page.as_bytes()))
-        .map_err(|error| Failure::error(format!("cannot write {}: {error}", args.out.display())))?;
-    Ok(ExitCode::SUCCESS)
+    if let Some(directory) = &args.svg {
+        print(slides(&runs, args.size, directory)?)?;
+        if args.out.is_none() && args.format.is_none() {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    let is_text = format == ReportFormat::Text;
+    let text = match format {
+        ReportFormat::Html => runs_page(&runs),
+        ReportFormat::Text if args.out.is_none() => runs_text(&runs, colour::paint(look)),
+        ReportFormat::Text => runs_text(&runs, lockstorm::report::Paint::Off),
+        ReportFormat::Markdown => runs_markdown(&runs),
+        ReportFormat::Csv => runs_csv(&runs),
+        ReportFormat::Hgrm => runs_hgrm(&runs, args.arm.as_deref()),
+    };
+    let text = text.map_err(Failure::usage)?;
+    match &args.out {
+        Some(out) => write(out, &text).map(|()| ExitCode::SUCCESS),
+        None if is_text => print_for_people(text, look),
+        None => print(text),
+    }
+}
+
+/// The form that is asked for: by its name, by the ending of the file, or a text where there is no file.
+fn format(args: &ReportArgs) -> Result<ReportFormat, String> {
+    let ending = args.out.as_ref().and_then(|out| out.extension()?.to_str());
+    let by_ending = match ending {
+        _ if args.out.is_none() => ReportFormat::Text,
+        Some("txt") => ReportFormat::Text,
+        Some("md") => ReportFormat::Markdown,
+        Some("csv") => ReportFormat::Csv,
+        Some("hgrm") => ReportFormat::Hgrm,
+        _ => ReportFormat::Html,
+    };
+    let format = args.format.unwrap_or(by_ending);
+    if format == ReportFormat::Html && args.out.is_none() {
+        return Err("a page needs a file: say -o page.html".to_owned());
+    }
+    if args.arm.is_some() && format != ReportFormat::Hgrm {
+        return Err("--arm chooses the arm of --format hgrm; the other forms have all arms".to_owned());
+    }
+    Ok(format)
+}
+
+/// Writes the pictures, and returns their names as lines.
+fn slides(runs: &Runs, size: (u32, u32), directory: &Path) -> Result<String, Failure> {
+    let pictures = runs_slides(runs, size).map_err(Failure::usage)?;
+    fs::create_dir_all(directory)
+        .map_err(|error| Failure::error(format!("cannot write {}: {error}", directory.display())))?;
+    let mut names = String::new();
+    for (name, picture) in pictures {
+        let path = directory.join(name);
+        write(&path, &picture)?;
+        names += &format!("{}\n", path.display());
+    }
+    Ok(names)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    output::replace(path, |file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))
 }
 
 /// The files of records: those that are named, and of directories the records in them, by name.

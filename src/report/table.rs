@@ -63,6 +63,32 @@ impl Table {
         self.lines().map(|parts| line(parts) + "\n").collect()
     }
 
+    /// The table in parts of at most so many columns of text, each with its first column; one column has what room it needs.
+    pub fn split(&self, columns: usize) -> Vec<Self> {
+        let part = |from: usize, until: usize| {
+            let kept = |place: &usize| *place == 0 || (from..until).contains(place);
+            let row = |row: &Vec<Cell>| (0..row.len()).filter(kept).map(|place| row[place].clone()).collect();
+            Self {
+                head: (0..self.head.len())
+                    .filter(kept)
+                    .map(|place| self.head[place].clone())
+                    .collect(),
+                rows: self.rows.iter().map(row).collect(),
+            }
+        };
+        let (mut parts, mut from) = (Vec::new(), 1);
+        if self.head.len() < 2 {
+            return vec![self.clone()];
+        }
+        while from < self.head.len() {
+            let fits = (from + 2..=self.head.len()).take_while(|until| part(from, *until).width() <= columns);
+            let until = fits.last().unwrap_or(from + 1);
+            parts.push(part(from, until));
+            from = until;
+        }
+        parts
+    }
+
     /// The columns of its lines.
     pub fn width(&self) -> usize {
         let width = |line: Vec<Cell>| line.iter().map(|part| part.text.width()).sum();
@@ -98,6 +124,26 @@ fn spread(cells: Vec<Cell>, widths: &[usize]) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wide_table_is_split_and_each_part_has_the_first_column() {
+        let table = Table {
+            head: ["arm", "one", "two", "three"].map(str::to_owned).to_vec(),
+            rows: vec![["a", "1", "2", "3"].map(Cell::plain).to_vec()],
+        };
+        let parts = |columns| {
+            table
+                .split(columns)
+                .into_iter()
+                .map(|part| part.render(Paint::Off))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(parts(100), [table.render(Paint::Off)]);
+        assert_eq!(
+            parts(13),
+            ["arm  one  two\na      1    2\n", "arm  three\na        3\n"]
+        );
+    }
 
     #[test]
     fn columns_align_by_their_width_on_the_screen() {

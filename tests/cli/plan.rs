@@ -468,7 +468,7 @@ fn the_page_has_everything_and_asks_nobody() {
     says(&page, &[&format!("Made {year}")]);
     // The name space of SVG is only a name.
     let page = page.replace("http://www.w3.org/2000/svg", "");
-    for outside in ["http", "src=", "href=", "url(", "@import", "<script"] {
+    for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script"] {
         assert!(!page.contains(outside), "{outside}");
     }
     let (code, _, said) = told(&split(&format!("{WORK} -o no/such/plan.html")));

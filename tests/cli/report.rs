@@ -1,9 +1,13 @@
-//! `lockstorm report`: the page of runs, and what it refuses.
+//! `lockstorm report`: the page of runs and its other forms, and what it refuses.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use lockstorm::report::RecordFile;
+use lockstorm_data::metrics::{Metric, Time, figure};
 use lockstorm_kit::program::{printed, refused};
+use strum::VariantArray;
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/record/short-run.json");
 
@@ -25,6 +29,86 @@ fn page(directory: &Path, records: &[&str]) -> String {
     fs::read_to_string(out).unwrap()
 }
 
+/// The figures of tables by the first word of the table, the arm and the title of the column.
+type Figures = BTreeMap<(String, String, String), String>;
+
+/// The figures of tables, which are their lines of cells, the first one their head.
+fn figures(tables: Vec<Vec<Vec<String>>>) -> Figures {
+    let mut all = Figures::new();
+    for table in tables {
+        let Some((head, rows)) = table.split_first().filter(|(head, _)| head.len() > 1) else {
+            continue;
+        };
+        for row in rows {
+            let mut of = String::new();
+            for (title, cell) in head.iter().zip(row).skip(1) {
+                // "p99" behind "acquire p50" is that of the acquires.
+                let is_part = title == "max" || title.strip_prefix('p').is_some_and(|n| n.parse::<f64>().is_ok());
+                let whole = if is_part {
+                    format!("{of} {title}")
+                } else {
+                    title.clone()
+                };
+                of = whole.rsplit_once(' ').map_or(String::new(), |(of, _)| of.to_owned());
+                all.insert((head[0].clone(), row[0].clone(), whole), cell.clone());
+            }
+        }
+    }
+    all
+}
+
+/// Tables whose columns two spaces part, and that end with an empty line.
+fn in_text(text: &str) -> Figures {
+    let cells = |line: &str| {
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let table = |part: &str| part.lines().map(cells).collect();
+    figures(text.split("\n\n").map(table).collect())
+}
+
+fn in_markdown(text: &str) -> Figures {
+    let is_row = |line: &&str| line.starts_with("| ");
+    let cells = |line: &str| {
+        let plain = line.replace("&#60;", "<").replace('\\', "");
+        plain
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    let table = |part: &str| part.lines().filter(is_row).map(cells).collect();
+    figures(text.split("\n\n").map(table).collect())
+}
+
+fn in_page(page: &str) -> Figures {
+    let texts = |row: &str| {
+        let cells = row
+            .split("<t")
+            .skip(1)
+            .filter(|part| part.starts_with('h') || part.starts_with('d'));
+        let text = |part: &str| {
+            part.split_once('>')
+                .unwrap()
+                .1
+                .split("</t")
+                .next()
+                .unwrap()
+                .replace("&lt;", "<")
+        };
+        cells.map(text).collect()
+    };
+    let table = |part: &str| part.split("<tr>").skip(1).map(texts).collect();
+    let tables = page
+        .split("<table")
+        .skip(1)
+        .map(|part| part.split("</table>").next().unwrap());
+    figures(tables.map(table).collect())
+}
+
 /// The texts of the cells of a page.
 fn cells(page: &str) -> Vec<&str> {
     let parts = page.split("<td").skip(1);
@@ -38,8 +122,23 @@ fn a_page_opens_offline_and_its_figures_are_those_of_the_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let page = page(directory.path(), &[RECORD]);
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
-    assert!(!page.contains("<script") && !page.contains("src="), "{page}");
-    let links = page.matches("http").count();
+    for outside in ["src=", "url(http", "@import", "fetch("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let script = page
+        .split("<script>")
+        .nth(1)
+        .unwrap()
+        .split("</script>")
+        .next()
+        .unwrap();
+    assert!(script.lines().count() <= 200);
+    // For each fault how long a lock was unavailable after it.
+    assert!(
+        page.contains("host 1 paused: unavailable") && cells(&page).contains(&"≥ 3.0 s"),
+        "{page}"
+    );
+    let links = page.matches("http:").count() + page.matches("https:").count();
     assert_eq!(
         links,
         page.matches("http://www.w3.org/2000/svg").count(),
@@ -57,6 +156,158 @@ fn a_page_opens_offline_and_its_figures_are_those_of_the_terminal() {
                 cells(&page)
             );
         }
+    }
+}
+
+#[test]
+fn a_figure_is_the_same_in_terminal_page_markdown_and_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = in_page(&page(directory.path(), &[RECORD]));
+    let terminal = in_text(&printed(0, &["record", "show", RECORD, "--verbose"]));
+    let text = in_text(&printed(0, &["report", RECORD]));
+    let markdown = in_markdown(&printed(0, &["report", RECORD, "--format", "markdown"]));
+    let table = printed(0, &["report", RECORD, "--format", "csv"]);
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let rows: Vec<csv::StringRecord> = rows.records().collect::<Result<_, _>>().unwrap();
+    let value = |arm: &str, metric: Metric| {
+        let row = rows.iter().find(|row| &row[2] == arm && &row[3] == metric.name())?;
+        assert_eq!((&row[0], &row[1]), (RECORD, "7"));
+        row[4].parse::<f64>().ok()
+    };
+    let mut seen = 0;
+    for metric in Metric::VARIANTS {
+        let shown = terminal.iter().filter(|((_, _, title), _)| title == metric.title());
+        for (place, cell) in shown.filter(|((table, ..), _)| table != "lock" && table != "app servers") {
+            for (form, other) in [("page", &page), ("text", &text), ("markdown", &markdown)] {
+                assert_eq!(other.get(place), Some(cell), "{place:?} in the {form}");
+            }
+            // Without its mark, and what is said beside it.
+            let number = cell
+                .trim_start_matches(['✔', '✖', '?', '!', ' '])
+                .split(" (")
+                .next()
+                .unwrap();
+            let number = number.split(", ").next().unwrap();
+            let written =
+                value(&place.1, *metric).map(|value| figure(*metric, value).trim_end_matches("/s").to_owned());
+            match number {
+                "–" | "not sold out" => {}
+                number => assert_eq!(written.as_deref(), Some(number), "{place:?} in the table"),
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "{seen} figures of two arms");
+}
+
+#[test]
+fn the_form_is_that_of_the_ending_and_a_page_needs_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, begins) in [
+        ("a.html", "<!DOCTYPE html>"),
+        ("a.txt", "A "),
+        ("a.md", "### "),
+        ("a.csv", "file,seed,arm,figure,value,unit\n"),
+    ] {
+        let out = directory.path().join(name);
+        assert_eq!(printed(0, &["report", RECORD, "-o", out.to_str().unwrap()]), "");
+        let text = fs::read_to_string(out).unwrap();
+        let begins = if name == "a.txt" {
+            printed(0, &["report", RECORD])
+        } else {
+            begins.to_owned()
+        };
+        assert!(text.starts_with(&begins), "{name}: {text}");
+    }
+    refused(
+        2,
+        &["report", RECORD, "--format", "html"],
+        &["a page needs a file", "-o page.html"],
+    );
+    refused(2, &["report", RECORD, "--arm", "redlock"], &["--format hgrm"]);
+    let both = changed(directory.path(), "both.json", |record| {
+        record["arms"][0]["histograms"] = record["arms"][1]["histograms"].clone();
+    });
+    refused(
+        2,
+        &["report", &both, "--format", "hgrm"],
+        &["--arm: \"single\", \"redlock\""],
+    );
+    refused(
+        2,
+        &["report", RECORD, "--format", "hgrm", "--arm", "none"],
+        &["no arm \"none\"", "redlock"],
+    );
+    refused(2, &["report", RECORD, "--svg", "x", "--size", "5x5"], &["1600x900"]);
+}
+
+#[test]
+fn markdown_has_what_matters_in_sight_and_the_rest_folded_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let strange = changed(directory.path(), "strange.json", |record| {
+        record["scenario"]["title"] = "@all <b> | *x*".into();
+    });
+    let text = printed(0, &["report", &strange, "--format", "markdown"]);
+    assert!(text.starts_with("### &#64;all &#60;b&#62; &#124; \\*x\\*\n"), "{text}");
+    let folded = text
+        .split("<details>")
+        .skip(1)
+        .map(|part| part.split("</details>").next().unwrap());
+    let folded: usize = folded.map(|part| part.lines().count()).sum();
+    assert!(text.lines().count() - folded <= 40, "{text}");
+}
+
+#[test]
+fn percentiles_are_those_of_the_record_and_a_plan_reads_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("redlock.hgrm");
+    let out = out.to_str().unwrap();
+    printed(0, &["report", RECORD, "--arm", "redlock", "-o", out]);
+    let record = RecordFile::read(Path::new(RECORD)).unwrap();
+    let arm = record.arms.iter().find(|arm| arm.name == "redlock").unwrap();
+    let acquired = arm.histogram(Time::Acquired).unwrap();
+    let text = fs::read_to_string(out).unwrap();
+    let lines = text.lines().skip(2).take_while(|line| !line.starts_with('#'));
+    let mut count = 0.0;
+    for line in lines {
+        let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let wanted = acquired.value_at_quantile(numbers[1]) as f64 / 1e3;
+        assert!((numbers[0] - wanted).abs() < 0.0006, "{line}: {wanted}");
+        count = numbers[2];
+    }
+    assert!((count - acquired.len() as f64).abs() < 0.5, "{text}");
+    let plan = [
+        "plan",
+        "--hold-from",
+        out,
+        "--unit",
+        "ms",
+        "--pause",
+        "none",
+        "--risk",
+        "1e9/day",
+    ];
+    assert!(!printed(0, &plan).is_empty());
+}
+
+#[test]
+fn each_chart_is_a_picture_of_its_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let slides = directory.path().join("slides");
+    let said = printed(
+        0,
+        &["report", RECORD, "--svg", slides.to_str().unwrap(), "--size", "800x600"],
+    );
+    let names: Vec<&str> = said.lines().collect();
+    assert!(names.iter().any(|name| name.ends_with("slides/acquired.svg")), "{said}");
+    assert_eq!(names.len(), fs::read_dir(&slides).unwrap().count());
+    for name in names {
+        let picture = fs::read_to_string(name).unwrap();
+        assert!(picture.contains("width=\"800\" height=\"600\""), "{picture}");
+        assert!(
+            !picture.contains("currentColor") && !picture.contains("#0700"),
+            "{picture}"
+        );
     }
 }
 
@@ -95,6 +346,7 @@ fn runs_of_a_scenario_are_told_together_with_the_range_of_each_figure() {
         "2 (1 – 3)",
         "0 of 3",
         "75.000 % confidence",
+        "Seconds since the first fault of each run",
     ] {
         assert!(page.contains(said), "no {said:?} in {page}");
     }

@@ -17,7 +17,28 @@ pub(in crate::report) const COLOURS: [RGBColor; 6] = [
 ];
 /// The drawing with text and axes in the colour of its page.
 pub(in crate::report) fn paged(svg: &str) -> String {
-    svg.replace(INK_TEXT, "currentColor")
+    inked(svg, "currentColor")
+}
+
+/// The drawing with text and axes in this colour.
+pub(in crate::report) fn inked(svg: &str, colour: &str) -> String {
+    svg.replace(INK_TEXT, colour)
+}
+
+/// What an arm is drawn with, until [`named`] gives it its colour.
+pub(in crate::report) fn stand_in(arm: usize) -> RGBColor {
+    let [.., high, low] = arm.to_be_bytes();
+    RGBColor(7, high, low)
+}
+
+/// The drawing with the curve of this arm in its colour, and with the arm's number, by which a page finds it.
+pub(in crate::report) fn named(svg: &str, arm: usize) -> String {
+    let RGBColor(red, green, blue) = stand_in(arm);
+    let own = format!("\"#{red:02X}{green:02X}{blue:02X}\"");
+    ["stroke", "fill"].iter().fold(svg.to_owned(), |svg, attribute| {
+        let coloured = format!("data-arm=\"{arm}\" {attribute}=\"{}\"", colour(arm));
+        svg.replace(&format!("{attribute}={own}"), &coloured)
+    })
 }
 
 /// A sign of the legend.

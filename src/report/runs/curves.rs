@@ -1,119 +1,83 @@
-//! What the charts of a run show, as numbers.
+//! A chart as numbers: curves of arms over one axis.
 
+use super::group::Runs;
 use crate::report::figures::time;
 use crate::report::page::{round, round_time, round_times};
-use crate::report::story::by_second;
 use crate::report::table::{Cell, Table};
-use lockstorm_data::metrics::{Metric, NotAHistogram, Point, Time, units};
-use lockstorm_data::model::{Action, EventKind};
-use lockstorm_run::Record;
+use lockstorm_data::metrics::{NotAHistogram, units};
 
-/// The most points of a curve; of a longer run several seconds are one.
-const MOST: usize = 120;
+/// What the horizontal axis is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Axis {
+    Seconds,
+    Percentiles,
+}
 
 /// A chart: curves of arms over one axis.
 pub(super) struct Curves {
+    /// The name of its file.
+    pub name: &'static str,
     pub title: String,
     /// What the values are counted in.
     pub unit: &'static str,
-    /// What the places on the horizontal axis are, and how one is written.
-    pub places: (&'static str, fn(f64) -> String),
+    pub axis: Axis,
+    /// From where until where the axis goes.
+    pub range: (f64, f64),
     /// The distance of neighbours on a curve.
     pub step: f64,
-    /// The curves of the arms that have one, by the arm's position.
-    pub lines: Vec<(usize, Vec<(f64, f64)>)>,
+    /// The curves of the arms that have one.
+    pub lines: Vec<Line>,
     /// Whether the values stand on a logarithmic axis. They are times in seconds then.
     pub is_log: bool,
+    /// The largest value that there can be.
+    pub most: Option<f64>,
     /// The round values of the horizontal axis and how they are written.
     pub across: Vec<(f64, String)>,
-    /// The spans that are shaded, in units of the horizontal axis.
+    /// The spans that are shaded, of all runs.
     pub shades: Vec<(f64, f64)>,
+    /// How many runs it shows.
+    pub runs: usize,
+}
+
+/// The curve of an arm.
+pub(super) struct Line {
+    /// The arm's position.
+    pub arm: usize,
+    pub spots: Vec<Spot>,
+}
+
+/// A value on a curve, with the range that it has in several runs.
+pub(super) struct Spot {
+    pub at: f64,
+    pub value: f64,
+    pub range: (f64, f64),
 }
 
 impl Curves {
-    /// What happened second by second: the time to get a lock, the requests that were answered, the damage until then.
-    pub fn over_time(record: &Record, cost: Metric) -> Vec<Self> {
-        let shades = shades(record);
-        let bins = record.elapsed.ceil().max(1.0) / MOST as f64;
-        let seconds = units::place(bins.ceil()).max(1);
-        let across = || {
-            let mut steps = [1, 2, 5, 10, 30, 60, 300, 600].into_iter().map(f64::from);
-            let every = steps.find(|step| record.elapsed / step <= 9.0).unwrap_or(3600.0);
-            let ticks = multiples(every, record.elapsed).into_iter();
-            ticks
-                .map(|at| (at, if at > 0.0 { round_time(at) } else { "0".to_owned() }))
-                .collect()
-        };
-        let of = |title: String, unit, is_log, value: &dyn Fn(&[&Point]) -> Option<f64>| {
-            let lines = record.arms.iter().enumerate().filter_map(|(index, arm)| {
-                let points: Vec<&Point> = arm.series.iter().filter(|point| point.time >= 0).collect();
-                let mut line = Vec::new();
-                for bin in points.chunks(seconds) {
-                    let (first, upto) = (bin.first()?, bin.last()?);
-                    let at = f64::midpoint(first.time as f64, upto.time as f64 + 1.0);
-                    line.extend(value(bin).map(|value| (at, value)));
-                }
-                (!line.is_empty()).then_some((index, line))
-            });
-            Self {
-                title,
-                unit,
-                step: seconds as f64,
-                places: ("second", |at| format!("{}", at.floor())),
-                lines: lines.collect(),
-                is_log,
-                across: across(),
-                shades: shades.clone(),
-            }
-        };
-        let p99 = |bin: &[&Point]| {
-            let worst = bin.iter().map(|point| point.times[Time::Acquired].p99).max()?;
-            (worst > 0).then_some(f64::from(worst) / 1e6)
-        };
-        let answered =
-            |bin: &[&Point]| Some(bin.iter().map(|point| point.answered).sum::<u64>() as f64 / bin.len() as f64);
-        let mut all = vec![
-            of("Time to get a lock, p99 of each second".to_owned(), "", true, &p99),
-            of("Requests answered".to_owned(), "a second", false, &answered),
-        ];
-        if record
-            .arms
-            .iter()
-            .any(|arm| arm.series.iter().any(|point| point.of(cost).unwrap_or(0) > 0))
-        {
-            let each = |bin: &[&Point]| Some(bin.iter().filter_map(|point| point.of(cost)).sum::<u64>() as f64);
-            let mut damage = of(format!("{}, in all until then", by_second(cost)), "", false, &each);
-            for (_, line) in &mut damage.lines {
-                let mut sum = 0.0;
-                for (_, value) in line {
-                    sum += *value;
-                    *value = sum;
-                }
-            }
-            all.push(damage);
-        }
-        all.retain(|curves| !curves.lines.is_empty());
-        all
-    }
-
     /// The time to get a lock by percentile, over all of these runs.
-    pub fn by_percentile(runs: &[Record]) -> Result<Self, NotAHistogram> {
+    ///
+    /// # Errors
+    /// A text is not a histogram: another program wrote the record.
+    pub fn by_percentile(runs: &Runs) -> Result<Self, NotAHistogram> {
         let mut lines = Vec::new();
-        for index in 0..runs.first().map_or(0, |record| record.arms.len()) {
-            let mut all = lockstorm_data::metrics::histogram();
-            for arm in runs.iter().filter_map(|record| record.arms.get(index)) {
-                // The histogram resizes itself, so no value is out of range.
-                let _ = all.add(arm.histogram(Time::Acquired)?);
-            }
+        for index in 0..runs.first().arms.len() {
+            let all = runs.acquired(index)?;
             // A percentile needs values beyond it.
             let most = (all.len() as f64 / 10.0).log10();
             let places = (0..=40_u32)
                 .map(|step| f64::from(step) / 10.0)
                 .filter(|nines| *nines <= most);
-            let at = |nines: f64| (nines, all.value_at_quantile(1.0 - 10_f64.powf(-nines)) as f64 / 1e6);
-            let line: Vec<(f64, f64)> = places.map(at).filter(|(_, value)| *value > 0.0).collect();
-            if line.len() > 1 {
-                lines.push((index, line));
+            let spot = |nines: f64| {
+                let value = all.value_at_quantile(1.0 - 10_f64.powf(-nines)) as f64 / 1e6;
+                Spot {
+                    at: nines,
+                    value,
+                    range: (value, value),
+                }
+            };
+            let spots: Vec<Spot> = places.map(spot).filter(|spot| spot.value > 0.0).collect();
+            if spots.len() > 1 {
+                lines.push(Line { arm: index, spots });
             }
         }
         let across = [
@@ -123,22 +87,38 @@ impl Curves {
             (3.0, "99.9 %"),
             (4.0, "99.99 %"),
         ];
+        let until = lines
+            .iter()
+            .flat_map(|line| &line.spots)
+            .map(|spot| spot.at)
+            .fold(1.0, f64::max);
         Ok(Self {
+            name: "percentiles",
             title: "Time to get a lock, by percentile".to_owned(),
             unit: "",
+            axis: Axis::Percentiles,
+            range: (0.0, until),
             step: 0.1,
-            places: ("percentile", |nines| {
-                format!("{:.3} %", 100.0 * (1.0 - 10_f64.powf(-nines)))
-            }),
             lines,
             is_log: true,
+            most: None,
             across: across.map(|(at, name)| (at, name.to_owned())).to_vec(),
             shades: Vec::new(),
+            runs: 1,
         })
     }
 
+    /// All places at which a curve has a value.
+    pub fn places(&self) -> Vec<f64> {
+        let all = self.lines.iter().flat_map(|line| &line.spots);
+        let mut places: Vec<f64> = all.map(|spot| spot.at).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        places
+    }
+
     /// How a value is written.
-    pub fn write(&self, value: f64) -> String {
+    fn write(&self, value: f64) -> String {
         if self.is_log { time(value) } else { units::mean(value) }
     }
 
@@ -160,29 +140,36 @@ impl Curves {
         ticks.into_iter().map(written).collect()
     }
 
-    /// The numbers of the chart: a row for each place on the horizontal axis, a column for each arm.
-    pub fn table(&self, names: &[&str]) -> Table {
-        let mut places: Vec<f64> = self
-            .lines
-            .iter()
-            .flat_map(|(_, line)| line.iter().map(|(at, _)| *at))
-            .collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let (head, write) = self.places;
-        let mut titles = vec![head.to_owned()];
-        titles.extend(self.lines.iter().map(|(arm, _)| names[*arm].to_owned()));
-        let row = |at: &f64| {
-            let mut cells = vec![Cell::plain(write(*at))];
-            cells.extend(self.lines.iter().map(|(_, line)| {
-                let found = line.iter().find(|(there, _)| there.total_cmp(at).is_eq());
-                found.map_or_else(Cell::none, |(_, value)| Cell::plain(self.write(*value)))
-            }));
+    /// The numbers of the chart: a row for each of its places, a column for each arm.
+    pub fn table(&self, names: &[String]) -> Table {
+        let (title, place): (_, &dyn Fn(f64) -> String) = match self.axis {
+            // A value is that of some seconds, and these begin here. There is no negative zero.
+            Axis::Seconds => ("second", &|at| format!("{}", (at - self.step / 2.0).round() + 0.0)),
+            Axis::Percentiles => ("percentile", &|nines| {
+                format!("{:.3} %", 100.0 * (1.0 - 10_f64.powf(-nines)))
+            }),
+        };
+        let mut head = vec![title.to_owned()];
+        head.extend(self.lines.iter().map(|line| names[line.arm].clone()));
+        let cell = |line: &Line, at: f64| {
+            let found = line.spots.iter().find(|spot| spot.at.total_cmp(&at).is_eq());
+            found.map_or_else(Cell::none, |spot| {
+                let [value, least, most] = [spot.value, spot.range.0, spot.range.1].map(|value| self.write(value));
+                Cell::plain(if least == most {
+                    value
+                } else {
+                    format!("{value} ({least} – {most})")
+                })
+            })
+        };
+        let row = |at: f64| {
+            let mut cells = vec![Cell::plain(place(at))];
+            cells.extend(self.lines.iter().map(|line| cell(line, at)));
             cells
         };
         Table {
-            head: titles,
-            rows: places.iter().map(row).collect(),
+            head,
+            rows: self.places().into_iter().map(row).collect(),
         }
     }
 }
@@ -192,67 +179,31 @@ fn linear(most: f64) -> Vec<f64> {
     let steps = round((most / 12.0, most), 9);
     let step = steps.into_iter().find(|step| most / step <= 6.0).unwrap_or(most);
     // Counts are whole.
-    multiples(step.max(1.0), most)
-}
-
-/// A hundred multiples of a step at most, from 0 up to this.
-fn multiples(step: f64, most: f64) -> Vec<f64> {
-    let all = (0..100_u32).map(|n| f64::from(n) * step);
+    let all = (0..100_u32).map(|n| f64::from(n) * step.max(1.0));
     all.take_while(|value| *value <= most).collect()
-}
-
-/// Since when and until when a fault lasted.
-fn shades(record: &Record) -> Vec<(f64, f64)> {
-    let ended = |id: u64| {
-        record.events.iter().find_map(|event| match &event.kind {
-            EventKind::Fault {
-                ends: Some(fault),
-                effect_at: Some(at),
-                ..
-            } if *fault == id => Some(*at),
-            _ => None,
-        })
-    };
-    let begun = record.events.iter().filter_map(|event| match &event.kind {
-        EventKind::Fault {
-            action: Action::Fault(_),
-            effect_at: Some(at),
-            ..
-        } => Some((event.id, *at)),
-        _ => None,
-    });
-    begun
-        .map(|(id, at)| (at, ended(id).unwrap_or(record.elapsed).min(record.elapsed)))
-        .filter(|(at, until)| at < until)
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn record() -> Record {
-        let text = include_str!("../../../tests/fuzz/seeds/record/short-run.json");
-        serde_json::from_str(text).expect("a record")
-    }
+    use lockstorm_data::metrics::Time;
 
     #[test]
-    fn charts_show_what_the_record_has() {
-        let record = record();
-        let charts = Curves::over_time(&record, Metric::LostUpdates);
-        let answered = charts.iter().find(|curves| curves.title == "Requests answered");
-        for (arm, line) in &answered.expect("this chart").lines {
-            let drawn: f64 = line.iter().map(|(_, value)| value).sum();
-            let points = record.arms[*arm].series.iter().filter(|point| point.time >= 0);
-            let counted: u64 = points.map(|point| point.answered).sum();
-            assert!((drawn - counted as f64).abs() < 1e-6, "{drawn} for {counted}");
-        }
-        let runs = [record];
+    fn the_curve_of_percentiles_is_that_of_the_histogram() {
+        let text = include_str!("../../../tests/fuzz/seeds/record/short-run.json");
+        let runs = Runs::of(vec![(String::new(), serde_json::from_str(text).expect("a record"))]).expect("runs");
         let curves = Curves::by_percentile(&runs).expect("histograms");
-        for (arm, line) in &curves.lines {
-            let all = runs[0].arms[*arm].histogram(Time::Acquired).expect("a histogram");
-            let (_, p90) = line.iter().find(|(nines, _)| (nines - 1.0).abs() < 1e-9).expect("90 %");
-            assert!((p90 - all.value_at_quantile(0.9) as f64 / 1e6).abs() < 1e-9);
+        assert!(!curves.lines.is_empty());
+        for line in &curves.lines {
+            let all = runs.first().arms[line.arm]
+                .histogram(Time::Acquired)
+                .expect("a histogram");
+            let p90 = line
+                .spots
+                .iter()
+                .find(|spot| (spot.at - 1.0).abs() < 1e-9)
+                .expect("90 %");
+            assert!((p90.value - all.value_at_quantile(0.9) as f64 / 1e6).abs() < 1e-9);
         }
     }
 

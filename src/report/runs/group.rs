@@ -1,14 +1,20 @@
 //! Runs that can stand on one page.
 
+use hdrhistogram::Histogram;
+
 use crate::report::columns::Arm;
+use lockstorm_data::history::DoubleHold;
+use lockstorm_data::metrics::{NotAHistogram, Time, histogram};
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Scenario;
-use lockstorm_run::Record;
+use lockstorm_run::{ArmRecord, Record};
 
 /// Runs of one scenario, each with another seed; at least one.
 #[derive(Debug)]
 pub struct Runs {
     all: Vec<Record>,
+    /// The name of the file of each.
+    files: Vec<String>,
 }
 
 impl Runs {
@@ -30,8 +36,8 @@ impl Runs {
                 ));
             }
         }
-        let all = records.into_iter().map(|(_, record)| record).collect();
-        Ok(Self { all })
+        let (files, all) = records.into_iter().unzip();
+        Ok(Self { all, files })
     }
 
     /// All of them.
@@ -39,7 +45,12 @@ impl Runs {
         &self.all
     }
 
-    /// The first one, which charts show.
+    /// Each with the name of its file.
+    pub(super) fn with_files(&self) -> impl Iterator<Item = (&str, &Record)> {
+        self.files.iter().map(String::as_str).zip(&self.all)
+    }
+
+    /// The first one: what happened is told of it.
     pub(super) fn first(&self) -> &Record {
         // There is at least one.
         &self.all[0]
@@ -47,6 +58,29 @@ impl Runs {
 
     pub(super) fn scenario(&self) -> &Scenario {
         &self.first().scenario
+    }
+
+    /// How long it took an arm to get a lock, in microseconds, in all runs together.
+    ///
+    /// # Errors
+    /// A text is not a histogram: another program wrote the record.
+    pub(super) fn acquired(&self, index: usize) -> Result<Histogram<u64>, NotAHistogram> {
+        let mut all = histogram();
+        for arm in self.all.iter().filter_map(|record| record.arms.get(index)) {
+            // The histogram resizes itself, so no value is out of range.
+            let _ = all.add(arm.histogram(Time::Acquired)?);
+        }
+        Ok(all)
+    }
+
+    /// The first double hold of each arm that has one, with the first run in which it has one.
+    pub(super) fn evidence(&self) -> impl Iterator<Item = (&Record, &ArmRecord, &DoubleHold)> {
+        (0..self.first().arms.len()).filter_map(move |index| {
+            self.all.iter().find_map(|record| {
+                let arm = record.arms.get(index)?;
+                Some((record, arm, arm.evidence.first()?))
+            })
+        })
     }
 
     /// An arm in each run.

@@ -1,11 +1,28 @@
-//! Runs of one scenario as a page: which locks held, what they cost, why, and how sure that is.
+//! Runs of one scenario as a report: which locks held, what they cost, why, and how sure that is; as a page, text, Markdown, tables and
+//! pictures.
 
 mod chart;
 mod curves;
+mod drawing;
+mod figures;
 mod group;
+mod hgrm;
 mod html;
-mod phases;
+mod markdown;
+mod over_time;
+mod parts;
+mod sentences;
+mod slides;
 mod spread;
+mod text;
+mod tidy;
+mod times;
+mod verdicts;
 
 pub use group::Runs;
+pub use hgrm::runs_hgrm;
 pub use html::runs_page;
+pub use markdown::runs_markdown;
+pub use slides::runs_slides;
+pub use text::runs_text;
+pub use tidy::runs_csv;

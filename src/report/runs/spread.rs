@@ -8,28 +8,34 @@ use lockstorm_data::metrics::Metric;
 /// middle one is the lower of two. The mark is that of the worst.
 pub(super) fn spread(metric: Metric, runs: &[Arm<'_>]) -> Cell {
     let worst = metric.peak();
-    let mut values: Vec<(f64, String)> = runs
+    let values: Vec<(f64, String)> = runs
         .iter()
         .filter_map(|arm| Some((worst.of(arm.figures), written(worst, arm)?)))
         .collect();
-    values.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (Some(least), Some(most)) = (values.first(), values.last()) else {
+    let known = values.len();
+    let Some(text) = range(values) else {
         return Cell::none();
     };
-    let middle = &values[(values.len() - 1) / 2].1;
-    let range = if least.1 == most.1 {
-        String::new()
-    } else {
-        format!(" ({} – {})", least.1, most.1)
-    };
-    let missing = match runs.len() - values.len() {
+    let missing = match runs.len() - known {
         0 => String::new(),
         missing => format!(", unknown in {missing}"),
     };
     let marks: Vec<Mark> = runs.iter().map(|arm| judge(metric, arm)).collect();
     let worst_first = [Mark::Damage, Mark::Poor, Mark::Notice, Mark::Pending, Mark::Good];
     let mark = worst_first.into_iter().find(|mark| marks.contains(mark));
-    marked(mark.unwrap_or(Mark::Plain), format!("{middle}{range}{missing}"), false)
+    marked(mark.unwrap_or(Mark::Plain), format!("{text}{missing}"), false)
+}
+
+/// The middle one of these values as it is written, and the range if they differ; `None` without any.
+pub(super) fn range(mut values: Vec<(f64, String)>) -> Option<String> {
+    values.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (least, most) = (&values.first()?.1, &values.last()?.1);
+    let middle = &values[(values.len() - 1) / 2].1;
+    Some(if least == most {
+        middle.clone()
+    } else {
+        format!("{middle} ({least} – {most})")
+    })
 }
 
 /// What the range of so many runs says of the median of all runs that there could be: it lies below all of them, or above all of

@@ -1,0 +1,60 @@
+//! All figures of the arms, in the tables of the summary.
+
+use super::group::Runs;
+use super::spread::spread;
+use crate::report::columns::{Arm, HOLDS, LOAD, LOCKS, SECTIONS, heads};
+use crate::report::table::{Cell, Table};
+use crate::report::tables;
+use lockstorm_data::metrics::{Column, Metric, Shown};
+use lockstorm_data::model::printable;
+use lockstorm_data::scenario::ArmSpec;
+
+/// The tables of a run's summary. Of several runs each figure has its range.
+pub(super) fn figures(runs: &Runs) -> Vec<Table> {
+    let (scenario, arms) = (runs.scenario(), Arm::all_of_record(runs.first()));
+    let one = [
+        tables::locks(&arms),
+        tables::sections(&arms),
+        tables::holds(&arms),
+        Some(tables::load(&arms)),
+        tables::results(&scenario.workload, &arms),
+    ];
+    if runs.all().len() == 1 {
+        return one.into_iter().flatten().collect();
+    }
+    let shown = [
+        LOCKS,
+        SECTIONS,
+        HOLDS,
+        LOAD,
+        scenario.workload.about().display().columns,
+    ];
+    let tables = one
+        .into_iter()
+        .zip(shown)
+        .filter_map(|(table, shown)| Some((table?, shown)));
+    tables
+        .map(|(table, shown)| over_runs(runs, table.head.into_iter().next().unwrap_or_default(), shown))
+        .collect()
+}
+
+/// A table of these columns, as far as they are figures, over all runs.
+fn over_runs(runs: &Runs, title: String, shown: &[Shown]) -> Table {
+    let figures = shown.iter().filter_map(|shown| match shown.column() {
+        Column::Figure(metric) => Some(metric),
+        _ => None,
+    });
+    let figures: Vec<Metric> = figures.collect();
+    let mut head = vec![title];
+    head.extend(heads(figures.iter().copied().map(Column::Figure)));
+    let row = |(index, spec): (usize, &ArmSpec)| {
+        let arms = runs.arm(index);
+        let mut cells = vec![Cell::plain(printable(&spec.name))];
+        cells.extend(figures.iter().map(|metric| spread(*metric, &arms)));
+        cells
+    };
+    Table {
+        head,
+        rows: runs.scenario().arms.iter().enumerate().map(row).collect(),
+    }
+}

@@ -1,0 +1,170 @@
+//! What a report says, whatever its form.
+
+use std::collections::BTreeSet;
+
+use super::figures::figures;
+use super::group::Runs;
+use super::sentences::sentences;
+use super::spread::confidence;
+use super::times::{MEANS, times};
+use super::verdicts::verdict_table;
+use crate::report::columns::Arm;
+use crate::report::paint::Tone;
+use crate::report::story::{happened, legend};
+use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::units::{counted, setting};
+use lockstorm_data::model::printable;
+
+/// The parts of a report, as text and tables.
+pub(super) struct Parts {
+    pub title: String,
+    /// What the runs have shown.
+    pub sentences: Vec<(Tone, String)>,
+    /// Which runs these are.
+    pub subtitle: String,
+    /// A row for each lock.
+    pub verdicts: Table,
+    /// What their columns mean.
+    pub legend: String,
+    /// How sure that is.
+    pub sure: String,
+    /// What faults did to the time that locks take, if there are lock nodes.
+    pub times: Option<Table>,
+    /// What its columns mean.
+    pub times_legend: String,
+    /// What happened in the first run.
+    pub happened: Table,
+    /// Of which run that is, if there are several.
+    pub happened_in: String,
+    /// The figures of all arms.
+    pub figures: Vec<Table>,
+    pub caveats: Vec<String>,
+    /// How the scenario, in a file, is played again.
+    pub again: String,
+    pub scenario: String,
+    pub versions: String,
+}
+
+impl Parts {
+    /// The parts of a report on these runs.
+    ///
+    /// # Errors
+    /// A text is not a histogram: another program wrote the record.
+    pub fn of(runs: &Runs) -> Result<Self, String> {
+        let (first, all) = (runs.first(), runs.all());
+        let verdicts = verdict_table(runs);
+        let legend = legend(&verdicts, &Arm::all_of_record(first), &runs.scenario().workload);
+        let times = times(runs).map_err(|error| format!("a record can't be used: {error}"))?;
+        let (times, alike) = times.map_or((None, all.len()), |(table, alike)| (Some(table), alike));
+        let of_all = match all.len() - alike {
+            0 if all.len() == 1 => String::new(),
+            0 => format!(" · {alike} runs together"),
+            _ => format!(
+                " · {alike} of {} runs together, in which faults came in this order",
+                all.len()
+            ),
+        };
+        let caveats = caveats(runs);
+        Ok(Self {
+            title: printable(&first.scenario.title),
+            sentences: sentences(runs),
+            subtitle: subtitle(runs),
+            verdicts,
+            legend,
+            sure: sure(all.len(), caveats.len()),
+            times,
+            times_legend: format!("{MEANS}{of_all}"),
+            happened: what_happened(runs),
+            happened_in: if all.len() > 1 {
+                format!(" in the run with seed {}", first.seed)
+            } else {
+                String::new()
+            },
+            figures: figures(runs),
+            caveats,
+            again: format!(
+                "lockstorm sweep scenario.toml --repeat {} --records runs/ && lockstorm report runs/ -o page.html",
+                all.len().max(8)
+            ),
+            scenario: first.scenario_toml.lines().map(|line| printable(line) + "\n").collect(),
+            versions: versions(runs),
+        })
+    }
+}
+
+/// Which runs these are.
+fn subtitle(runs: &Runs) -> String {
+    let (first, all) = (runs.first(), runs.all());
+    let length = setting(std::time::Duration::from_secs_f64(first.elapsed.round().max(0.0)));
+    let runs = match all {
+        [only] => format!("one run of {length}, seed {}", only.seed),
+        [.., last] => format!("{} runs of {length}, seeds {} to {}", all.len(), first.seed, last.seed),
+        [] => String::new(),
+    };
+    format!("{} · {runs}", printable(&first.scenario.name))
+}
+
+/// How sure the verdicts are.
+fn sure(runs: usize, caveats: usize) -> String {
+    let sure = match confidence(runs) {
+        None => "One run is one sample: what others would show is not known".to_owned(),
+        Some(percent) => format!(
+            "Median of {runs} runs (least – most): with {percent:.3} % confidence the range has the median of all such runs"
+        ),
+    };
+    match caveats {
+        0 => format!("{sure}."),
+        caveats => format!(
+            "{sure}. Read with care: {} at the end.",
+            counted(caveats as u64, "caveat", "caveats")
+        ),
+    }
+}
+
+fn what_happened(runs: &Runs) -> Table {
+    let first = runs.first();
+    let lines = happened(&first.events, &Arm::all_of_record(first), &runs.scenario().workload);
+    let row = |(at, tone, words): (f64, Tone, String)| {
+        vec![Cell::plain(format!("{at:.1} s")), Cell::new(tone, printable(&words))]
+    };
+    Table {
+        head: vec!["at".to_owned(), "what".to_owned()],
+        rows: lines.into_iter().map(row).collect(),
+    }
+}
+
+fn caveats(runs: &Runs) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for record in runs.all() {
+        let of_run = if runs.all().len() > 1 {
+            format!("seed {}: ", record.seed)
+        } else {
+            String::new()
+        };
+        if record.interrupted {
+            all.push(format!("{of_run}the run was interrupted after {:.1} s", record.elapsed));
+        }
+        let texts = record
+            .partial
+            .iter()
+            .chain(&record.inconclusive)
+            .chain(&record.warnings);
+        for text in texts.filter(|text| seen.insert(text.as_str())) {
+            all.push(format!("{of_run}{}", printable(text)));
+        }
+    }
+    all
+}
+
+/// What ran on what, when.
+fn versions(runs: &Runs) -> String {
+    let first = runs.first();
+    let servers: BTreeSet<&str> = first.nodes.iter().map(|node| node.server.as_str()).collect();
+    let mut all = vec![format!("lockstorm {}", first.lockstorm)];
+    all.extend(servers.into_iter().map(str::to_owned));
+    all.push(format!("{}, {}", first.machine.os, first.machine.arch));
+    all.push(counted(first.machine.cpus as u64, "processor", "processors"));
+    all.push(format!("begun {}", first.started));
+    printable(&all.join(" · "))
+}

@@ -1,0 +1,104 @@
+//! The verdict on each lock, over all runs.
+
+use super::group::Runs;
+use super::spread::spread;
+use crate::report::columns::{Arm, cell, marked};
+use crate::report::paint::Tone;
+use crate::report::story::{Verdict, counted, is_control, order, verdicts, whys};
+use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::{Column, Metric};
+use lockstorm_data::model::printable;
+use lockstorm_data::scenario::Scenario;
+use lockstorm_run::Record;
+
+/// The verdict on each lock. Of one run it is the table of its summary.
+pub(super) fn verdict_table(runs: &Runs) -> Table {
+    let (scenario, all) = (runs.scenario(), runs.all());
+    let headline = counted(scenario);
+    if let [only] = all {
+        return of_one(scenario, &Arm::all_of_record(only), headline);
+    }
+    let mut metrics = vec![headline];
+    let others = scenario.workload.about().display().verdicts.iter().copied();
+    metrics.extend(others.chain([Metric::DoubleHolds, Metric::UnavailableMs]));
+    let mut seen = Vec::new();
+    metrics.retain(|metric| {
+        let is_new = !seen.contains(metric);
+        seen.push(*metric);
+        is_new
+    });
+    let mut head = vec!["lock".to_owned(), "held".to_owned()];
+    head.extend(metrics.iter().map(|metric| metric.title().to_owned()));
+    head.push("why".to_owned());
+    let row = |index: usize| {
+        let arms = runs.arm(index);
+        let of_all = all.iter().filter_map(|record| verdict(runs, record, index));
+        let verdicts: Vec<Verdict> = of_all.collect();
+        let held = verdicts.iter().filter(|verdict| **verdict == Verdict::Safe).count();
+        let fails = |verdict: &&Verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_));
+        let is_open = |verdict: &&Verdict| **verdict != Verdict::Safe;
+        // One run in which it broke outweighs those that have shown nothing.
+        let worst = verdicts.iter().find(fails).or_else(|| verdicts.iter().find(is_open));
+        let mark = worst.map_or(Verdict::Safe, |worst| *worst).mark();
+        let text = match worst {
+            Some(Verdict::Control) => Verdict::Control.word().to_owned(),
+            _ => format!("{held} of {}", verdicts.len()),
+        };
+        let mut cells = vec![
+            Cell::new(Tone::Strong, name(scenario, index)),
+            marked(mark, text, false),
+        ];
+        cells.extend(metrics.iter().map(|metric| spread(*metric, &arms)));
+        let mut causes: Vec<String> = Vec::new();
+        for arm in &arms {
+            let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
+            // The numbers differ from run to run.
+            let cause = cause.map(|why| {
+                why.words
+                    .trim_start_matches(|c: char| c.is_ascii_digit() || c == ',')
+                    .trim()
+                    .to_owned()
+            });
+            causes.extend(cause.filter(|cause| !causes.contains(cause)));
+        }
+        cells.push(Cell::plain(causes.join("; ")));
+        cells
+    };
+    Table {
+        head,
+        rows: order(scenario).into_iter().map(row).collect(),
+    }
+}
+
+/// The table of a run's summary, with the double holds, for which a terminal has no room.
+fn of_one(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
+    let mut table = verdicts(scenario, arms, headline, usize::MAX);
+    let title = Metric::DoubleHolds.title();
+    if !table.head.iter().any(|head| head == title) {
+        let damage = scenario.workload.about().display().verdicts.iter();
+        // Behind the lock, the verdict and the damage.
+        let place = 3 + damage.filter(|metric| **metric != headline).count();
+        table.head.insert(place, title.to_owned());
+        for (arm, row) in order(scenario).into_iter().zip(&mut table.rows) {
+            let double_holds = cell(Column::Figure(Metric::DoubleHolds), &arms[arm]);
+            row.insert(place, double_holds.unwrap_or_else(Cell::none));
+        }
+    }
+    table
+}
+
+/// The verdict on one arm in one run.
+pub(super) fn verdict(runs: &Runs, record: &Record, index: usize) -> Option<Verdict> {
+    let arms = Arm::all_of_record(record);
+    let arm = arms.get(index)?;
+    Some(Verdict::of(
+        arm,
+        is_control(runs.scenario(), index),
+        &runs.scenario().workload,
+    ))
+}
+
+/// The name of an arm.
+pub(super) fn name(scenario: &Scenario, arm: usize) -> String {
+    printable(&scenario.arms[arm].name)
+}
