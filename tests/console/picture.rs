@@ -79,6 +79,7 @@ pub fn inventory() -> Scenario {
             requests: None,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
+            turns: None,
             balance: Balance::RoundRobin,
             arrivals: Arrivals::Even,
         },
@@ -132,6 +133,7 @@ pub fn stampede() -> Scenario {
             rate: None,
             workers: 25,
             think: ms(50),
+            turns: None,
             balance: Balance::RoundRobin,
             arrivals: Arrivals::Even,
             ..inventory().swarm

@@ -25,6 +25,7 @@ mod source;
 mod spec;
 mod suggest;
 mod tree;
+mod turns;
 mod value;
 mod warnings;
 mod whole;
@@ -48,6 +49,7 @@ pub use spec::{
     Password, Persistence, Popularity, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
 };
 pub use suggest::{hint, meant};
+pub use turns::Turns;
 pub use warnings::warnings;
 pub use whole::Scenario;
 pub use words::Words;

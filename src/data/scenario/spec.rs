@@ -204,6 +204,16 @@ pub struct SwarmSpec {
     #[serde(rename = "think_us", with = "in_us")]
     #[schemars(with = "u64")]
     pub think: Duration,
+    /// For how long the load of one arm goes on alone before it is the next one's turn (closed loop only), in whole seconds;
+    /// `None`: all arms at once.
+    #[serde(
+        rename = "turns_us",
+        with = "in_us",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<u64>")]
+    pub turns: Option<Duration>,
 }
 
 /// Which app server a request of an open loop goes to. Request i goes to the same one in every arm.

@@ -65,6 +65,7 @@ impl Scenario {
         out.optional("requests", self.swarm.requests);
         out.pair("ramp", time(self.swarm.ramp));
         out.pair("think", time(self.swarm.think));
+        out.optional("turns", self.swarm.turns.map(time));
         workload::write(&self.workload, &mut out);
         out.header("[database]");
         match &self.database.url_env {

@@ -212,6 +212,7 @@ mod tests {
             requests,
             ramp: Duration::ZERO,
             think: Duration::ZERO,
+            turns: None,
             balance: By::RoundRobin,
             arrivals: Kind::Even,
         }

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::{Part, Timeline, When};
+use lockstorm_data::scenario::Turns;
 
 /// A request that a worker is to begin now.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +50,8 @@ pub struct ClosedLoop {
     think: Duration,
     /// The number of measured requests after which the loop ends.
     limit: Option<u64>,
+    /// When it is whose turn, and the arm that this is the loop of, if arms take turns.
+    turn: Option<(Turns, u64)>,
     /// Measured requests that have begun.
     begun: AtomicU64,
     ended: AtomicBool,
@@ -57,10 +60,11 @@ pub struct ClosedLoop {
 }
 
 impl ClosedLoop {
-    pub fn new(think: Duration, limit: Option<u64>, timeline: Arc<Timeline>) -> Self {
+    pub fn new(think: Duration, limit: Option<u64>, turn: Option<(Turns, u64)>, timeline: Arc<Timeline>) -> Self {
         Self {
             think,
             limit,
+            turn,
             begun: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             end: Notify::new(),
@@ -86,7 +90,7 @@ impl ClosedLoop {
 
     async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
         let from = Instant::now();
-        let pause = exponential(self.think, rng);
+        let pause = self.from_its_turn(from, exponential(self.think, rng));
         if !pause.is_zero() {
             let end = self.end.notified();
             tokio::pin!(end);
@@ -111,6 +115,17 @@ impl ClosedLoop {
             lag: now.saturating_duration_since(from + pause),
             part,
         })
+    }
+
+    /// The pause from this instant on, longer if the arm's turn comes later. In the warm-up there are no turns.
+    fn from_its_turn(&self, from: Instant, pause: Duration) -> Duration {
+        let measured = |origin: &Instant| from + pause >= *origin;
+        let (Some((turns, arm)), Some(origin)) = (self.turn, self.timeline.origin().filter(measured)) else {
+            return pause;
+        };
+        let at = (from + pause).saturating_duration_since(origin);
+        let turn = Duration::from_secs(turns.next(arm, at.as_secs()));
+        pause + turn.saturating_sub(at)
     }
 
     /// Takes one of the measured requests, if there is one left.
@@ -235,7 +250,7 @@ mod tests {
     #[tokio::test]
     async fn a_limit_ends_the_arm_and_warm_up_does_not_count() {
         let timeline = Arc::new(Timeline::new());
-        let closed = ClosedLoop::new(Duration::ZERO, Some(3), Arc::clone(&timeline));
+        let closed = ClosedLoop::new(Duration::ZERO, Some(3), None, Arc::clone(&timeline));
         let (timer, mut rng) = (Timer::start(), SmallRng::seed_from_u64(1));
         for _ in 0..10 {
             let begin = closed.next(&timer, &mut rng).await.expect("the warm-up has no limit");
@@ -252,7 +267,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_end_wakes_pausing_and_idle_workers() {
-        let closed = Arc::new(ClosedLoop::new(HOUR, None, Arc::default()));
+        let closed = Arc::new(ClosedLoop::new(HOUR, None, None, Arc::default()));
         let queue = Arc::new(Queue::new(Arc::default()));
         let timer = Timer::start();
         let pausing = tokio::spawn({
@@ -267,6 +282,31 @@ mod tests {
         closed.end();
         queue.close();
         assert!(pausing.await.expect("no panic") && idle.await.expect("no panic"));
+    }
+
+    #[test]
+    fn an_arm_waits_for_its_turn_and_begins_at_once_within_it() {
+        let second = Duration::from_secs;
+        let timeline = Arc::new(Timeline::new());
+        let turns = Turns::of(second(1), 2);
+        let of_arm = |arm| ClosedLoop::new(Duration::ZERO, None, Some((turns, arm)), Arc::clone(&timeline));
+        let (a, b) = (of_arm(0), of_arm(1));
+        let origin = Instant::now();
+        assert_eq!(
+            b.from_its_turn(origin, second(1)),
+            second(1),
+            "the warm-up has no turns"
+        );
+        timeline.begin(origin);
+        // A B B A A B B A
+        let half = Duration::from_millis(500);
+        let pauses = |closed: &ClosedLoop| {
+            [0, 1, 2, 3].map(|at| closed.from_its_turn(origin + second(at) + half, Duration::ZERO))
+        };
+        assert_eq!(pauses(&a), [Duration::ZERO, half + second(1), half, Duration::ZERO]);
+        assert_eq!(pauses(&b), [half, Duration::ZERO, Duration::ZERO, half + second(1)]);
+        // The turn is over when its own pause is.
+        assert_eq!(a.from_its_turn(origin + half, second(1)), second(1) + half + second(1));
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use super::dealer::Dealer;
 use super::error::SwarmError;
 use super::intake::{ClosedLoop, Intake, Queue};
 use lockstorm_data::metrics::Timeline;
-use lockstorm_data::scenario::Scenario;
+use lockstorm_data::scenario::{Scenario, Turns};
 
 /// The source of all requests of a run.
 #[derive(Debug)]
@@ -41,8 +41,12 @@ impl Load {
                 dealer: None,
             }
         } else {
-            let closed = || Arc::new(ClosedLoop::new(swarm.think, swarm.requests, Arc::clone(timeline)));
-            Source::Closed((0..arms).map(|_| closed()).collect())
+            let turns = swarm.turns.map(|length| Turns::of(length, arms));
+            let closed = |arm: usize| {
+                let turn = turns.map(|turns| (turns, arm as u64));
+                Arc::new(ClosedLoop::new(swarm.think, swarm.requests, turn, Arc::clone(timeline)))
+            };
+            Source::Closed((0..arms).map(closed).collect())
         };
         Self {
             timeline: Arc::clone(timeline),

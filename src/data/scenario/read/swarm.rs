@@ -38,6 +38,18 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
             "contradicts rate: requests at a rate start when they are due; leave one of them out, or set think to 0s";
         reader.complain("think", why);
     }
+    let turns = reader.get("turns", value::duration);
+    if turns.is_some_and(|turns| turns.is_zero() || turns.subsec_nanos() > 0) {
+        reader.complain(
+            "turns",
+            "can't be divided: a record counts by the second; write whole seconds, for example \"1s\"",
+        );
+    }
+    if rate.is_some() && turns.is_some() {
+        let why =
+            "contradicts rate: what is due in the turn of another arm would wait for seconds; leave one of them out";
+        reader.complain("turns", why);
+    }
     reader.finish();
     SwarmSpec {
         servers,
@@ -48,5 +60,6 @@ pub(super) fn read(mut reader: Reader<'_>, duration: Duration, arms: usize) -> S
         requests,
         ramp,
         think,
+        turns,
     }
 }
