@@ -23,6 +23,7 @@
 //! - `validation`: whether the simulation tells the truth: a `stage` is played on real nodes, `seen` is what its record
 //!   says, `comparison` plays the same in virtual time from what was measured, `agreement` has the statistics, `table`
 //!   the cells and the control with a planted error
+//! - `compare`: two groups of runs, or two arms, figure by figure: exact tests over runs, never over requests. Pure
 //! - `recipes`: how two come to hold one lock: `fault` and `schedule` (what goes wrong; permuted nodes are one
 //!   schedule), `play` (a schedule in the engine's virtual world), `search` (breadth first, the shortest of each
 //!   `recipe`'s kind), `law` (votes − f, which explains what was found, and which the tests compare), `steps` (in
@@ -32,6 +33,7 @@
 //!   allows)
 #![warn(missing_docs)]
 
+pub mod compare;
 pub mod recipes;
 pub mod sweep;
 pub mod validation;

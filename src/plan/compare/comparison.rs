@@ -1,0 +1,478 @@
+//! Two groups of runs, or two arms of the same runs, figure by figure.
+//!
+//! A run is one value of a figure: its requests share a machine, a minute and the same faults, so they are no repeats of each other.
+//! Only the parts of one run, in which two arms were played side by side or took turns, are looked at by themselves; what they show
+//! is true of that run.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use strum::VariantArray;
+
+use super::differing::Differing;
+use super::figure::{Compared, OfAPart, of_run};
+use super::parts::parts;
+use super::ranks::{Shift, paired, unpaired};
+use super::significance::{ALPHA, fewest, holm, needed};
+use lockstorm_data::metrics::units::counted;
+use lockstorm_data::metrics::{Group, Metric};
+use lockstorm_run::Record;
+
+/// What was compared, and what it shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What the two sides are called.
+    pub sides: [String; 2],
+    /// What is a value.
+    pub unit: Unit,
+    /// In which settings the sides differ: that is what is compared.
+    pub settings: Vec<String>,
+    /// In what else they differ, so that a difference may come from that.
+    pub unlike: Vec<String>,
+    /// What was left out, and why.
+    pub left_out: Vec<String>,
+    /// The figures, the primary ones of each arm first.
+    pub rows: Vec<Row>,
+}
+
+/// What is a value of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A run of one of two groups.
+    Runs,
+    /// Two runs with the same seed, or two arms of the same run.
+    Pairs,
+    /// A part of one run.
+    Parts,
+}
+
+/// A figure of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The arm.
+    pub arm: String,
+    /// The figure.
+    pub figure: Compared,
+    /// Whether the comparison is about it. What the others show is exploratory: so many are looked at that some differ by chance.
+    pub is_primary: bool,
+    /// Both sides; null for one that has no value.
+    pub sides: [Option<Spread>; 2],
+    /// By how much the second is more, the median of all differences; null if a side has no value.
+    pub difference: Option<f64>,
+    /// The 95 % interval of that; null with too few values.
+    pub interval: Option<[f64; 2]>,
+    /// The probability of such a difference, or a larger one, if nothing differs; of primary figures adjusted for their number.
+    pub p: Option<f64>,
+    /// What that shows.
+    pub verdict: Verdict,
+}
+
+/// The values of a side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The middle one; of an even number the lower of two.
+    pub median: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// How many there are.
+    pub n: usize,
+    /// How many are above zero.
+    pub above_zero: usize,
+}
+
+/// What a row shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Verdict {
+    /// The second side is worse.
+    Worse,
+    /// The second side is better.
+    Better,
+    /// They differ, but the comparison is not about this figure.
+    Differs,
+    /// All values of both sides are the same.
+    Same,
+    /// Not distinguishable.
+    Open {
+        /// How many runs of each side would show a difference as large as this one, in four of five comparisons; null if 200 are too few.
+        needs: Option<u64>,
+    },
+    /// There is one run of each, which says nothing about others.
+    OneRun,
+    /// A side has no value.
+    Unknown,
+}
+
+impl Comparison {
+    /// Compares two groups of runs. They must not be empty.
+    pub fn of_groups(sides: [String; 2], [a, b]: [&[Record]; 2]) -> Self {
+        let differing = match (a.first(), b.first()) {
+            (Some(a), Some(b)) => Differing::of(a, b),
+            _ => Differing::default(),
+        };
+        let names = |runs: &[Record]| -> Vec<String> { runs.first().map_or_else(Vec::new, names) };
+        let (ours, theirs) = (names(a), names(b));
+        let mut left_out = [left_out(a), left_out(b)].concat();
+        let alone = |one: &[String], other: &[String]| -> Vec<String> {
+            let alone = one.iter().filter(|name| !other.contains(name));
+            alone
+                .map(|name| format!("{name}: only one side has this arm"))
+                .collect()
+        };
+        left_out.extend(alone(&ours, &theirs));
+        left_out.extend(alone(&theirs, &ours));
+        let arms = ours.iter().filter(|name| theirs.contains(name));
+        let seeds = |runs: &[Record]| runs.iter().map(|run| run.seed).collect::<Vec<_>>();
+        let (seeds_a, seeds_b) = (seeds(a), seeds(b));
+        let set = |seeds: &[u64]| seeds.iter().copied().collect::<BTreeSet<_>>();
+        let is_paired =
+            set(&seeds_a).len() == a.len() && set(&seeds_b).len() == b.len() && set(&seeds_a) == set(&seeds_b);
+        let mut samples = Vec::new();
+        for arm in arms {
+            for (figure, metric, is_primary) in figures(&a[0], arm) {
+                let of = |runs: &[Record]| runs.iter().map(|run| of_run(run, arm, metric)).collect::<Vec<_>>();
+                let mut by_seed: Vec<(u64, Option<f64>)> = seeds_b.iter().copied().zip(of(b)).collect();
+                if is_paired {
+                    let place = |seed: &u64| seeds_a.iter().position(|other| other == seed);
+                    by_seed.sort_by_key(|(seed, _)| place(seed));
+                }
+                let values = [of(a), by_seed.into_iter().map(|(_, value)| value).collect()];
+                samples.push(Sample {
+                    arm: arm.clone(),
+                    figure,
+                    is_primary,
+                    values,
+                });
+            }
+        }
+        let (unit, rows) = judged(samples, is_paired, Unit::Pairs);
+        Self {
+            sides,
+            unit,
+            settings: differing.settings,
+            unlike: differing.unlike,
+            left_out,
+            rows,
+        }
+    }
+
+    /// Compares two arms of the same runs; of one run by its parts.
+    ///
+    /// # Errors
+    /// The runs have no arm of a name: the sentence lists those that there are.
+    pub fn of_arms(runs: &[Record], arms: [&str; 2]) -> Result<Self, String> {
+        let Some(first) = runs.first() else {
+            return Err("there is no run to compare arms of".to_owned());
+        };
+        let index = |name: &str| {
+            let found = first.arms.iter().position(|arm| arm.name == name);
+            found.ok_or_else(|| format!("there is no arm \"{name}\"; there are {}", names(first).join(", ")))
+        };
+        let places = [index(arms[0])?, index(arms[1])?];
+        let arm = format!("{} against {}", arms[1], arms[0]);
+        let sample = |figure: Compared, is_primary: bool, values: [Vec<Option<f64>>; 2]| Sample {
+            arm: arm.clone(),
+            figure,
+            is_primary,
+            values,
+        };
+        let mut left_out = left_out(runs);
+        let mut samples = Vec::new();
+        let by = if let [only] = runs {
+            for figure in OfAPart::ALL {
+                let parts = parts(only, places, figure);
+                let side = |side: usize| parts.iter().map(|part| Some(part[side])).collect();
+                samples.push(sample(Compared::Part(figure), true, [side(0), side(1)]));
+            }
+            left_out
+                .push("damage, double holds and how long a lock was not available: one run has one of each".to_owned());
+            Unit::Parts
+        } else {
+            for (figure, metric, is_primary) in figures(first, arms[0]) {
+                let of = |arm: &str| runs.iter().map(|run| of_run(run, arm, metric)).collect();
+                samples.push(sample(figure, is_primary, arms.map(of)));
+            }
+            Unit::Pairs
+        };
+        let (unit, rows) = judged(samples, true, by);
+        Ok(Self {
+            sides: arms.map(str::to_owned),
+            unit,
+            settings: Vec::new(),
+            unlike: Vec::new(),
+            left_out,
+            rows,
+        })
+    }
+
+    /// Whether a figure that the comparison is about has become worse.
+    pub fn is_worse(&self) -> bool {
+        self.rows.iter().any(|row| row.verdict == Verdict::Worse)
+    }
+
+    /// Whether there is anything that both sides have.
+    pub fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.verdict == Verdict::Unknown)
+    }
+}
+
+/// The names of the arms.
+fn names(run: &Record) -> Vec<String> {
+    run.arms.iter().map(|arm| arm.name.clone()).collect()
+}
+
+/// The figures of an arm, the primary ones first.
+fn figures(run: &Record, arm: &str) -> Vec<(Compared, Metric, bool)> {
+    let spec = run.scenario.arms.iter().find(|spec| spec.name == arm);
+    let primary = spec.map_or_else(Vec::new, |spec| Compared::primary(run, spec));
+    let metric = |compared: &Compared| match compared {
+        Compared::Run(metric) => Some(*metric),
+        Compared::Part(_) => None,
+    };
+    let primary: Vec<Metric> = primary.iter().filter_map(metric).collect();
+    let is_other = |metric: &&Metric| {
+        let is_shown = primary
+            .iter()
+            .any(|primary| *primary == **metric || *primary == metric.peak());
+        !is_shown && metric.row().group != Group::Now
+    };
+    let others = Metric::VARIANTS.iter().filter(is_other);
+    let primary = primary.iter().map(|metric| (Compared::Run(*metric), *metric, true));
+    primary
+        .chain(others.map(|metric| (Compared::Run(*metric), *metric, false)))
+        .collect()
+}
+
+/// What of these runs does not count.
+fn left_out(runs: &[Record]) -> Vec<String> {
+    let mut all = Vec::new();
+    let cut = runs.iter().filter(|run| run.interrupted).count();
+    if cut > 0 {
+        all.push(format!(
+            "{}: what came later is missing",
+            counted(cut as u64, "interrupted run", "interrupted runs")
+        ));
+    }
+    for run in runs.iter().filter(|run| !run.interrupted) {
+        let doubts = run.arms.iter().filter_map(|arm| Some((&arm.name, arm.doubt.as_ref()?)));
+        all.extend(doubts.map(|(arm, why)| format!("{arm} in the run with seed {}: {why}", run.seed)));
+    }
+    all
+}
+
+/// The values of a figure on both sides; of pairs those in the same place belong together.
+struct Sample {
+    arm: String,
+    figure: Compared,
+    is_primary: bool,
+    values: [Vec<Option<f64>>; 2],
+}
+
+impl Sample {
+    fn known(&self) -> [Vec<f64>; 2] {
+        [0, 1].map(|side| self.values[side].iter().copied().flatten().collect())
+    }
+
+    /// The differences of those pairs of which both are known.
+    fn differences(&self) -> Vec<f64> {
+        let pairs = self.values[0].iter().zip(&self.values[1]);
+        pairs.filter_map(|(one, other)| Some((*other)? - (*one)?)).collect()
+    }
+
+    /// Whether nothing can differ: a side has no value, or all values of both are the same.
+    fn is_flat(&self) -> bool {
+        let [a, b] = self.known();
+        a.is_empty() || b.is_empty() || a.iter().chain(&b).all(|value| value.total_cmp(&a[0]).is_eq())
+    }
+
+    fn shift(&self, by: Unit) -> Option<Shift> {
+        let [a, b] = self.known();
+        match by {
+            Unit::Runs => unpaired(&a, &b),
+            Unit::Pairs | Unit::Parts => paired(&self.differences()),
+        }
+    }
+}
+
+/// The rows of these samples. Pairs are tested as pairs if they are `pairs` and there are enough of them to show anything, else as two groups.
+fn judged(samples: Vec<Sample>, are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) {
+    // A figure that can't differ, whichever run is on which side, takes nothing from the others (Tarone 1990).
+    let tests = samples
+        .iter()
+        .filter(|sample| sample.is_primary && !sample.is_flat())
+        .count();
+    let each = samples
+        .iter()
+        .map(|sample| sample.values[0].len().min(sample.values[1].len()) as u64)
+        .max();
+    let by = match pairs {
+        Unit::Parts => Unit::Parts,
+        _ if are_pairs && each.unwrap_or(0) >= fewest(tests, true) => Unit::Pairs,
+        _ => Unit::Runs,
+    };
+    let shifts: Vec<Option<Shift>> = samples.iter().map(|sample| sample.shift(by)).collect();
+    let primary: Vec<usize> = (0..samples.len())
+        .filter(|place| samples[*place].is_primary && !samples[*place].is_flat())
+        .collect();
+    let p: Vec<f64> = primary
+        .iter()
+        .map(|place| shifts[*place].map_or(1.0, |shift| shift.p))
+        .collect();
+    let adjusted = holm(&p);
+    let p_of = |place: usize| primary.iter().position(|other| *other == place).map(|at| adjusted[at]);
+    let row = |(place, sample): (usize, &Sample)| {
+        let (sides, shift) = (sample.known().map(|values| Spread::of(&values)), shifts[place]);
+        let p = p_of(place).or_else(|| shift.map(|shift| shift.p));
+        Row {
+            arm: sample.arm.clone(),
+            figure: sample.figure,
+            is_primary: sample.is_primary,
+            sides,
+            difference: shift.map(|shift| shift.estimate),
+            interval: shift.and_then(|shift| shift.interval),
+            p: p.filter(|_| shift.is_some()),
+            verdict: verdict(sample, shift, p.unwrap_or(1.0), tests, by),
+        }
+    };
+    let rows = samples.iter().enumerate().map(row).collect();
+    (by, rows)
+}
+
+fn verdict(sample: &Sample, shift: Option<Shift>, p: f64, tests: usize, by: Unit) -> Verdict {
+    let [a, b] = sample.known();
+    if a.is_empty() || b.is_empty() {
+        return Verdict::Unknown;
+    }
+    if sample.is_flat() {
+        return Verdict::Same;
+    }
+    if a.len().min(b.len()) == 1 {
+        return Verdict::OneRun;
+    }
+    let is_paired = by != Unit::Runs;
+    match shift {
+        Some(shift) if p <= ALPHA => match sample.is_primary {
+            true if (shift.more > 0.5) == sample.figure.is_better_larger() => Verdict::Better,
+            true => Verdict::Worse,
+            false => Verdict::Differs,
+        },
+        Some(shift) => Verdict::Open {
+            needs: needed(shift.more, tests, is_paired).map(|needs| needs.max(a.len().min(b.len()) as u64 + 1)),
+        },
+        None => Verdict::Open { needs: None },
+    }
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            median: *sorted.get(sorted.len().checked_sub(1)? / 2)?,
+            least: *sorted.first()?,
+            most: *sorted.last()?,
+            n: sorted.len(),
+            above_zero: sorted.iter().filter(|value| **value > 0.0).count(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    const LOST: Compared = Compared::Run(Metric::LostUpdatesPeak);
+    const P99: Compared = Compared::Run(Metric::AcquireP99);
+
+    fn sample(figure: Compared, a: &[f64], b: &[f64]) -> Sample {
+        let values = [a, b].map(|values| values.iter().copied().map(Some).collect());
+        Sample {
+            arm: "single".to_owned(),
+            figure,
+            is_primary: true,
+            values,
+        }
+    }
+
+    fn verdicts(samples: Vec<Sample>) -> Vec<Verdict> {
+        judged(samples, false, Unit::Pairs)
+            .1
+            .into_iter()
+            .map(|row| row.verdict)
+            .collect()
+    }
+
+    #[test]
+    fn damage_in_all_of_eight_runs_against_none_is_worse_and_the_other_way_round_better() {
+        let (none, some) = ([0.0; 8], [12.0, 3.0, 20.0, 9.0, 7.0, 1.0, 14.0, 8.0]);
+        assert_eq!(verdicts(vec![sample(LOST, &none, &some)]), [Verdict::Worse]);
+        assert_eq!(verdicts(vec![sample(LOST, &some, &none)]), [Verdict::Better]);
+        assert_eq!(verdicts(vec![sample(LOST, &none, &none)]), [Verdict::Same]);
+        assert_eq!(verdicts(vec![sample(LOST, &[0.0], &[5.0])]), [Verdict::OneRun]);
+        assert_eq!(verdicts(vec![sample(LOST, &[], &[5.0])]), [Verdict::Unknown]);
+        // Three against three can't show it; six can, of one figure.
+        let three = sample(LOST, &none[..3], &some[..3]);
+        assert_eq!(verdicts(vec![three]), [Verdict::Open { needs: Some(8) }]);
+    }
+
+    #[test]
+    fn what_can_not_differ_takes_nothing_from_the_other_figures() {
+        let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]);
+        let flat = || sample(LOST, &[0.0; 5], &[0.0; 5]);
+        assert_eq!(
+            verdicts(vec![flat(), sample(P99, &a, &b), flat()]),
+            [Verdict::Same, Verdict::Worse, Verdict::Same]
+        );
+        let open = verdicts(vec![sample(LOST, &b, &a), sample(P99, &a, &b)]);
+        assert!(
+            matches!(open[..], [Verdict::Open { .. }, Verdict::Open { .. }]),
+            "{open:?}"
+        );
+    }
+
+    #[test]
+    fn pairs_are_tested_as_pairs_only_if_there_are_enough_of_them() {
+        let values = |n: u32| -> [Vec<f64>; 2] {
+            [0.0, 1.0].map(|more| (0..n).map(|run| f64::from(run % 5) * 100.0 + more).collect())
+        };
+        let of = |n: u32| {
+            let [a, b] = values(n);
+            judged(vec![sample(P99, &a, &b)], true, Unit::Pairs)
+        };
+        assert_eq!(of(7).0, Unit::Runs);
+        let (unit, rows) = of(10);
+        // Each pair differs by 1, which is little beside what runs differ by.
+        assert_eq!((unit, rows[0].verdict), (Unit::Pairs, Verdict::Worse));
+        assert_eq!(rows[0].difference, Some(1.0));
+    }
+
+    /// Eight runs a side, played in turns on a machine that remembers, four figures each.
+    #[test]
+    fn equal_groups_differ_in_two_of_a_hundred_at_most() {
+        let noise = |rng: &mut SmallRng| (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        for stays in [0.0_f64, 0.7, 0.9] {
+            let mut alarms = 0;
+            for seed in 0..1000 {
+                let mut rng = SmallRng::seed_from_u64(seed);
+                let samples = (0..4).map(|_| {
+                    let (mut now, mut sides) = (0.0, [Vec::new(), Vec::new()]);
+                    for run in 0..16_usize {
+                        now = stays * now + (1.0 - stays * stays).sqrt() * noise(&mut rng);
+                        // A B B A
+                        sides[usize::from(matches!(run % 4, 1 | 2))].push(100.0 + 10.0 * now);
+                    }
+                    sample(P99, &sides[0], &sides[1])
+                });
+                let is_alarm = |verdict: &Verdict| matches!(verdict, Verdict::Worse | Verdict::Better);
+                alarms += usize::from(verdicts(samples.collect()).iter().any(is_alarm));
+            }
+            assert!(alarms <= 20, "{alarms} of 1000, {stays}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What is compared.
+
+use serde::{Serialize, Serializer};
+
+use lockstorm_data::metrics::units::{micros, rate, rounded};
+use lockstorm_data::metrics::{Group, Metric, Point, Quantile, Time, Value, figure};
+use lockstorm_data::scenario::ArmSpec;
+use lockstorm_run::Record;
+
+/// A figure that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// A figure of a whole run.
+    Run(Metric),
+    /// A figure of a part of a run.
+    Part(OfAPart),
+}
+
+/// A figure of a part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfAPart {
+    /// The median time to get a lock.
+    AcquiredP50,
+    /// Its 99th percentile.
+    AcquiredP99,
+    /// Answers a second.
+    Answered,
+}
+
+impl Compared {
+    /// Its title in tables.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Run(metric) => metric.row().title,
+            Self::Part(OfAPart::AcquiredP50) => "acquired p50",
+            Self::Part(OfAPart::AcquiredP99) => "acquired p99",
+            Self::Part(OfAPart::Answered) => "answered",
+        }
+    }
+
+    /// How a value is written.
+    pub fn write(self, value: f64) -> String {
+        match self {
+            Self::Run(metric) => figure(metric, value),
+            Self::Part(OfAPart::Answered) => format!("{}/s", rate(value)),
+            Self::Part(_) => micros(rounded(value)),
+        }
+    }
+
+    /// Whether a larger value is the better one.
+    pub const fn is_better_larger(self) -> bool {
+        matches!(self, Self::Part(OfAPart::Answered))
+    }
+
+    /// Whether it counts damage, so that in how many runs there was any says more than how much.
+    pub const fn is_damage(self) -> bool {
+        match self {
+            Self::Run(metric) => metric.is_damage() || matches!(metric, Metric::LostUpdatesPeak),
+            Self::Part(_) => false,
+        }
+    }
+
+    /// The few figures of an arm that a comparison is about: the damage that its workload is judged by, double holds, how long it was
+    /// not available, the time of its acquires.
+    pub(super) fn primary(record: &Record, arm: &ArmSpec) -> Vec<Self> {
+        let judged = record
+            .scenario
+            .workload
+            .about()
+            .display()
+            .verdicts
+            .iter()
+            .map(|metric| metric.peak());
+        let others = [Metric::DoubleHolds, Metric::UnavailableMs, Metric::AcquireP99];
+        let all = judged.chain(others);
+        let has = |metric: &Metric| arm.lock.is_some() || metric.row().group != Group::Locks;
+        all.filter(has).map(Self::Run).collect()
+    }
+}
+
+impl Serialize for Compared {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Run(metric) => metric.name(),
+            Self::Part(OfAPart::AcquiredP50) => "acquired_p50_of_part",
+            Self::Part(OfAPart::AcquiredP99) => "acquired_p99_of_part",
+            Self::Part(OfAPart::Answered) => "answered_of_part",
+        })
+    }
+}
+
+impl OfAPart {
+    pub(super) const ALL: [Self; 3] = [Self::AcquiredP50, Self::AcquiredP99, Self::Answered];
+
+    pub(super) fn of(self, point: &Point) -> Option<f64> {
+        let granted = || Some(point.times[Time::Acquired]).filter(|_| point.outcomes.acquired > 0);
+        match self {
+            Self::AcquiredP50 => granted().map(|times| f64::from(times.p50)),
+            Self::AcquiredP99 => granted().map(|times| f64::from(times.p99)),
+            Self::Answered => Some(point.answered as f64),
+        }
+    }
+}
+
+/// The figure of this arm in a run; `None` if it has none there, if nothing good can be said about the arm, or if too few values lie
+/// beyond a quantile: p99 takes ten, p99.9 a hundred.
+pub(super) fn of_run(record: &Record, arm: &str, metric: Metric) -> Option<f64> {
+    let arm = record.arms.iter().find(|one| one.name == arm)?;
+    let figures = &arm.figures;
+    let has_values = match metric.row().value {
+        Value::Duration(read, Quantile::P99) => read(figures).count >= 1_000,
+        Value::Duration(read, Quantile::P999) => read(figures).count >= 100_000,
+        _ => true,
+    };
+    let counts = !record.interrupted && arm.doubt.is_none() && has_values && metric.is_known(figures);
+    counts.then(|| metric.of(figures))
+}
