@@ -169,6 +169,7 @@ pub enum Command {
     Plan(Box<PlanArgs>),
     Recipes(RecipesArgs),
     Report(ReportArgs),
+    Compare(CompareArgs),
     Record(RecordArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
@@ -540,6 +541,53 @@ fn picture_size(text: &str) -> Result<(u32, u32), String> {
         .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
     size.filter(|(width, height)| (320..=10_000).contains(width) && (240..=10_000).contains(height))
         .ok_or_else(|| "is a width and a height in pixels, from 320x240 to 10000x10000: 1600x900".to_owned())
+}
+
+/// Say what differs between two groups of runs, or two arms, and how sure that is.
+///
+/// A run is one value: so it takes several of each to show anything, six for one figure and eight for many. Records are of one
+/// scenario in each group; A is what B is held against. Of two arms in a single run its parts are compared. A figure is called worse or
+/// better if equals would differ so in one of a hundred comparisons at most, over all their primary figures: damage, double holds, the
+/// longest time without the lock, and acquire p99 of each arm.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm compare 'ttl8_*.json' -- 'ttl4_*.json'
+  lockstorm compare runs/ --arms single,redlock
+  lockstorm compare runs/ --baseline main-runs          keeps them there the first time, then compares
+
+Exit codes: 0 compared, or kept as the baseline; 1 error; 2 usage, or the groups are not alike; 4 with --baseline: something is shown \
+to have become worse; 5 no figure counts on both sides.
+
+Every field of the JSON is documented at the type `Comparison` of the library.")]
+pub struct CompareArgs {
+    /// Group A: records of one scenario, directories of them, or patterns.
+    #[arg(required = true, value_name = "A")]
+    pub records: Vec<PathBuf>,
+    /// Group B, which is held against A.
+    #[arg(last = true, value_name = "B", conflicts_with_all = ["arms", "baseline"])]
+    pub against: Vec<PathBuf>,
+    /// Compare two arms of the same runs instead: the second is held against the first.
+    #[arg(
+        long,
+        value_name = "ARM,ARM",
+        value_delimiter = ',',
+        num_args = 2,
+        conflicts_with = "baseline"
+    )]
+    pub arms: Vec<String>,
+    /// Compare with the records in DIR. If there is no DIR, it is made, and keeps copies of these.
+    #[arg(long, value_name = "DIR")]
+    pub baseline: Option<PathBuf>,
+    /// Compare groups that are not alike: other faults, another machine, version or server.
+    #[arg(long)]
+    pub force: bool,
+    /// Print every figure, not only the primary ones and those that differ.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Print the comparison as JSON. Times are in microseconds.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Judge what runs have left, or hand it to other judges.

@@ -6,11 +6,13 @@ pub const ERROR: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The answer is no.
 pub const NO: u8 = 3;
+/// Something has become worse than the baseline.
+pub const REGRESSION: u8 = 4;
 /// Nothing was shown, neither yes nor no.
 pub const INCONCLUSIVE: u8 = 5;
 
 /// What each means; those of signals are 128 and the signal's number.
-const MEANINGS: [(u8, &str); 9] = [
+const MEANINGS: [(u8, &str); 10] = [
     (
         0,
         "all expectations held (the console shows the result of each and exits with 0 in any case)",
@@ -27,6 +29,10 @@ const MEANINGS: [(u8, &str); 9] = [
     (
         NO,
         "an expectation failed; of `plan`, `selftest`, `doctor`, `record judge` and `lab status`: the answer is no",
+    ),
+    (
+        REGRESSION,
+        "of `compare --baseline`: a figure is shown to have become worse",
     ),
     (
         INCONCLUSIVE,

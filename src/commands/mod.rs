@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod colour;
+pub mod compare;
 pub mod consent;
 pub mod console;
 pub mod docs;
@@ -14,6 +15,7 @@ pub mod plan;
 mod print;
 pub mod recipes;
 pub mod record;
+mod records;
 pub mod report;
 pub mod run;
 pub mod scenarios;

@@ -31,10 +31,15 @@ pub(super) fn print(text: impl AsRef<[u8]>) -> Result<ExitCode, Failure> {
 /// The columns of a line where nothing says how wide it may be.
 const COLUMNS: u16 = 100;
 
+/// The columns of a line.
+pub(super) fn columns() -> usize {
+    let (columns, _) = plot_room().unwrap_or((COLUMNS, 0));
+    columns.max(40).into()
+}
+
 /// The summary of a record, whole if `verbose`; its lines are no wider than the terminal.
 pub(super) fn summary(record: &Record, verbose: bool, paint: Paint) -> String {
-    let (columns, _) = plot_room().unwrap_or((COLUMNS, 0));
-    let brief = brief(record, columns.clamp(40, COLUMNS).into(), paint);
+    let brief = brief(record, columns().min(COLUMNS.into()), paint);
     if verbose {
         format!("{brief}\n{}", render(record, paint))
     } else {

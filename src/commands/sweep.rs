@@ -24,8 +24,34 @@ use crate::failure::{Failure, tell, warn};
 /// What a play takes besides its measured part: the lab's start, the draining, the closing of the books.
 const AROUND: Duration = Duration::from_secs(4);
 
-/// Plays every setting that has no result yet.
+/// Plays every setting that has no result yet, and prints what all of them gave.
 pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
+    let Played {
+        cells,
+        outcomes,
+        path,
+        stop,
+        found,
+    } = play(args)?;
+    let tradeoffs = tradeoffs(&cells, &outcomes);
+    let result = json!({
+        "rows": tradeoffs,
+        "found": found,
+        "results": path.display().to_string(),
+    });
+    let text = |paint| {
+        let mut text = render_sweep(&tradeoffs, paint, plot_room());
+        if let Some(found) = &found {
+            text += &format!("\n{found}\n");
+        }
+        text + &format!("\nevery figure of every play: {}\n", path.display())
+    };
+    let printed = print_result(args.json, &result, text, look);
+    ended(stop, printed)
+}
+
+/// Plays every setting that has no result yet.
+pub(super) fn play(args: &SweepArgs) -> Result<Played, Failure> {
     let source = Source::open(&args.scenario).map_err(Failure::usage)?;
     let others = overrides(&args.play.changes);
     let base = parse(&source, &others).map_err(Failure::usage)?;
@@ -65,28 +91,20 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
         _ => Failure::usage(error),
     })?;
     warn(warnings(&stage.base).iter().chain(&doubts));
-    let played = match &args.find_max {
+    let (cells, stop, found) = match &args.find_max {
         Some(key) => search(&stage, key, &server, &mut journal)?,
         None => list(&stage, grid, &server, &mut journal)?,
     };
-    let tradeoffs = tradeoffs(&played.cells, &journal.outcomes);
-    let result = json!({
-        "rows": tradeoffs,
-        "found": played.found,
-        "results": path.display().to_string(),
-    });
-    let text = |paint| {
-        let mut text = render_sweep(&tradeoffs, paint, plot_room());
-        if let Some(found) = &played.found {
-            text += &format!("\n{found}\n");
-        }
-        text + &format!("\nevery figure of every play: {}\n", path.display())
-    };
-    let printed = print_result(args.json, &result, text, look);
-    if played.stop.is_some() {
+    if stop.is_some() {
         tell("interrupted; the same command goes on from here");
     }
-    ended(played.stop, printed)
+    Ok(Played {
+        cells,
+        outcomes: journal.outcomes,
+        path,
+        stop,
+        found,
+    })
 }
 
 fn default_file(scenario: &str) -> PathBuf {
@@ -123,12 +141,19 @@ struct ToPlay {
 }
 
 /// What was played until now.
-struct Played {
-    cells: Vec<Cell>,
-    stop: Option<Stop>,
+pub(super) struct Played {
+    pub cells: Vec<Cell>,
+    pub outcomes: Vec<Outcome>,
+    /// The file of the results.
+    path: PathBuf,
+    /// The signal that ended it.
+    pub stop: Option<Stop>,
     /// What a search found.
     found: Option<String>,
 }
+
+/// The cells that were played, the signal that ended it, and what a search found.
+type Ways = (Vec<Cell>, Option<Stop>, Option<String>);
 
 impl ToPlay {
     /// The scenario of a cell.
@@ -148,24 +173,44 @@ impl ToPlay {
         self.records.as_ref().map(file).transpose().map_err(Failure::usage)
     }
 
-    /// Plays a cell with each seed for which there is no result. Returns the signal that ended it.
-    fn play(&self, cell: &Cell, server: &ServerBinary, journal: &mut Journal) -> Result<Option<Stop>, Failure> {
-        for repeat in 0..self.repeat {
-            let seed = self.base.seed.wrapping_add(repeat);
-            if journal.has(cell, seed) {
-                continue;
+    fn seeds(&self) -> impl Iterator<Item = u64> {
+        let first = self.base.seed;
+        (0..self.repeat).map(move |repeat| first.wrapping_add(repeat))
+    }
+
+    /// The plays that have no result yet: all cells with one seed, then with the next one the other way round (A B B A), so that a
+    /// drift of the machine is the same for all.
+    fn missing<'a>(&self, cells: &'a [Cell], journal: &Journal) -> Vec<(&'a Cell, u64)> {
+        let mut plays = Vec::new();
+        for (round, seed) in self.seeds().enumerate() {
+            let mut of_seed: Vec<(&Cell, u64)> = cells.iter().map(|cell| (cell, seed)).collect();
+            if round % 2 == 1 {
+                of_seed.reverse();
             }
-            let (scenario, file) = (self.scenario(cell, seed)?, self.file(cell, seed)?);
-            let played = headless(scenario, server::options(server), |_| ());
-            match played.map_err(|error| Failure::error(format!("with {cell}: {error}")))? {
-                Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Some(stop)),
-                Ended::Finished(record, None) => {
-                    // First, so that a play with a result has its record.
-                    let written = file.map_or(Ok(()), |file| file.write(&record));
-                    written.map_err(Failure::error)?;
-                    let outcome = Outcome::of(cell.clone(), *record);
-                    journal.keep(outcome).map_err(Failure::error)?;
-                }
+            plays.extend(of_seed);
+        }
+        plays.retain(|(cell, seed)| !journal.has(cell, *seed));
+        plays
+    }
+
+    /// Plays a cell with a seed. Returns the signal that ended it.
+    fn play(
+        &self,
+        cell: &Cell,
+        seed: u64,
+        server: &ServerBinary,
+        journal: &mut Journal,
+    ) -> Result<Option<Stop>, Failure> {
+        let (scenario, file) = (self.scenario(cell, seed)?, self.file(cell, seed)?);
+        let played = headless(scenario, server::options(server), |_| ());
+        match played.map_err(|error| Failure::error(format!("with {cell}: {error}")))? {
+            Ended::Abandoned(stop) | Ended::Finished(_, Some(stop)) => return Ok(Some(stop)),
+            Ended::Finished(record, None) => {
+                // First, so that a play with a result has its record.
+                let written = file.map_or(Ok(()), |file| file.write(&record));
+                written.map_err(Failure::error)?;
+                let outcome = Outcome::of(cell.clone(), *record);
+                journal.keep(outcome).map_err(Failure::error)?;
             }
         }
         Ok(None)
@@ -178,45 +223,41 @@ impl ToPlay {
     }
 }
 
-fn list(stage: &ToPlay, grid: Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
-    let missing = |cell: &Cell, journal: &Journal| {
-        let seeds = (0..stage.repeat).map(|repeat| stage.base.seed.wrapping_add(repeat));
-        seeds.filter(|seed| !journal.has(cell, *seed)).count()
-    };
-    let mut left: usize = grid.cells.iter().map(|cell| missing(cell, journal)).sum();
+fn list(stage: &ToPlay, grid: Grid, server: &ServerBinary, journal: &mut Journal) -> Result<Ways, Failure> {
+    let plays = stage.missing(&grid.cells, journal);
     if !journal.outcomes.is_empty() {
         stage.tell(&format!(
-            "{} results are there already, {left} are missing",
-            journal.outcomes.len()
+            "{} results are there already, {} are missing",
+            journal.outcomes.len(),
+            plays.len()
         ));
     }
     // A first guess, and then the mean of what was played.
     let mut each = stage.base.warmup + stage.base.duration + AROUND;
-    let (begun, mut done, mut stop) = (Instant::now(), 0, None);
-    for (place, cell) in grid.cells.iter().enumerate() {
-        let plays = missing(cell, journal);
-        if plays == 0 {
-            continue;
-        }
-        let rest = each * u32::try_from(left).unwrap_or(u32::MAX);
-        let rest = humantime::format_duration(Duration::from_secs(rest.as_secs()));
+    let (begun, mut stop) = (Instant::now(), None);
+    for (done, (cell, seed)) in plays.iter().enumerate() {
+        let left = u32::try_from(plays.len() - done).unwrap_or(u32::MAX);
+        let rest = humantime::format_duration(Duration::from_secs((each * left).as_secs()));
+        let seed_too = if stage.repeat > 1 {
+            format!(", seed {seed}")
+        } else {
+            String::new()
+        };
         stage.tell(&format!(
-            "{cell} ({} of {}), about {rest} left",
-            place + 1,
-            grid.cells.len()
+            "{cell}{seed_too} ({} of {}), about {rest} left",
+            done + 1,
+            plays.len()
         ));
-        stop = stage.play(cell, server, journal)?;
+        stop = stage.play(cell, *seed, server, journal)?;
         if stop.is_some() {
             break;
         }
-        (left, done) = (left - plays, done + plays);
-        each = begun.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
+        each = begun.elapsed() / u32::try_from(done + 1).unwrap_or(u32::MAX);
     }
-    let (cells, found) = (grid.cells, None);
-    Ok(Played { cells, stop, found })
+    Ok((grid.cells, stop, None))
 }
 
-fn search(stage: &ToPlay, key: &str, server: &ServerBinary, journal: &mut Journal) -> Result<Played, Failure> {
+fn search(stage: &ToPlay, key: &str, server: &ServerBinary, journal: &mut Journal) -> Result<Ways, Failure> {
     let (first, scale) = start(key, &stage.base).map_err(Failure::usage)?;
     let mut search = Search::from(first, scale != Scale::Rate);
     let mut limit = None;
@@ -240,10 +281,11 @@ fn search(stage: &ToPlay, key: &str, server: &ServerBinary, journal: &mut Journa
         if !cells.contains(&cell) {
             cells.push(cell.clone());
         }
-        let stop = stage.play(&cell, server, journal)?;
-        if stop.is_some() {
-            let found = None;
-            return Ok(Played { cells, stop, found });
+        for (cell, seed) in stage.missing(std::slice::from_ref(&cell), journal) {
+            let stop = stage.play(cell, seed, server, journal)?;
+            if stop.is_some() {
+                return Ok((cells, stop, None));
+            }
         }
         let mut of_cell = journal.outcomes.iter().filter(|outcome| outcome.cell == cell);
         let held = of_cell.all(|outcome| all_held(&stage.conditions, &outcome.failed));
@@ -255,9 +297,5 @@ fn search(stage: &ToPlay, key: &str, server: &ServerBinary, journal: &mut Journa
         (Some(held), None) => format!("{key} {held} still held; the search ends there"),
         (None, _) => format!("no {key} held, down to the smallest that was tried"),
     };
-    Ok(Played {
-        cells,
-        stop: None,
-        found: Some(found),
-    })
+    Ok((cells, None, Some(found)))
 }

@@ -148,7 +148,7 @@ impl Comparison {
                 });
             }
         }
-        let (unit, rows) = judged(samples, is_paired, Unit::Pairs);
+        let (unit, rows) = judged(&samples, is_paired, Unit::Pairs);
         Self {
             sides,
             unit,
@@ -197,7 +197,7 @@ impl Comparison {
             }
             Unit::Pairs
         };
-        let (unit, rows) = judged(samples, true, by);
+        let (unit, rows) = judged(&samples, true, by);
         Ok(Self {
             sides: arms.map(str::to_owned),
             unit,
@@ -298,7 +298,7 @@ impl Sample {
 }
 
 /// The rows of these samples. Pairs are tested as pairs if they are `pairs` and there are enough of them to show anything, else as two groups.
-fn judged(samples: Vec<Sample>, are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) {
+fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) {
     // A figure that can't differ, whichever run is on which side, takes nothing from the others (Tarone 1990).
     let tests = samples
         .iter()
@@ -400,7 +400,7 @@ mod tests {
         }
     }
 
-    fn verdicts(samples: Vec<Sample>) -> Vec<Verdict> {
+    fn verdicts(samples: &[Sample]) -> Vec<Verdict> {
         judged(samples, false, Unit::Pairs)
             .1
             .into_iter()
@@ -411,14 +411,14 @@ mod tests {
     #[test]
     fn damage_in_all_of_eight_runs_against_none_is_worse_and_the_other_way_round_better() {
         let (none, some) = ([0.0; 8], [12.0, 3.0, 20.0, 9.0, 7.0, 1.0, 14.0, 8.0]);
-        assert_eq!(verdicts(vec![sample(LOST, &none, &some)]), [Verdict::Worse]);
-        assert_eq!(verdicts(vec![sample(LOST, &some, &none)]), [Verdict::Better]);
-        assert_eq!(verdicts(vec![sample(LOST, &none, &none)]), [Verdict::Same]);
-        assert_eq!(verdicts(vec![sample(LOST, &[0.0], &[5.0])]), [Verdict::OneRun]);
-        assert_eq!(verdicts(vec![sample(LOST, &[], &[5.0])]), [Verdict::Unknown]);
+        assert_eq!(verdicts(&[sample(LOST, &none, &some)]), [Verdict::Worse]);
+        assert_eq!(verdicts(&[sample(LOST, &some, &none)]), [Verdict::Better]);
+        assert_eq!(verdicts(&[sample(LOST, &none, &none)]), [Verdict::Same]);
+        assert_eq!(verdicts(&[sample(LOST, &[0.0], &[5.0])]), [Verdict::OneRun]);
+        assert_eq!(verdicts(&[sample(LOST, &[], &[5.0])]), [Verdict::Unknown]);
         // Three against three can't show it; six can, of one figure.
         let three = sample(LOST, &none[..3], &some[..3]);
-        assert_eq!(verdicts(vec![three]), [Verdict::Open { needs: Some(8) }]);
+        assert_eq!(verdicts(&[three]), [Verdict::Open { needs: Some(8) }]);
     }
 
     #[test]
@@ -426,10 +426,10 @@ mod tests {
         let (a, b) = ([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]);
         let flat = || sample(LOST, &[0.0; 5], &[0.0; 5]);
         assert_eq!(
-            verdicts(vec![flat(), sample(P99, &a, &b), flat()]),
+            verdicts(&[flat(), sample(P99, &a, &b), flat()]),
             [Verdict::Same, Verdict::Worse, Verdict::Same]
         );
-        let open = verdicts(vec![sample(LOST, &b, &a), sample(P99, &a, &b)]);
+        let open = verdicts(&[sample(LOST, &b, &a), sample(P99, &a, &b)]);
         assert!(
             matches!(open[..], [Verdict::Open { .. }, Verdict::Open { .. }]),
             "{open:?}"
@@ -443,7 +443,7 @@ mod tests {
         };
         let of = |n: u32| {
             let [a, b] = values(n);
-            judged(vec![sample(P99, &a, &b)], true, Unit::Pairs)
+            judged(&[sample(P99, &a, &b)], true, Unit::Pairs)
         };
         assert_eq!(of(7).0, Unit::Runs);
         let (unit, rows) = of(10);
@@ -470,7 +470,7 @@ mod tests {
                     sample(P99, &sides[0], &sides[1])
                 });
                 let is_alarm = |verdict: &Verdict| matches!(verdict, Verdict::Worse | Verdict::Better);
-                alarms += usize::from(verdicts(samples.collect()).iter().any(is_alarm));
+                alarms += usize::from(verdicts(&samples.collect::<Vec<_>>()).iter().any(is_alarm));
             }
             assert!(alarms <= 20, "{alarms} of 1000, {stays}");
         }

@@ -28,7 +28,7 @@ pub(super) fn parts(record: &Record, arms: [usize; 2], figure: OfAPart) -> Vec<[
         .zip(other)
         .filter_map(|(one, other)| Some([one?, other?]))
         .collect();
-    joined(rounds)
+    joined(&rounds)
 }
 
 /// The mean of each whole round; `None` where there is no value.
@@ -53,10 +53,10 @@ fn means(record: &Record, arm: usize, figure: OfAPart, round: usize) -> Vec<Opti
 
 /// Joins neighbours, see [`parts`]. If the difference of a round keeps a part φ of the one before (a process AR(1)), means of b rounds are
 /// correlated with their neighbours by some φ / (b (1 − φ²) − 2 φ), which is to be a tenth at most.
-pub(super) fn joined(rounds: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+pub(super) fn joined(rounds: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let many = rounds.len() as f64;
     // One standard error more than was seen.
-    let kept = (resemblance(&rounds) + 1.0 / many.sqrt()).clamp(0.0, 0.99);
+    let kept = (resemblance(rounds) + 1.0 / many.sqrt()).clamp(0.0, 0.99);
     let each = (many / MOST as f64).max(12.0 * kept / (1.0 - kept * kept)).max(1.0);
     let mean = |rounds: &[[f64; 2]]| {
         [0, 1].map(|side| rounds.iter().map(|round| round[side]).sum::<f64>() / rounds.len() as f64)
@@ -137,20 +137,17 @@ mod tests {
                 100.0 * factor * (1.0 + 0.06 * own.iter().sum::<f64>() / own.len() as f64 + drift)
             })
         });
-        p_of(rounds.collect())
+        p_of(&rounds.collect::<Vec<_>>())
     }
 
     /// Two arms side by side for two minutes, each with noise of its own.
     fn side_by_side(seed: u64, stays: f64) -> f64 {
         let (mut a, mut b) = (Machine::new(seed, stays), Machine::new(seed + 3 * TIMES, stays));
-        p_of(
-            (0..120)
-                .map(|_| [100.0 + 10.0 * a.next(), 100.0 + 10.0 * b.next()])
-                .collect(),
-        )
+        let seconds = (0..120).map(|_| [100.0 + 10.0 * a.next(), 100.0 + 10.0 * b.next()]);
+        p_of(&seconds.collect::<Vec<_>>())
     }
 
-    fn p_of(rounds: Vec<[f64; 2]>) -> f64 {
+    fn p_of(rounds: &[[f64; 2]]) -> f64 {
         let differences: Vec<f64> = joined(rounds).iter().map(|[one, other]| other - one).collect();
         paired(&differences).map_or(1.0, |shift| shift.p)
     }
@@ -192,11 +189,11 @@ mod tests {
 
     #[test]
     fn too_few_parts_show_nothing_and_many_are_joined() {
-        assert!(joined(vec![[1.0, 2.0]; 7]).is_empty());
+        assert!(joined(&[[1.0, 2.0]; 7]).is_empty());
         let alternating = |many: usize| (0..many).map(|place| [0.0, (place % 2) as f64]).collect::<Vec<_>>();
-        assert_eq!(joined(alternating(20)).len(), 20);
-        assert_eq!(joined(alternating(58)).len(), 19, "three of them are one");
+        assert_eq!(joined(&alternating(20)).len(), 20);
+        assert_eq!(joined(&alternating(58)).len(), 19, "three of them are one");
         // What creeps is not many values but few.
-        assert!(joined((0..60).map(|place| [0.0, f64::from(place)]).collect()).is_empty());
+        assert!(joined(&(0..60).map(|place| [0.0, f64::from(place)]).collect::<Vec<_>>()).is_empty());
     }
 }

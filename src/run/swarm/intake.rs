@@ -90,7 +90,7 @@ impl ClosedLoop {
 
     async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
         let from = Instant::now();
-        let pause = self.from_its_turn(from, exponential(self.think, rng));
+        let pause = self.until_its_turn(from, exponential(self.think, rng));
         if !pause.is_zero() {
             let end = self.end.notified();
             tokio::pin!(end);
@@ -118,7 +118,7 @@ impl ClosedLoop {
     }
 
     /// The pause from this instant on, longer if the arm's turn comes later. In the warm-up there are no turns.
-    fn from_its_turn(&self, from: Instant, pause: Duration) -> Duration {
+    fn until_its_turn(&self, from: Instant, pause: Duration) -> Duration {
         let measured = |origin: &Instant| from + pause >= *origin;
         let (Some((turns, arm)), Some(origin)) = (self.turn, self.timeline.origin().filter(measured)) else {
             return pause;
@@ -293,7 +293,7 @@ mod tests {
         let (a, b) = (of_arm(0), of_arm(1));
         let origin = Instant::now();
         assert_eq!(
-            b.from_its_turn(origin, second(1)),
+            b.until_its_turn(origin, second(1)),
             second(1),
             "the warm-up has no turns"
         );
@@ -301,12 +301,12 @@ mod tests {
         // A B B A A B B A
         let half = Duration::from_millis(500);
         let pauses = |closed: &ClosedLoop| {
-            [0, 1, 2, 3].map(|at| closed.from_its_turn(origin + second(at) + half, Duration::ZERO))
+            [0, 1, 2, 3].map(|at| closed.until_its_turn(origin + second(at) + half, Duration::ZERO))
         };
         assert_eq!(pauses(&a), [Duration::ZERO, half + second(1), half, Duration::ZERO]);
         assert_eq!(pauses(&b), [half, Duration::ZERO, Duration::ZERO, half + second(1)]);
         // The turn is over when its own pause is.
-        assert_eq!(a.from_its_turn(origin + half, second(1)), second(1) + half + second(1));
+        assert_eq!(a.until_its_turn(origin + half, second(1)), second(1) + half + second(1));
     }
 
     #[tokio::test]

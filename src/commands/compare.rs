@@ -1,0 +1,92 @@
+//! `lockstorm compare`.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use lockstorm::report::render_comparison;
+use lockstorm_plan::compare::Comparison;
+use lockstorm_run::Record;
+
+use super::print::{columns, print_result};
+use super::records;
+use crate::cli::{CompareArgs, Look};
+use crate::exit_code;
+use crate::failure::{Failure, tell};
+
+/// Compares two groups, two arms, or a group with a baseline.
+pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
+    let runs = records::read(&args.records).map_err(Failure::usage)?;
+    let comparison = match (&args.arms[..], &args.against[..], &args.baseline) {
+        ([one, other], ..) => {
+            let runs = alike(runs).map_err(Failure::usage)?;
+            Comparison::of_arms(&runs, [one, other]).map_err(Failure::usage)?
+        }
+        (_, [], Some(dir)) if !dir.exists() => return save(&runs, dir),
+        (_, [], Some(dir)) => {
+            let before = records::read(std::slice::from_ref(dir)).map_err(Failure::usage)?;
+            groups(["the baseline", "now"], [before, runs], args.force)?
+        }
+        (_, [], None) => {
+            let why = "there is nothing to compare with: name other records after --, two arms by --arms, or a baseline by --baseline";
+            return Err(Failure::usage(why));
+        }
+        (_, against, _) => {
+            let against = records::read(against).map_err(Failure::usage)?;
+            groups(["A", "B"], [runs, against], args.force)?
+        }
+    };
+    let text = |paint| render_comparison(&comparison, args.verbose, columns(), paint);
+    let printed = print_result(args.json, &comparison, text, look)?;
+    Ok(match () {
+        () if args.baseline.is_some() && comparison.is_worse() => ExitCode::from(exit_code::REGRESSION),
+        () if comparison.is_empty() => ExitCode::from(exit_code::INCONCLUSIVE),
+        () => printed,
+    })
+}
+
+fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Result<Comparison, Failure> {
+    let [a, b] = runs.map(alike);
+    let (a, b) = (a.map_err(Failure::usage)?, b.map_err(Failure::usage)?);
+    let comparison = Comparison::of_groups(names.map(str::to_owned), [&a, &b]);
+    if !force && !comparison.unlike.is_empty() {
+        return Err(Failure::usage(format!(
+            "{} and {} are not alike, so a difference would say nothing: {}; --force compares them all the same",
+            names[0],
+            names[1],
+            comparison.unlike.join("; ")
+        )));
+    }
+    Ok(comparison)
+}
+
+/// The records of a group, which must be of one scenario.
+fn alike(runs: Vec<(String, Record)>) -> Result<Vec<Record>, String> {
+    lockstorm::report::Runs::of(runs).map(lockstorm::report::Runs::into_all)
+}
+
+/// Keeps these records as a baseline: copies in a new directory.
+fn save(runs: &[(String, Record)], dir: &Path) -> Result<ExitCode, Failure> {
+    let copy = || {
+        fs::create_dir_all(dir)?;
+        for (name, _) in runs {
+            let path = Path::new(name);
+            let place = dir.join(path.file_name().unwrap_or(path.as_os_str()));
+            if place.exists() {
+                return Err(std::io::Error::other(format!(
+                    "two records have the name {}",
+                    place.display()
+                )));
+            }
+            fs::copy(path, place)?;
+        }
+        Ok(())
+    };
+    copy().map_err(|error| Failure::error(format!("cannot keep the baseline in {}: {error}", dir.display())))?;
+    tell(&format!(
+        "{} kept as the baseline in {}; the same command compares with it from now on, and ends with exit code 4 if something is worse",
+        lockstorm_data::metrics::units::counted(runs.len() as u64, "record was", "records were"),
+        dir.display()
+    ));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,234 @@
+//! A comparison: what is worse, what is better, what could not be told apart, and by how much.
+
+use super::figures::small;
+use super::paint::{Paint, Tone};
+use super::table::{Cell, Table};
+use super::wrap::fold;
+use lockstorm_data::model::printable;
+use lockstorm_plan::compare::{Comparison, Row, Spread, Unit, Verdict};
+
+/// The comparison in lines of at most `columns`; with `all` figures, not only those that it is about.
+pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, paint: Paint) -> String {
+    let said = said(comparison);
+    let mut text = String::new();
+    for (tone, line) in &said {
+        text += &format!("{}\n", paint.apply(*tone, &fold("", line, columns)));
+    }
+    text += "\n";
+    text += &table(comparison, all).render(paint);
+    for (title, lines) in notes(comparison) {
+        text += &format!("\n{}\n", paint.apply(Tone::Strong, title));
+        for line in lines {
+            text += &format!("{}\n", fold("  ", &line, columns));
+        }
+    }
+    text
+}
+
+/// What the comparison shows, in sentences.
+fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
+    let [a, b] = &comparison.sides;
+    let primary = || comparison.rows.iter().filter(|row| row.is_primary);
+    let mut all = Vec::new();
+    for (verdict, tone, word) in [
+        (Verdict::Worse, Tone::Bad, "✖ worse"),
+        (Verdict::Better, Tone::Good, "✔ better"),
+    ] {
+        let rows = primary().filter(|row| row.verdict == verdict);
+        all.extend(rows.map(|row| {
+            let arm = if is_of_arms(comparison) {
+                String::new()
+            } else {
+                format!("{}, ", row.arm)
+            };
+            let title = row.figure.title();
+            (
+                tone,
+                format!(
+                    "{word} with {b} than with {a}: {arm}{title}{}",
+                    evidence(comparison, row)
+                ),
+            )
+        }));
+    }
+    if all.is_empty() {
+        let open = primary().any(|row| matches!(row.verdict, Verdict::Open { .. } | Verdict::OneRun));
+        let any = primary().any(|row| row.verdict == Verdict::Same);
+        all.push(match (open, any) {
+            (true, _) => (
+                Tone::Doubt,
+                format!("? {b} is not shown to be worse or better than {a}"),
+            ),
+            (false, true) => (
+                Tone::Plain,
+                format!("= {b} and {a} are the same in all that is compared"),
+            ),
+            (false, false) => (
+                Tone::Doubt,
+                format!("? {b} and {a} have no figure in common that counts"),
+            ),
+        });
+    }
+    if primary().any(|row| row.verdict == Verdict::OneRun) {
+        let why = "one run of each is evidence within these runs only: the next two may be the other way round; play each eight times (--repeat 8)";
+        all.push((Tone::Doubt, why.to_owned()));
+    }
+    all.into_iter().map(|(tone, line)| (tone, printable(&line))).collect()
+}
+
+/// How a difference shows: in how many runs there was damage, or by how much, and how sure that is.
+fn evidence(comparison: &Comparison, row: &Row) -> String {
+    let mut text = match row.sides {
+        [Some(a), Some(b)] if row.figure.is_damage() && comparison.unit != Unit::Parts => {
+            let runs = |side: Spread| format!("{} of {}", side.above_zero, side.n);
+            if a.above_zero == b.above_zero {
+                format!(", {}", difference(row))
+            } else {
+                format!(", in {} runs against {}", runs(b), runs(a))
+            }
+        }
+        _ => format!(", {}", difference(row)),
+    };
+    if let Some(p) = row.p {
+        text += &format!(" (p = {})", small(p));
+    }
+    text
+}
+
+fn is_of_arms(comparison: &Comparison) -> bool {
+    comparison.rows.first().is_some_and(|row| row.arm.contains(" against "))
+}
+
+/// A row for each figure.
+fn table(comparison: &Comparison, all: bool) -> Table {
+    let [a, b] = &comparison.sides;
+    let mut head = vec!["figure".to_owned(), printable(a), printable(b)];
+    head.extend(["difference", "95 % interval", "p", ""].map(str::to_owned));
+    let worth = |row: &&Row| match row.verdict {
+        Verdict::Unknown => false,
+        Verdict::Differs => true,
+        Verdict::Same => row.is_primary && !is_zero(row) || all,
+        _ => row.is_primary || all,
+    };
+    let cells = |row: &Row| {
+        let title = if is_of_arms(comparison) {
+            row.figure.title().to_owned()
+        } else {
+            format!("{}: {}", row.arm, row.figure.title())
+        };
+        let is_flat = row.verdict == Verdict::Same;
+        let interval = row.interval.filter(|_| !is_flat);
+        let interval = interval.map(|[low, high]| format!("{} to {}", signed(row, low), signed(row, high)));
+        let p = row.p.filter(|_| !is_flat && row.verdict != Verdict::OneRun).map(small);
+        let or_none = |text: Option<String>| text.map_or_else(Cell::none, Cell::plain);
+        vec![
+            Cell::plain(printable(&title)),
+            side(row, row.sides[0]),
+            side(row, row.sides[1]),
+            or_none(row.difference.filter(|_| !is_flat).map(|_| difference(row))),
+            or_none(interval),
+            or_none(p),
+            verdict(row, comparison.unit),
+        ]
+    };
+    Table {
+        head,
+        rows: comparison.rows.iter().filter(worth).map(cells).collect(),
+    }
+}
+
+fn is_zero(row: &Row) -> bool {
+    let is_zero = |side: &Option<Spread>| {
+        side.is_some_and(|side| side.most.abs() < f64::MIN_POSITIVE && side.least.abs() < f64::MIN_POSITIVE)
+    };
+    row.sides.iter().all(is_zero)
+}
+
+fn verdict(row: &Row, unit: Unit) -> Cell {
+    let what = match unit {
+        Unit::Runs => "runs",
+        Unit::Pairs => "pairs",
+        Unit::Parts => "parts",
+    };
+    match row.verdict {
+        Verdict::Worse => Cell::new(Tone::Bad, "✖ worse"),
+        Verdict::Better => Cell::new(Tone::Good, "✔ better"),
+        Verdict::Differs => Cell::plain("differs, exploratory"),
+        Verdict::Same => Cell::plain("= same"),
+        Verdict::Open { .. } if !row.is_primary => Cell::new(Tone::Faint, "exploratory"),
+        Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? not distinguishable, needs {n} {what}")),
+        Verdict::Open { needs: None } => Cell::new(Tone::Doubt, "? not distinguishable"),
+        Verdict::OneRun => Cell::new(Tone::Doubt, "? one run each"),
+        Verdict::Unknown => Cell::none(),
+    }
+}
+
+/// The median with the range.
+fn side(row: &Row, side: Option<Spread>) -> Cell {
+    let Some(side) = side else { return Cell::none() };
+    let [median, least, most] = [side.median, side.least, side.most].map(|value| row.figure.write(value));
+    Cell::plain(match least == most {
+        true => median,
+        false => format!("{median} ({least} – {most})"),
+    })
+}
+
+fn difference(row: &Row) -> String {
+    let Some(by) = row.difference else {
+        return "–".to_owned();
+    };
+    let base = row.sides[0].map_or(0.0, |side| side.median);
+    let part = if base > 0.0 && !row.figure.is_damage() {
+        format!(", {:+.1} %", 100.0 * by / base)
+    } else {
+        String::new()
+    };
+    format!("{}{part}", signed(row, by))
+}
+
+fn signed(row: &Row, value: f64) -> String {
+    let sign = if value > 0.0 {
+        "+"
+    } else if value < 0.0 {
+        "−"
+    } else {
+        ""
+    };
+    format!("{sign}{}", row.figure.write(value.abs()))
+}
+
+/// What else must be known: in what the sides differ, what was left out, and how it was tested.
+fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
+    let [a, b] = &comparison.sides;
+    let tested = match comparison.unit {
+        Unit::Runs => "one value is one run: Wilcoxon's rank sums, counted exactly",
+        Unit::Pairs => {
+            "one value is a pair of runs with the same seed, or of arms in the same run: Wilcoxon's signed ranks, counted exactly"
+        }
+        Unit::Parts => {
+            "one value is a part of this one run: what is shown holds for this run; Wilcoxon's signed ranks, counted exactly"
+        }
+    };
+    let how = vec![
+        format!("{tested}. The difference is {b} less {a}; medians with their range"),
+        "shown: p ≤ .01 over all figures above together (Holm). What is exploratory is not adjusted: of a hundred figures that are the \
+         same one differs"
+            .to_owned(),
+    ];
+    let notes = [
+        ("the same but for", comparison.settings.clone()),
+        (
+            "! not alike, so a difference may come from that",
+            comparison.unlike.clone(),
+        ),
+        ("left out", comparison.left_out.clone()),
+        ("how", how),
+    ];
+    let printed =
+        |(title, lines): (&'static str, Vec<String>)| (title, lines.iter().map(|line| printable(line)).collect());
+    notes
+        .into_iter()
+        .filter(|(_, lines)| !lines.is_empty())
+        .map(printed)
+        .collect()
+}
