@@ -568,14 +568,8 @@ pub struct CompareArgs {
     #[arg(last = true, value_name = "B", conflicts_with_all = ["arms", "baseline"])]
     pub against: Vec<PathBuf>,
     /// Compare two arms of the same runs instead: the second is held against the first.
-    #[arg(
-        long,
-        value_name = "ARM,ARM",
-        value_delimiter = ',',
-        num_args = 2,
-        conflicts_with = "baseline"
-    )]
-    pub arms: Vec<String>,
+    #[arg(long, value_name = "ARM,ARM", value_parser = two_arms, conflicts_with = "baseline")]
+    pub arms: Option<[String; 2]>,
     /// Compare with the records in DIR. If there is no DIR, it is made, and keeps copies of these.
     #[arg(long, value_name = "DIR")]
     pub baseline: Option<PathBuf>,
@@ -1148,6 +1142,13 @@ fn takeover(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("others always wait a little after a crash; write a time above 0".to_owned()),
         most => Ok(most),
+    }
+}
+
+fn two_arms(text: &str) -> Result<[String; 2], String> {
+    match text.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+        [one, other] if one != other => Ok([one.to_owned(), other.to_owned()]),
+        _ => Err("write the names of two arms with a comma between them".to_owned()),
     }
 }
 

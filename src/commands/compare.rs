@@ -1,10 +1,12 @@
 //! `lockstorm compare`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::render_comparison;
+use lockstorm::report::{Runs, render_comparison};
+use lockstorm_data::metrics::units::counted;
 use lockstorm_plan::compare::Comparison;
 use lockstorm_run::Record;
 
@@ -17,10 +19,15 @@ use crate::failure::{Failure, tell};
 /// Compares two groups, two arms, or a group with a baseline.
 pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
     let runs = records::read(&args.records).map_err(Failure::usage)?;
-    let comparison = match (&args.arms[..], &args.against[..], &args.baseline) {
-        ([one, other], ..) => {
+    if let Some((one, other)) = twins(runs.iter()) {
+        return Err(Failure::usage(format!(
+            "{one} and {other} are the same run: name each once"
+        )));
+    }
+    let comparison = match (&args.arms, &args.against[..], &args.baseline) {
+        (Some(arms), ..) => {
             let runs = alike(runs).map_err(Failure::usage)?;
-            Comparison::of_arms(&runs, [one, other]).map_err(Failure::usage)?
+            Comparison::of_arms(&runs, arms.each_ref().map(String::as_str)).map_err(Failure::usage)?
         }
         (_, [], Some(dir)) if !dir.exists() => return save(&runs, dir),
         (_, [], Some(dir)) => {
@@ -46,9 +53,14 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
 }
 
 fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Result<Comparison, Failure> {
+    if let Some((one, other)) = twins(runs.iter().flatten()) {
+        return Err(Failure::usage(format!(
+            "{one} and {other} are the same run: name each once"
+        )));
+    }
     let [a, b] = runs.map(alike);
     let (a, b) = (a.map_err(Failure::usage)?, b.map_err(Failure::usage)?);
-    let comparison = Comparison::of_groups(names.map(str::to_owned), [&a, &b]);
+    let comparison = Comparison::of_groups(names, [&a, &b]);
     if !force && !comparison.unlike.is_empty() {
         return Err(Failure::usage(format!(
             "{} and {} are not alike, so a difference would say nothing: {}; --force compares them all the same",
@@ -62,7 +74,18 @@ fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Re
 
 /// The records of a group, which must be of one scenario.
 fn alike(runs: Vec<(String, Record)>) -> Result<Vec<Record>, String> {
-    lockstorm::report::Runs::of(runs).map(lockstorm::report::Runs::into_all)
+    Runs::of(runs).map(Runs::into_all)
+}
+
+/// Two files of one run, if there are any: two runs of the same instant and seed are the same.
+fn twins<'a>(runs: impl Iterator<Item = &'a (String, Record)>) -> Option<(String, String)> {
+    let mut seen: BTreeMap<_, &String> = BTreeMap::new();
+    let mut pairs = runs.filter_map(|(name, run)| {
+        let zero = run.second_zero.as_ref().map(|zero| zero.wall.as_str());
+        let before = seen.insert((run.started.as_str(), zero, run.seed), name);
+        before.map(|before| (before.clone(), name.clone()))
+    });
+    pairs.next()
 }
 
 /// Keeps these records as a baseline: copies in a new directory.
@@ -85,7 +108,7 @@ fn save(runs: &[(String, Record)], dir: &Path) -> Result<ExitCode, Failure> {
     copy().map_err(|error| Failure::error(format!("cannot keep the baseline in {}: {error}", dir.display())))?;
     tell(&format!(
         "{} kept as the baseline in {}; the same command compares with it from now on, and ends with exit code 4 if something is worse",
-        lockstorm_data::metrics::units::counted(runs.len() as u64, "record was", "records were"),
+        counted(runs.len() as u64, "record was", "records were"),
         dir.display()
     ));
     Ok(ExitCode::SUCCESS)

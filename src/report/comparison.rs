@@ -1,5 +1,7 @@
 //! A comparison: what is worse, what is better, what could not be told apart, and by how much.
 
+use std::collections::BTreeMap;
+
 use super::figures::small;
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
@@ -14,8 +16,10 @@ pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, pai
     for (tone, line) in &said {
         text += &format!("{}\n", paint.apply(*tone, &fold("", line, columns)));
     }
-    text += "\n";
-    text += &table(comparison, all).render(paint);
+    let table = table(comparison, all);
+    if !table.rows.is_empty() {
+        text += &format!("\n{}", table.render(paint));
+    }
     for (title, lines) in notes(comparison) {
         text += &format!("\n{}\n", paint.apply(Tone::Strong, title));
         for line in lines {
@@ -70,7 +74,8 @@ fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
         });
     }
     if primary().any(|row| row.verdict == Verdict::OneRun) {
-        let why = "one run of each is evidence within these runs only: the next two may be the other way round; play each eight times (--repeat 8)";
+        let why = "a side has one run, which is evidence within these runs only: the next ones may be the other way round; play each \
+                   eight times (--repeat 8)";
         all.push((Tone::Doubt, why.to_owned()));
     }
     all.into_iter().map(|(tone, line)| (tone, printable(&line))).collect()
@@ -106,8 +111,7 @@ fn table(comparison: &Comparison, all: bool) -> Table {
     head.extend(["difference", "95 % interval", "p", ""].map(str::to_owned));
     let worth = |row: &&Row| match row.verdict {
         Verdict::Unknown => false,
-        Verdict::Differs => true,
-        Verdict::Same => row.is_primary && !is_zero(row) || all,
+        Verdict::Same if is_zero(row) => false,
         _ => row.is_primary || all,
     };
     let cells = |row: &Row| {
@@ -144,6 +148,26 @@ fn is_zero(row: &Row) -> bool {
     row.sides.iter().all(is_zero)
 }
 
+/// Primary figures that a side does not have, each with its arms.
+fn unknown(comparison: &Comparison) -> Vec<String> {
+    let why = match comparison.unit {
+        Unit::Parts => "the run is too short to be cut into eight parts that know little of each other",
+        Unit::Runs | Unit::Pairs => "a side has no value; p99 takes a thousand",
+    };
+    let mut arms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in comparison
+        .rows
+        .iter()
+        .filter(|row| row.is_primary && row.verdict == Verdict::Unknown)
+    {
+        arms.entry(row.figure.title()).or_default().push(&row.arm);
+    }
+    let told = arms
+        .into_iter()
+        .map(|(title, arms)| format!("{title} of {}: {why}", arms.join(", ")));
+    told.collect()
+}
+
 fn verdict(row: &Row, unit: Unit) -> Cell {
     let what = match unit {
         Unit::Runs => "runs",
@@ -158,7 +182,7 @@ fn verdict(row: &Row, unit: Unit) -> Cell {
         Verdict::Open { .. } if !row.is_primary => Cell::new(Tone::Faint, "exploratory"),
         Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? not distinguishable, needs {n} {what}")),
         Verdict::Open { needs: None } => Cell::new(Tone::Doubt, "? not distinguishable"),
-        Verdict::OneRun => Cell::new(Tone::Doubt, "? one run each"),
+        Verdict::OneRun => Cell::new(Tone::Doubt, "? one run"),
         Verdict::Unknown => Cell::none(),
     }
 }
@@ -209,19 +233,34 @@ fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
             "one value is a part of this one run: what is shown holds for this run; Wilcoxon's signed ranks, counted exactly"
         }
     };
-    let how = vec![
+    let mut how = vec![
         format!("{tested}. The difference is {b} less {a}; medians with their range"),
         "shown: p ≤ .01 over all figures above together (Holm). What is exploratory is not adjusted: of a hundred figures that are the \
          same one differs"
             .to_owned(),
     ];
+    let others = comparison
+        .rows
+        .iter()
+        .filter(|row| row.verdict == Verdict::Differs)
+        .count();
+    let mut left_out = comparison.left_out.clone();
+    left_out.extend(unknown(comparison));
+    if others > 0 {
+        how.push(format!(
+            "{others} other figures differ, which is exploratory: --verbose lists them"
+        ));
+    }
     let notes = [
-        ("the same but for", comparison.settings.clone()),
+        (
+            "the same but for",
+            comparison.settings.iter().map(ToString::to_string).collect(),
+        ),
         (
             "! not alike, so a difference may come from that",
             comparison.unlike.clone(),
         ),
-        ("left out", comparison.left_out.clone()),
+        ("left out", left_out),
         ("how", how),
     ];
     let printed =

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use strum::VariantArray;
 
-use super::differing::Differing;
+use super::differing::{Differing, Setting};
 use super::figure::{Compared, OfAPart, of_run};
 use super::parts::parts;
 use super::ranks::{Shift, paired, unpaired};
@@ -26,7 +26,7 @@ pub struct Comparison {
     /// What is a value.
     pub unit: Unit,
     /// In which settings the sides differ: that is what is compared.
-    pub settings: Vec<String>,
+    pub settings: Vec<Setting>,
     /// In what else they differ, so that a difference may come from that.
     pub unlike: Vec<String>,
     /// What was left out, and why.
@@ -107,8 +107,9 @@ pub enum Verdict {
 }
 
 impl Comparison {
-    /// Compares two groups of runs. They must not be empty.
-    pub fn of_groups(sides: [String; 2], [a, b]: [&[Record]; 2]) -> Self {
+    /// Compares two groups of runs, which have these names unless they differ in one setting, which is their name then. They must not be
+    /// empty.
+    pub fn of_groups(names_of_sides: [&str; 2], [a, b]: [&[Record]; 2]) -> Self {
         let differing = match (a.first(), b.first()) {
             (Some(a), Some(b)) => Differing::of(a, b),
             _ => Differing::default(),
@@ -149,6 +150,10 @@ impl Comparison {
             }
         }
         let (unit, rows) = judged(&samples, is_paired, Unit::Pairs);
+        let sides = match &differing.settings[..] {
+            [only] => [0, 1].map(|side| only.of_side(side)),
+            _ => names_of_sides.map(str::to_owned),
+        };
         Self {
             sides,
             unit,

@@ -1,6 +1,9 @@
 //! In which settings two runs differ.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
 
 use lockstorm_run::{Machine, Record};
 
@@ -9,11 +12,41 @@ const WORDS: [&str; 6] = ["title", "caption", "lesson", "teaches", "seed", "expe
 /// What is compared when it differs. Runs that differ in anything else are of unlike scenarios.
 const SETTINGS: [&str; 3] = ["arm.", "swarm.", "lab.persistence"];
 
+/// A key of the scenario in which the sides differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Its dotted path: `arm.redlock.ttl`, and `arm.*.ttl` if all arms differ in it alike.
+    pub key: String,
+    /// What each side has, as TOML; null for one that has no such key.
+    pub values: [Option<String>; 2],
+}
+
+impl Setting {
+    /// What a side has, in a word or two: `ttl 4s`.
+    pub fn of_side(&self, side: usize) -> String {
+        let last = self.key.rsplit('.').next().unwrap_or(&self.key);
+        match &self.values[side] {
+            Some(value) => format!("{last} {}", value.trim_matches('"')),
+            None => format!("no {last}"),
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b] = self
+            .values
+            .each_ref()
+            .map(|value| value.as_deref().unwrap_or("nothing"));
+        write!(f, "{}: {a} against {b}", self.key)
+    }
+}
+
 /// What differs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Differing {
-    /// Settings, which is what is compared: `arm.*.ttl: "4s" against "8s"`.
-    pub settings: Vec<String>,
+    /// Settings, which is what is compared.
+    pub settings: Vec<Setting>,
     /// Why the runs are unlike, so that a difference may come from that.
     pub unlike: Vec<String>,
 }
@@ -22,10 +55,12 @@ impl Differing {
     pub fn of(a: &Record, b: &Record) -> Self {
         let mut all = Self::default();
         let (one, other) = (keys(&a.scenario_toml), keys(&b.scenario_toml));
-        for (key, [one, other]) in collapsed(&one, &other) {
-            let said = format!("{key}: {one} against {other}");
-            let is_setting = SETTINGS.iter().any(|setting| key.starts_with(setting));
-            if is_setting { &mut all.settings } else { &mut all.unlike }.push(said);
+        for setting in collapsed(&one, &other) {
+            if SETTINGS.iter().any(|known| setting.key.starts_with(known)) {
+                all.settings.push(setting);
+            } else {
+                all.unlike.push(setting.to_string());
+            }
         }
         let machine = |Machine { os, arch, cpus, .. }: &Machine| format!("{os}, {arch}, {cpus} processors");
         let server = |record: &Record| {
@@ -47,30 +82,25 @@ impl Differing {
     }
 }
 
-/// Each key that differs, with its values. A key of all arms in which they differ alike is told once.
-fn collapsed(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> BTreeMap<String, [String; 2]> {
+/// Each key that differs. A key of all arms in which they differ alike is told once.
+fn collapsed(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<Setting> {
     let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    let value =
-        |keys: &BTreeMap<String, String>, key: &str| keys.get(key).cloned().unwrap_or_else(|| "nothing".to_owned());
-    let pair = |key: &str| [value(one, key), value(other, key)];
+    let pair = |key: &str| [one.get(key), other.get(key)];
     let mut all = BTreeMap::new();
     for key in &names {
-        let [here, there] = pair(key);
-        if here == there {
+        let values = pair(key);
+        if values[0] == values[1] {
             continue;
         }
         let of_an_arm = key.strip_prefix("arm.").and_then(|rest| rest.rsplit_once('.'));
         let shared = of_an_arm.filter(|(_, last)| {
-            let same = |name: &&&String| name.starts_with("arm.") && name.ends_with(&format!(".{last}"));
-            names
-                .iter()
-                .filter(same)
-                .all(|name| pair(name) == [here.clone(), there.clone()])
+            let is_same_key = |name: &&&String| name.starts_with("arm.") && name.ends_with(&format!(".{last}"));
+            names.iter().filter(is_same_key).all(|name| pair(name) == values)
         });
         let key = shared.map_or_else(|| (*key).clone(), |(_, last)| format!("arm.*.{last}"));
-        all.insert(key, [here, there]);
+        all.insert(key, values.map(Option::<&String>::cloned));
     }
-    all
+    all.into_iter().map(|(key, values)| Setting { key, values }).collect()
 }
 
 /// The keys of a scenario by their dotted paths, an arm's with its name and a fault's with its number.
@@ -114,9 +144,7 @@ mod tests {
 
     fn differing(one: &str, other: &str) -> Vec<String> {
         let all = collapsed(&keys(one), &keys(other));
-        all.into_iter()
-            .map(|(key, [one, other])| format!("{key}: {one} against {other}"))
-            .collect()
+        all.iter().map(ToString::to_string).collect()
     }
 
     #[test]

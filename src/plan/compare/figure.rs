@@ -31,6 +31,8 @@ impl Compared {
     /// Its title in tables.
     pub const fn title(self) -> &'static str {
         match self {
+            // What was lost at worst is what was lost.
+            Self::Run(Metric::LostUpdatesPeak) => Metric::LostUpdates.row().title,
             Self::Run(metric) => metric.row().title,
             Self::Part(OfAPart::AcquiredP50) => "acquired p50",
             Self::Part(OfAPart::AcquiredP99) => "acquired p99",
