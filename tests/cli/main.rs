@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod compare;
 mod headless;
 mod needs;
 mod outputs;

@@ -18,6 +18,11 @@ use lockstorm_data::metrics::units::counted;
 use lockstorm_data::metrics::{Group, Metric};
 use lockstorm_run::Record;
 
+/// From so many pairs on they are tested as pairs. Fewer are tested as two groups: a seed does not decide what threads do, so runs with
+/// the same one have little more in common than the minutes in which they were played, and eight pairs can show much less than
+/// eight runs against eight.
+const PAIRS: u64 = 12;
+
 /// What was compared, and what it shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
@@ -315,7 +320,7 @@ fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) 
         .max();
     let by = match pairs {
         Unit::Parts => Unit::Parts,
-        _ if are_pairs && each.unwrap_or(0) >= fewest(tests, true) => Unit::Pairs,
+        _ if are_pairs && each.unwrap_or(0) >= PAIRS.max(fewest(tests, true)) => Unit::Pairs,
         _ => Unit::Runs,
     };
     let shifts: Vec<Option<Shift>> = samples.iter().map(|sample| sample.shift(by)).collect();
@@ -451,7 +456,8 @@ mod tests {
             judged(&[sample(P99, &a, &b)], true, Unit::Pairs)
         };
         assert_eq!(of(7).0, Unit::Runs);
-        let (unit, rows) = of(10);
+        assert_eq!(of(11).0, Unit::Runs);
+        let (unit, rows) = of(12);
         // Each pair differs by 1, which is little beside what runs differ by.
         assert_eq!((unit, rows[0].verdict), (Unit::Pairs, Verdict::Worse));
         assert_eq!(rows[0].difference, Some(1.0));

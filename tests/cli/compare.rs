@@ -1,0 +1,141 @@
+//! `lockstorm compare`: what it calls worse, what it can't tell apart, and what it refuses.
+
+use std::fs;
+use std::path::Path;
+
+use lockstorm_kit::program::{printed, refused};
+use serde_json::{Value, json};
+
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/record/short-run.json");
+
+/// A record of the run with this seed, which began then, with a change.
+fn run(directory: &Path, name: &str, seed: u64, change: impl FnOnce(&mut Value)) -> String {
+    let mut record: Value = serde_json::from_str(&fs::read_to_string(RECORD).unwrap()).unwrap();
+    record["seed"] = seed.into();
+    record["second_zero"]["wall"] = json!(name);
+    change(&mut record);
+    fs::create_dir_all(directory).unwrap();
+    let path = directory.join(format!("{name}.json"));
+    fs::write(&path, record.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A group of runs in which redlock lost so many updates.
+fn group(directory: &Path, name: &str, lost: &[u64]) -> String {
+    let directory = directory.join(name);
+    for (seed, lost) in (1..).zip(lost) {
+        run(&directory, &format!("{name}-{seed}"), seed, |record| {
+            let arm = &mut record["arms"][1];
+            (arm["lost_updates"], arm["lost_updates_peak"]) = ((*lost).into(), (*lost).into());
+        });
+    }
+    directory.to_str().unwrap().to_owned()
+}
+
+const NONE: [u64; 8] = [0; 8];
+const SOME: [u64; 8] = [12, 3, 20, 9, 7, 1, 14, 8];
+
+#[test]
+fn a_group_is_worse_if_it_lost_in_all_of_eight_runs_against_none_and_equals_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let [none, some, also_none] =
+        [("none", NONE), ("some", SOME), ("also", NONE)].map(|(name, lost)| group(directory.path(), name, &lost));
+    let worse = printed(0, &["compare", &none, "--", &some]);
+    let expected = "✖ worse with B than with A: redlock, lost updates, in 8 of 8 runs against 0 of 8 (p = 1.6e-4)";
+    assert!(worse.starts_with(expected), "{worse}");
+    let better = printed(0, &["compare", &some, "--", &none]);
+    assert!(better.starts_with("✔ better with B than with A: redlock"), "{better}");
+    let same = printed(0, &["compare", &none, "--", &also_none]);
+    assert!(same.starts_with("= B and A are the same"), "{same}");
+    // A pattern that a shell left alone; two runs against eight can't show it.
+    let two = format!("{some}/some-[12].json");
+    let few = printed(0, &["compare", &none, "--", &two]);
+    assert!(
+        few.starts_with("? B is not shown to be worse or better than A"),
+        "{few}"
+    );
+    assert!(few.contains("? not distinguishable, needs"), "{few}");
+    let json: Value = serde_json::from_str(&printed(0, &["compare", "--json", &none, "--", &some])).unwrap();
+    let is_loss = |row: &&Value| row["figure"] == "lost_updates_peak" && row["arm"] == "redlock";
+    let row = json["rows"].as_array().unwrap().iter().find(is_loss).unwrap();
+    assert_eq!(
+        (&row["verdict"]["is"], &row["sides"][1]["median"]),
+        (&json!("worse"), &json!(8.0))
+    );
+}
+
+#[test]
+fn a_baseline_is_kept_the_first_time_and_a_regression_ends_with_code_4() {
+    let directory = tempfile::tempdir().unwrap();
+    let [none, some] = [("none", NONE), ("some", SOME)].map(|(name, lost)| group(directory.path(), name, &lost));
+    let baseline = directory.path().join("baseline");
+    let with = ["--baseline", baseline.to_str().unwrap()];
+    let compare = |code, runs: &str| printed(code, &[&["compare", runs][..], &with].concat());
+    assert_eq!(compare(0, &none), "");
+    assert_eq!(fs::read_dir(&baseline).unwrap().count(), 8);
+    assert!(compare(4, &some).starts_with("✖ worse with now than with the baseline: redlock"));
+    // One run never fails a build, however bad it is.
+    let one = compare(0, &format!("{some}/some-1.json"));
+    assert!(one.contains("evidence within these runs only"), "{one}");
+    assert_eq!(fs::read_dir(&baseline).unwrap().count(), 8, "it is kept as it was");
+}
+
+#[test]
+fn what_differs_in_its_settings_is_named_by_them_and_what_is_unlike_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let toml = |record: &mut Value, from: &str, to: &str| {
+        let text = record["scenario_toml"].as_str().unwrap().replace(from, to);
+        record["scenario_toml"] = text.into();
+    };
+    let one = run(path, "one", 1, |_| ());
+    let other_ttl = run(path, "ttl", 2, |record| toml(record, "ttl = \"2s\"", "ttl = \"8s\""));
+    let said = printed(0, &["compare", &one, "--", &other_ttl]);
+    assert!(
+        said.contains("the same but for\n  arm.*.ttl: \"2s\" against \"8s\"\n"),
+        "{said}"
+    );
+    assert!(said.starts_with("= ttl 8s and ttl 2s are the same"), "{said}");
+    let longer = run(path, "longer", 3, |record| {
+        toml(record, "duration = \"3s\"", "duration = \"9s\"")
+    });
+    let why = ["not alike", "duration: \"3s\" against \"9s\""];
+    refused(2, &["compare", &one, "--", &longer], &why);
+    let forced = printed(0, &["compare", &one, "--force", "--", &longer]);
+    assert!(
+        forced.contains("! not alike, so a difference may come from that"),
+        "{forced}"
+    );
+    let elsewhere = run(path, "elsewhere", 4, |record| record["machine"]["cpus"] = 64.into());
+    refused(2, &["compare", &one, "--", &elsewhere], &["machine: "]);
+}
+
+#[test]
+fn a_run_counts_once_and_only_if_it_was_played_to_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let (one, other) = (run(path, "one", 1, |_| ()), run(path, "other", 2, |_| ()));
+    refused(2, &["compare", &one, "--", &one], &["are the same run"]);
+    let cut = run(path, "cut", 3, |record| record["interrupted"] = true.into());
+    let left = printed(5, &["compare", &one, "--", &cut]);
+    assert!(left.contains("1 interrupted run: what came later is missing"), "{left}");
+    assert!(left.contains("no figure in common"), "{left}");
+    let doubted = run(path, "doubt", 4, |record| {
+        record["arms"][1]["doubt"] = "it stood still".into()
+    });
+    let left = printed(0, &["compare", &one, "--", &doubted]);
+    assert!(
+        left.contains("redlock in the run with seed 4: it stood still"),
+        "{left}"
+    );
+    refused(2, &["compare", &one], &["nothing to compare with"]);
+    let arms = ["there is no arm \"raft\"; there are single, redlock"];
+    refused(2, &["compare", &one, "--arms", "redlock,raft"], &arms);
+    refused(2, &["compare", "no-*.json", "--", &other], &["no file fits no-*.json"]);
+}
+
+#[test]
+fn two_arms_of_a_short_run_have_too_few_parts_to_tell() {
+    let said = printed(5, &["compare", RECORD, "--arms", "single,redlock"]);
+    assert!(said.contains("too short to be cut into eight parts"), "{said}");
+}
