@@ -192,6 +192,7 @@ Examples:
   lockstorm run single-vs-redlock
   lockstorm run stampede --duration 20s --seed 7 --record out.json
   lockstorm run my.toml --set duration=20s --set swarm.workers=8
+  lockstorm run failover --repeat 8 --over ttl=4s,8s -o ttl.html
   lockstorm run flash-sale --json --quiet | jq '.arms[] | [.name, .figures.orders, .figures.oversold]'
 
 Exit codes: 0 all expectations held, 1 error, 2 usage or bad input, 3 an expectation failed, 5 inconclusive, \
@@ -213,6 +214,22 @@ pub struct RunArgs {
     /// histories. An existing file is replaced at once.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
+    /// Play it so often, with consecutive seeds, and tell what all of them show.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1000), allow_hyphen_values = true,
+        conflicts_with_all = ["record", "history", "json"])]
+    pub repeat: Option<u16>,
+    /// Play it with each of these values of a key, A B B A, and compare; two keys make a grid. KEY as in `lockstorm sweep`.
+    #[arg(long, value_name = "KEY=VALUE,…", conflicts_with_all = ["record", "history", "json"])]
+    pub over: Vec<Axis>,
+    /// Where --repeat and --over keep the record of each run [default: NAME.runs]. The same command goes on from what is there.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "history"])]
+    pub records: Option<PathBuf>,
+    /// Write a page about what was shown to FILE, as `lockstorm report` does. An existing file is replaced.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Let the arms take turns of this length, in whole seconds, A B B A: for clean latencies without faults, in a closed loop.
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub interleave: Option<Duration>,
     /// Print the record to standard output instead of the summary.
     #[arg(long)]
     pub json: bool,

@@ -66,7 +66,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     }
     match cli.command {
         None => commands::console::open(cli.console, cli.look),
-        Some(Command::Run(args)) => commands::run::run(&args, cli.look),
+        Some(Command::Run(args)) => commands::run::run(args, cli.look),
         Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args, cli.look),
         Some(Command::Check(args)) => commands::scenarios::check(&args),
         Some(Command::Explain(args)) => commands::explain::explain(&args, cli.look),

@@ -26,8 +26,8 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     let comparison = match (&args.arms, &args.against[..], &args.baseline) {
         (Some(arms), ..) => {
-            let runs = alike(runs).map_err(Failure::usage)?;
-            Comparison::of_arms(&runs, arms.each_ref().map(String::as_str)).map_err(Failure::usage)?
+            let runs = Runs::of(runs).map_err(Failure::usage)?;
+            Comparison::of_arms(runs.all(), arms.each_ref().map(String::as_str)).map_err(Failure::usage)?
         }
         (_, [], Some(dir)) if !dir.exists() => return save(&runs, dir),
         (_, [], Some(dir)) => {
@@ -58,9 +58,8 @@ fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Re
             "{one} and {other} are the same run: name each once"
         )));
     }
-    let [a, b] = runs.map(alike);
-    let (a, b) = (a.map_err(Failure::usage)?, b.map_err(Failure::usage)?);
-    let comparison = Comparison::of_groups(names, [&a, &b]);
+    let [a, b] = runs.map(|runs| Runs::of(runs).map_err(Failure::usage));
+    let comparison = Comparison::of_groups(names, [a?.all(), b?.all()]);
     if !force && !comparison.unlike.is_empty() {
         return Err(Failure::usage(format!(
             "{} and {} are not alike, so a difference would say nothing: {}; --force compares them all the same",
@@ -70,11 +69,6 @@ fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Re
         )));
     }
     Ok(comparison)
-}
-
-/// The records of a group, which must be of one scenario.
-fn alike(runs: Vec<(String, Record)>) -> Result<Vec<Record>, String> {
-    Runs::of(runs).map(Runs::into_all)
 }
 
 /// Two files of one run, if there are any: two runs of the same instant and seed are the same.

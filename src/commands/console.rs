@@ -39,7 +39,7 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
             let why = "--step holds the schedule until somebody presses Enter, which needs the console: leave it out, or open a terminal";
             return Err(Failure::usage(why));
         }
-        return run::run(&headless(args)?, look);
+        return run::run(headless(args)?, look);
     }
     check_temp_dir().map_err(Failure::usage)?;
     if let Some(scenario) = &scenario {
@@ -123,6 +123,11 @@ fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {
         play: args.play,
         record: None,
         history: None,
+        repeat: None,
+        over: Vec::new(),
+        records: None,
+        out: None,
+        interleave: None,
         json: false,
         verbose: false,
         quiet: false,

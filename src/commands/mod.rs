@@ -21,5 +21,6 @@ pub mod run;
 pub mod scenarios;
 pub mod selftest;
 pub mod server;
+mod several;
 pub mod sweep;
 pub mod usage;

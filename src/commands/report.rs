@@ -1,7 +1,7 @@
 //! `lockstorm report`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use lockstorm::report::{RecordFile, Runs, runs_csv, runs_hgrm, runs_markdown, runs_page, runs_slides, runs_text};
@@ -9,6 +9,7 @@ use lockstorm_base::output;
 
 use super::colour;
 use super::print::{print, print_for_people};
+use super::records;
 use crate::cli::{Look, ReportArgs, ReportFormat};
 use crate::failure::Failure;
 
@@ -18,17 +19,17 @@ pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
     if let Some(out) = &args.out {
         RecordFile::check(out).map_err(Failure::usage)?;
     }
-    let mut records = Vec::new();
+    let mut named = Vec::new();
     let place = args.out.as_ref().and_then(|out| out.canonicalize().ok());
-    for path in files(&args.records).map_err(Failure::usage)? {
+    for path in records::files(&args.records).map_err(Failure::usage)? {
         if place.is_some() && path.canonicalize().ok() == place {
             let why = format!("{}: is used twice; name another file for the report", path.display());
             return Err(Failure::usage(why));
         }
         let record = RecordFile::read(&path).map_err(Failure::usage)?;
-        records.push((path.display().to_string(), record));
+        named.push((path.display().to_string(), record));
     }
-    let runs = Runs::of(records).map_err(Failure::usage)?;
+    let runs = Runs::of(named).map_err(Failure::usage)?;
     if let Some(directory) = &args.svg {
         print(slides(&runs, args.size, directory)?)?;
         if args.out.is_none() && args.format.is_none() {
@@ -87,31 +88,8 @@ fn slides(runs: &Runs, size: (u32, u32), directory: &Path) -> Result<String, Fai
     Ok(names)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file, which is replaced whole or not at all.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     output::replace(path, |file| file.write_all(text.as_bytes()))
         .map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))
-}
-
-/// The files of records: those that are named, and of directories the records in them, by name.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-    let mut all = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            all.push(path.clone());
-            continue;
-        }
-        let cannot = |error| format!("cannot read {}: {error}", path.display());
-        let is_record = |path: &Path| path.extension().is_some_and(|ending| ending == "json");
-        let mut inside = Vec::new();
-        for entry in fs::read_dir(path).map_err(cannot)? {
-            inside.push(entry.map_err(cannot)?.path());
-        }
-        inside.retain(|path| is_record(path));
-        if inside.is_empty() {
-            return Err(format!("{} has no record: their names end in .json", path.display()));
-        }
-        inside.sort();
-        all.extend(inside);
-    }
-    Ok(all)
 }

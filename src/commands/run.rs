@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lockstorm::report::{Journal, Progress, RecordFile};
+use lockstorm::report::{Journal, Progress, RecordFile, Runs, runs_page};
 use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
@@ -11,13 +11,28 @@ use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
 
 use super::load::{load, room};
 use super::print::{ended, keep, print_result, signalled, summary};
-use super::{consent, server};
+use super::report::write;
+use super::{consent, server, several};
 use crate::cli::{Look, RunArgs};
 use crate::exit_code;
 use crate::failure::{Failure, tell, warn};
 
-/// Runs the scenario. All mistakes in the request are found before anything is started.
-pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
+/// Runs the scenario, once or several times. All mistakes in the request are found before anything is started.
+pub fn run(mut args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
+    let turns = args
+        .interleave
+        .map(|turns| format!("swarm.turns={}", humantime::format_duration(turns)));
+    args.play.changes.set.extend(turns);
+    if args.repeat.is_some() || !args.over.is_empty() {
+        several::run(args, look)
+    } else {
+        once(&args, look)
+    }
+}
+
+fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
+    let page = args.out.as_deref().map(RecordFile::check).transpose();
+    page.map_err(Failure::usage)?;
     let scenario = load(&args.scenario, &args.play.changes).map_err(Failure::usage)?;
     let tight = room(&scenario).map_err(Failure::usage)?;
     let file = args.record.as_deref().map(RecordFile::check).transpose();
@@ -74,10 +89,15 @@ pub fn run(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             // What was measured is shown even if the file could not be written.
             let printed = print_result(args.json, &record, |paint| summary(&record, args.verbose, paint), look);
             written.map_err(Failure::error)?;
+            let code = judge([&*record]);
+            if let Some(page) = &args.out {
+                let runs = Runs::of(vec![("this run".to_owned(), *record)]).map_err(Failure::error)?;
+                write(page, &runs_page(&runs).map_err(Failure::error)?)?;
+            }
             if let Some(Err(error)) = history.map(|history| history.settle()) {
                 return Err(Failure::error(format!("the history is cut off: {error}")));
             }
-            ended(stop, printed.map(|_| judge(&record)))
+            ended(stop, printed.map(|_| code))
         }
     }
 }
@@ -105,12 +125,17 @@ fn begin_history(path: &Path) -> Result<Stream, Failure> {
     Ok(Stream::unbounded(begin(path).map_err(cannot)?))
 }
 
-/// The exit code for the record: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.
-fn judge(record: &Record) -> ExitCode {
-    let any = |result| record.expectations.iter().any(|checked| checked.result == result);
-    if any(CheckResult::Failed) {
+/// The exit code for these records: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.
+pub(super) fn judge<'a>(records: impl IntoIterator<Item = &'a Record>) -> ExitCode {
+    let (mut has_failed, mut is_open) = (false, false);
+    for record in records {
+        let any = |result| record.expectations.iter().any(|checked| checked.result == result);
+        has_failed |= any(CheckResult::Failed);
+        is_open |= any(CheckResult::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty();
+    }
+    if has_failed {
         ExitCode::from(exit_code::NO)
-    } else if any(CheckResult::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty() {
+    } else if is_open {
         ExitCode::from(exit_code::INCONCLUSIVE)
     } else {
         ExitCode::SUCCESS

@@ -30,7 +30,7 @@ pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, pai
 }
 
 /// What the comparison shows, in sentences.
-fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
+pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
     let [a, b] = &comparison.sides;
     let primary = || comparison.rows.iter().filter(|row| row.is_primary);
     let mut all = Vec::new();
@@ -105,7 +105,7 @@ fn is_of_arms(comparison: &Comparison) -> bool {
 }
 
 /// A row for each figure.
-fn table(comparison: &Comparison, all: bool) -> Table {
+pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
     let [a, b] = &comparison.sides;
     let mut head = vec!["figure".to_owned(), printable(a), printable(b)];
     head.extend(["difference", "95 % interval", "p", ""].map(str::to_owned));
@@ -222,7 +222,7 @@ fn signed(row: &Row, value: f64) -> String {
 }
 
 /// What else must be known: in what the sides differ, what was left out, and how it was tested.
-fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
+pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
     let [a, b] = &comparison.sides;
     let tested = match comparison.unit {
         Unit::Runs => "one value is one run: Wilcoxon's rank sums, counted exactly",

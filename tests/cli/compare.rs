@@ -97,7 +97,7 @@ fn what_differs_in_its_settings_is_named_by_them_and_what_is_unlike_is_refused()
     );
     assert!(said.starts_with("= ttl 8s and ttl 2s are the same"), "{said}");
     let longer = run(path, "longer", 3, |record| {
-        toml(record, "duration = \"3s\"", "duration = \"9s\"")
+        toml(record, "duration = \"3s\"", "duration = \"9s\"");
     });
     let why = ["not alike", "duration: \"3s\" against \"9s\""];
     refused(2, &["compare", &one, "--", &longer], &why);
@@ -121,7 +121,7 @@ fn a_run_counts_once_and_only_if_it_was_played_to_its_end() {
     assert!(left.contains("1 interrupted run: what came later is missing"), "{left}");
     assert!(left.contains("no figure in common"), "{left}");
     let doubted = run(path, "doubt", 4, |record| {
-        record["arms"][1]["doubt"] = "it stood still".into()
+        record["arms"][1]["doubt"] = "it stood still".into();
     });
     let left = printed(0, &["compare", &one, "--", &doubted]);
     assert!(

@@ -52,7 +52,7 @@ pub enum JournalError {
     #[error("{path} was removed or replaced while this sweep wrote its results to it, so the last one is in no file of this name; put it back, or give the same command again", path = .0.display())]
     Gone(PathBuf),
     /// It is of another scenario, or another program.
-    #[error("{path} holds something other than results of this scenario with these changes; name another file with --out, or remove it", path = .0.display())]
+    #[error("{path} holds something other than results of this scenario with these changes; name another place for the results, or remove it", path = .0.display())]
     Other(PathBuf),
     /// A line can't be read.
     #[error("{path}: line {line} is not a result: {why}; name another file with --out, or remove the line", path = .path.display())]

@@ -40,13 +40,8 @@ impl Runs {
         Ok(Self { all, files })
     }
 
-    /// The records.
-    pub fn into_all(self) -> Vec<Record> {
-        self.all
-    }
-
     /// All of them.
-    pub(super) fn all(&self) -> &[Record] {
+    pub fn all(&self) -> &[Record] {
         &self.all
     }
 

@@ -24,6 +24,22 @@ const HINT: &str =
 /// # Errors
 /// A record has a text that is no histogram, or a chart could not be drawn, which is a bug.
 pub fn runs_page(runs: &Runs) -> Result<String, String> {
+    let body = html! { (sheets(runs)?) (script()) };
+    Ok(page(&title(runs), &body))
+}
+
+/// The title of a page of these runs.
+pub(super) fn title(runs: &Runs) -> String {
+    format!("{} · lockstorm report", printable(&runs.scenario().name))
+}
+
+/// What the page does with a mouse or a finger.
+pub(super) fn script() -> Markup {
+    html! { script { (PreEscaped(SCRIPT)) } }
+}
+
+/// All that these runs have shown.
+pub(super) fn sheets(runs: &Runs) -> Result<Markup, String> {
     let parts = Parts::of(runs)?;
     let names: Vec<String> = runs.first().arms.iter().map(|arm| printable(&arm.name)).collect();
     let drawn = charts(runs)?;
@@ -31,8 +47,7 @@ pub fn runs_page(runs: &Runs) -> Result<String, String> {
         .iter()
         .map(|curves| chart(curves, &names))
         .collect::<Result<_, _>>()?;
-    let title = format!("{} · lockstorm report", printable(&runs.scenario().name));
-    let body = html! {
+    Ok(html! {
         section { (first_sheet(&parts)) }
         section {
             h2 { "Second by second" }
@@ -41,9 +56,7 @@ pub fn runs_page(runs: &Runs) -> Result<String, String> {
             (lanes(runs))
         }
         section { (last_sheet(&parts, runs.all().len())) }
-        script { (PreEscaped(SCRIPT)) }
-    };
-    Ok(page(&title, &body))
+    })
 }
 
 fn first_sheet(parts: &Parts) -> Markup {
