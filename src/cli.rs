@@ -725,13 +725,12 @@ pub enum VirtualWait {
 /// sections outlasted their lock, what that damaged, how fast acquires were, and what renewals cost.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("what").required(true).multiple(true).args(["over", "find_max", "repeat"]),
+    group = ArgGroup::new("what").required(true).multiple(true).args(["over", "find_max"]),
     after_help = "\
 Examples:
   lockstorm sweep ttl-race --over ttl=30ms,50ms,80ms,120ms
   lockstorm sweep my.toml --over ttl=500ms,1s,2s --over renew=off,ttl/3 --repeat 3
   lockstorm sweep flash-sale --over arm.redlock.wait=fail-fast,queue --duration 10s
-  lockstorm sweep failover --repeat 8 --records runs/ && lockstorm report runs/ -o failover.html
   lockstorm sweep my.toml --find-max rate --while \"acquire_p99 < 50ms\" --duration 10s
   lockstorm sweep ttl-race --over ttl=30ms,50ms --json | jq '.rows[] | [.arm, .cell.ttl, .overran / .sections]'
 

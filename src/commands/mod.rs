@@ -8,6 +8,7 @@ pub mod console;
 pub mod docs;
 pub mod doctor;
 pub mod explain;
+mod judge;
 pub mod lab;
 mod load;
 mod measure;

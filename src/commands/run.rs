@@ -7,14 +7,14 @@ use lockstorm::report::{Journal, Progress, RecordFile, Runs, runs_page};
 use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
-use lockstorm_run::{CheckResult, Ended, Record, RunOptions, headless};
+use lockstorm_run::{Ended, RunOptions, headless};
 
+use super::judge::judge;
 use super::load::{load, room};
 use super::print::{ended, keep, print_result, signalled, summary};
 use super::report::write;
 use super::{consent, server, several};
 use crate::cli::{Look, RunArgs};
-use crate::exit_code;
 use crate::failure::{Failure, tell, warn};
 
 /// Runs the scenario, once or several times. All mistakes in the request are found before anything is started.
@@ -123,21 +123,4 @@ fn is_used(history: &Path, args: &RunArgs) -> bool {
 fn begin_history(path: &Path) -> Result<Stream, Failure> {
     let cannot = |error| Failure::usage(format!("cannot write the history to {}: {error}", path.display()));
     Ok(Stream::unbounded(begin(path).map_err(cannot)?))
-}
-
-/// The exit code for these records: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.
-pub(super) fn judge<'a>(records: impl IntoIterator<Item = &'a Record>) -> ExitCode {
-    let (mut has_failed, mut is_open) = (false, false);
-    for record in records {
-        let any = |result| record.expectations.iter().any(|checked| checked.result == result);
-        has_failed |= any(CheckResult::Failed);
-        is_open |= any(CheckResult::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty();
-    }
-    if has_failed {
-        ExitCode::from(exit_code::NO)
-    } else if is_open {
-        ExitCode::from(exit_code::INCONCLUSIVE)
-    } else {
-        ExitCode::SUCCESS
-    }
 }

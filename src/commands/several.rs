@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use lockstorm::report::{Paint, RecordFile, Runs, render_comparison, runs_pages, runs_text};
 use lockstorm_plan::compare::Comparison;
 
+use super::judge::judge;
 use super::print::{columns, ended, print_for_people};
 use super::report::write;
-use super::run::judge;
 use super::sweep::{self, Played};
 use super::{colour, records};
 use crate::cli::{Look, RunArgs, SweepArgs};

@@ -10,7 +10,7 @@ use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::{ended, eventually};
 use nix::sys::signal::Signal;
 
-use super::live::{Live, living};
+use super::live::{Ended, Live, living};
 
 /// A sale under one lock whose sections take 40 ms.
 const SALE: &str = r#"
@@ -168,6 +168,66 @@ fn an_interrupted_sweep_shows_what_it_has_and_leaves_nothing_running() {
         living(&labs).is_empty() && fs::read_dir(&labs).is_ok_and(|mut left| left.next().is_none())
     });
     assert_eq!(place.others(), [JOURNAL]);
+}
+
+#[test]
+fn one_command_leads_from_a_question_to_a_page_and_goes_on_where_it_was_interrupted() {
+    let place = place();
+    let run = [
+        "run",
+        "sale.toml",
+        "--over",
+        "ttl=20ms,5s",
+        "--repeat",
+        "2",
+        "-o",
+        "page.html",
+    ];
+    let command = || {
+        let mut command = lockstorm_kit::lockstorm(place.path(), &run);
+        command.env("TMPDIR", place.at("labs"));
+        command
+    };
+    let mut first = Live::start(&place, &mut command());
+    // There and back: both settings with the first seed, then with the second one the other way round.
+    first.until("ttl 20ms, seed 7 (1 of 4)");
+    first.until("ttl 5s, seed 7 (2 of 4)");
+    first.until("ttl 5s, seed 8 (3 of 4)");
+    first.send(Signal::SIGINT);
+    let Ended { code, stderr, .. } = first.end();
+    assert_eq!(code, Some(130), "{stderr}");
+    assert!(stderr.contains("the same command goes on from here"), "{stderr}");
+
+    let (code, stdout, stderr) = ended(&mut command());
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(
+        stderr.contains("2 results are there already, 2 are missing"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("the records are in sale.runs, the page is page.html"),
+        "{stderr}"
+    );
+    // Two of each show nothing, and say so.
+    assert!(
+        stdout.starts_with("? ttl 5s is not shown to be worse or better than ttl 20ms"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("arm.*.ttl: \"20ms\" against \"5s\""), "{stdout}");
+    let page = fs::read_to_string(place.at("page.html")).unwrap();
+    for part in [
+        "is not shown to be worse or better",
+        "2 runs of 1 s",
+        "ttl 20ms",
+        "ttl 5s",
+    ] {
+        assert!(page.contains(part), "{part:?} is missing");
+    }
+    assert_eq!(
+        names_in(&place.at("sale.runs")).len(),
+        5,
+        "four records and their results"
+    );
 }
 
 #[test]

@@ -82,10 +82,7 @@ impl Parts {
             },
             figures: figures(runs),
             caveats,
-            again: format!(
-                "lockstorm sweep scenario.toml --repeat {} --records runs/ && lockstorm report runs/ -o page.html",
-                all.len().max(8)
-            ),
+            again: format!("lockstorm run scenario.toml --repeat {} -o page.html", all.len().max(8)),
             scenario: first.scenario_toml.lines().map(|line| printable(line) + "\n").collect(),
             versions: versions(runs),
         })
