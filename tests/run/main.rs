@@ -1,6 +1,7 @@
 //! Runs on real servers: what they command, count, judge and record, and how they end.
 
 mod command;
+mod comparisons;
 mod databases;
 mod endings;
 mod faulty_io;

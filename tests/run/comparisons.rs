@@ -1,0 +1,78 @@
+//! Arms that take turns, and what `lockstorm compare` says of runs of which the truth is known.
+
+use lockstorm_kit::place::Place;
+use lockstorm_kit::recorded::recorded_in;
+use lockstorm_kit::{ended, lockstorm};
+use serde_json::Value;
+
+/// Three locks that take turns: two equal ones, and one whose node answers as much later as `slower` says.
+fn turns(seconds: u64, slower: &str) -> String {
+    format!(
+        r#"
+title = "Two equal locks, and one that is slower"
+duration = "{seconds}s"
+seed = 1
+lab = {{ hosts = 2 }}
+swarm = {{ servers = 2, workers = 4, think = "5ms", turns = "1s" }}
+workload = {{ kind = "inventory", products = 1000, stock = 10000000, hold = "1ms" }}
+arm = [
+    {{ name = "old", lock = "single", host = 1, ttl = "5s" }},
+    {{ name = "same", lock = "single", host = 1, ttl = "5s" }},
+    {{ name = "slower", lock = "single", host = 2, ttl = "5s" }},
+]
+fault = [
+    {{ at = "0s", do = "lag", on = "host:1", delay = "2ms" }},
+    {{ at = "0s", do = "lag", on = "host:2", delay = "{slower}" }},
+]
+"#
+    )
+}
+
+/// What `lockstorm ARGUMENTS` prints in a place.
+fn printed(place: &Place, arguments: &[&str]) -> String {
+    let (code, stdout, stderr) = ended(&mut lockstorm(place.path(), arguments));
+    assert!(code.is_some_and(|code| code != 1 && code != 2), "{arguments:?}: {stderr}");
+    stdout
+}
+
+/// What a comparison says of its figures: the figure, and the verdict on it.
+fn verdicts(place: &Place, arguments: &[&str]) -> Vec<(String, String)> {
+    let json = printed(place, &[&["compare", "--json"], arguments].concat());
+    let comparison: Value = serde_json::from_str(&json).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let primary = comparison["rows"].as_array().unwrap().iter().filter(|row| row["is_primary"] == true);
+    let of = |row: &Value| (format!("{} {}", text(&row["arm"]), text(&row["figure"])), text(&row["verdict"]["is"]));
+    primary.map(of).collect()
+}
+
+#[test]
+fn the_load_of_an_arm_goes_on_in_its_turns_only() {
+    let place = Place::new("turns.toml", &turns(6, "2ms"));
+    printed(&place, &["run", "turns.toml", "--record", "turns.json", "--quiet"]);
+    let record = recorded_in(place.at("turns.json"));
+    // A B C C B A
+    for (arm, own) in record.arms.iter().zip([[0, 5], [1, 4], [2, 3]]) {
+        for point in arm.series.iter().filter(|point| (0..6).contains(&point.time)) {
+            let begun = point.offered;
+            assert_eq!(begun > 0, own.contains(&point.time), "{} in second {}: {begun}", arm.name, point.time);
+        }
+    }
+}
+
+#[test]
+#[ignore = "slow: .ci/long compare"]
+fn five_percent_are_found_and_equals_are_not_told_apart() {
+    let place = Place::new("turns.toml", &turns(96, "2.1ms"));
+    let (mut alarms, mut found) = (0, 0);
+    for seed in 1..=10 {
+        printed(&place, &["run", "turns.toml", "--seed", &seed.to_string(), "--record", "turns.json", "--quiet"]);
+        let is = |verdict: &'static str| move |(_, is): &(String, String)| is == verdict;
+        let equals = verdicts(&place, &["turns.json", "--arms", "old,same"]);
+        alarms += usize::from(equals.iter().any(|one| is("worse")(one) || is("better")(one)));
+        let slower = verdicts(&place, &["turns.json", "--arms", "old,slower"]);
+        let p50 = slower.iter().find(|(figure, _)| figure.ends_with("acquired_p50_of_part"));
+        found += usize::from(p50.is_some_and(is("worse")));
+        println!("seed {seed}: equals {equals:?}, slower {slower:?}");
+    }
+    assert!(alarms <= 1 && found >= 9, "{alarms} false alarms, {found} found of 10");
+}
