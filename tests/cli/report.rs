@@ -73,7 +73,7 @@ fn in_text(text: &str) -> Figures {
 fn in_markdown(text: &str) -> Figures {
     let is_row = |line: &&str| line.starts_with("| ");
     let cells = |line: &str| {
-        let plain = line.replace("&#60;", "<").replace('\\', "");
+        let plain = line.replace("&#60;", "<").replace('\u{a0}', " ").replace('\\', "");
         plain
             .trim_matches('|')
             .split('|')
@@ -239,6 +239,21 @@ fn the_form_is_that_of_the_ending_and_a_page_needs_a_file() {
         &["no arm \"none\"", "redlock"],
     );
     refused(2, &["report", RECORD, "--svg", "x", "--size", "5x5"], &["1600x900"]);
+}
+
+#[test]
+fn a_run_that_was_killed_has_no_table_of_parts_that_are_not_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let record = changed(directory.path(), "killed.json", |record| {
+        for arm in record["arms"].as_array_mut().unwrap() {
+            (arm["phases"], arm["histograms"]) = (serde_json::json!([]), serde_json::json!({}));
+        }
+    });
+    let page = page(directory.path(), &[&record]);
+    assert!(
+        !page.contains("How long it took") && page.contains("Second by second"),
+        "{page}"
+    );
 }
 
 #[test]
