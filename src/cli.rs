@@ -528,7 +528,7 @@ pub struct ReportArgs {
     /// The arm of the times in hgrm; if only one was granted locks, it need not be named.
     #[arg(long, value_name = "ARM")]
     pub arm: Option<String>,
-    /// Write each chart and the first double hold of each lock as a picture (SVG) into DIR, and print their names.
+    /// Write each chart and the first double hold of each lock as a picture (SVG) into DIR. Their names are printed if nothing else is asked for.
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
     /// The size of the pictures in pixels.

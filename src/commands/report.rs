@@ -31,9 +31,10 @@ pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     let runs = Runs::of(named).map_err(Failure::usage)?;
     if let Some(directory) = &args.svg {
-        print(slides(&runs, args.size, directory)?)?;
+        let names = slides(&runs, args.size, directory)?;
+        // Nothing else stands between the lines of a form that goes to standard output.
         if args.out.is_none() && args.format.is_none() {
-            return Ok(ExitCode::SUCCESS);
+            return print(names);
         }
     }
     let is_text = format == ReportFormat::Text;

@@ -73,7 +73,7 @@ fn in_text(text: &str) -> Figures {
 fn in_markdown(text: &str) -> Figures {
     let is_row = |line: &&str| line.starts_with("| ");
     let cells = |line: &str| {
-        let plain = line.replace("&#60;", "<").replace('\\', "");
+        let plain = line.replace("&#60;", "<").replace('\u{a0}', " ").replace('\\', "");
         plain
             .trim_matches('|')
             .split('|')
@@ -242,6 +242,21 @@ fn the_form_is_that_of_the_ending_and_a_page_needs_a_file() {
 }
 
 #[test]
+fn a_run_that_was_killed_has_no_table_of_parts_that_are_not_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let record = changed(directory.path(), "killed.json", |record| {
+        for arm in record["arms"].as_array_mut().unwrap() {
+            (arm["phases"], arm["histograms"]) = (serde_json::json!([]), serde_json::json!({}));
+        }
+    });
+    let page = page(directory.path(), &[&record]);
+    assert!(
+        !page.contains("How long it took") && page.contains("Second by second"),
+        "{page}"
+    );
+}
+
+#[test]
 fn markdown_has_what_matters_in_sight_and_the_rest_folded_away() {
     let directory = tempfile::tempdir().unwrap();
     let strange = changed(directory.path(), "strange.json", |record| {
@@ -347,6 +362,8 @@ fn runs_of_a_scenario_are_told_together_with_the_range_of_each_figure() {
         "0 of 3",
         "75.000 % confidence",
         "Seconds since the first fault of each run",
+        // None in so many locks of all runs together.
+        "✔ 0 (&lt; ",
     ] {
         assert!(page.contains(said), "no {said:?} in {page}");
     }

@@ -65,7 +65,7 @@ pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
         .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
 }
 
-/// Sections that outlasted their validity, with their share of those that had work; none in n means fewer than 3 in n.
+/// Sections that outlasted their validity, with their share of those that had work.
 pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
     let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.sections());
     if arm.nodes == 0 || sections == 0 {
@@ -86,14 +86,18 @@ pub(super) fn double_holds(arm: &Arm<'_>) -> Option<Cell> {
     Some(marked(judge(Metric::DoubleHolds, arm), text, arm.is_narrow))
 }
 
-/// A count with its share of `all`; none in n means fewer than 3 in n (the rule of three).
+/// A count with its share of `all`.
 fn share(arm: &Arm<'_>, count: u64, all: u64) -> String {
-    let part = |n: u64| percent(n as f64 / all as f64);
-    match count {
-        0 if all < 30 => "0".to_owned(),
-        0 => format!("0 (< {})", part(3)),
-        _ => format!("{} ({})", arm.count(count), part(count)),
+    match (count, none_of(all)) {
+        (0, None) => "0".to_owned(),
+        (0, Some(bound)) => format!("0 {bound}"),
+        _ => format!("{} ({})", arm.count(count), percent(count as f64 / all as f64)),
     }
+}
+
+/// What none in so many means: fewer than 3 in them (the rule of three, at 95 % confidence).
+pub(in crate::report) fn none_of(all: u64) -> Option<String> {
+    (all >= 30).then(|| format!("(< {})", percent(3.0 / all as f64)))
 }
 
 /// The mean number of votes that locks were held with, out of all nodes: `3/3`, `2.4/3`.

@@ -15,4 +15,4 @@ pub(crate) use heads::heads;
 pub(super) use inventory::orders;
 pub(crate) use judged::{Mark, judge, marked, written};
 pub(super) use load::LOAD;
-pub(super) use locks::{HOLDS, LOCKS, SECTIONS};
+pub(super) use locks::{HOLDS, LOCKS, SECTIONS, none_of};

@@ -28,7 +28,8 @@ pub(super) fn chart(curves: &Curves, names: &[String]) -> Result<Markup, String>
             data-plot=(joined(&mut drawing.plot.iter().map(i32::to_string)))
             data-at=(joined(&mut curves.places().iter().map(|at| format!("{at:.3}")))) {
             figcaption { (titled(curves)) }
-            (PreEscaped(paged(&drawing.svg)))
+            // What it shows is told by its title and its table.
+            (PreEscaped(paged(&drawing.svg).replacen("<svg ", "<svg aria-hidden=\"true\" ", 1)))
             ul.legend {
                 @for line in &curves.lines {
                     li data-arm=(line.arm) { (sign(&stroke(line.arm))) (names[line.arm]) }

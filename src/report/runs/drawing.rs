@@ -75,6 +75,8 @@ fn drawn(curves: &Curves, size: (u32, u32), text: u32) -> Result<Drawing, Drawin
     let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
     let mut chart = ChartBuilder::on(&area)
         .margin(text / 2)
+        // Half of a tick's name may stand beside the plot.
+        .margin_right(text * 5 / 4)
         .x_label_area_size(text * 3 / 2)
         .y_label_area_size(text * 9 / 2)
         .build_cartesian_2d(

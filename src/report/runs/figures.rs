@@ -40,8 +40,13 @@ pub(super) fn figures(runs: &Runs) -> Vec<Table> {
 
 /// A table of these columns, as far as they are figures, over all runs.
 fn over_runs(runs: &Runs, title: String, shown: &[Shown]) -> Table {
-    let figures = shown.iter().filter_map(|shown| match shown.column() {
-        Column::Figure(metric) => Some(metric),
+    let is_any = |metric: &Metric| {
+        let mut arms = runs.all().iter().flat_map(|record| &record.arms);
+        arms.any(|arm| metric.of(&arm.figures) > 0.0)
+    };
+    let figures = shown.iter().filter_map(|shown| match shown {
+        Shown::Always(Column::Figure(metric)) => Some(*metric),
+        Shown::IfAny(Column::Figure(metric)) => Some(*metric).filter(is_any),
         _ => None,
     });
     let figures: Vec<Metric> = figures.collect();

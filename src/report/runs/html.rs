@@ -72,7 +72,7 @@ fn first_sheet(parts: &Parts) -> Markup {
         h2 { "What happened" (parts.happened_in) }
         (happened(&parts.happened))
         @if let Some(times) = &parts.times {
-            h2 { "Time to get a lock, before, during and after faults" }
+            h2 { "How long it took to get a lock, and faults" }
             (cards(times))
             p.made { (parts.times_legend) }
         }

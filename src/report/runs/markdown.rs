@@ -2,7 +2,7 @@
 
 use super::group::Runs;
 use super::parts::Parts;
-use crate::report::table::Table;
+use crate::report::table::{Cell, Table};
 
 /// The report on these runs as Markdown, as GitHub shows it. It is a function of the records alone.
 ///
@@ -27,10 +27,7 @@ pub fn runs_markdown(runs: &Runs) -> Result<String, String> {
     if let Some(times) = &parts.times {
         let text = [Some(tabled(times)), small(&parts.times_legend)];
         let text: Vec<String> = text.into_iter().flatten().collect();
-        all.push(folded(
-            "Time to get a lock, before, during and after faults",
-            &text.join("\n\n"),
-        ));
+        all.push(folded("How long it took to get a lock, and faults", &text.join("\n\n")));
     }
     let figures: Vec<String> = parts.figures.iter().map(tabled).collect();
     all.push(folded("All figures", &figures.join("\n\n")));
@@ -44,21 +41,31 @@ pub fn runs_markdown(runs: &Runs) -> Result<String, String> {
     Ok(all.join("\n\n") + "\n")
 }
 
-/// A table, with its numbers at the right.
+/// A table, with its numbers at the right. Only sentences are broken into lines.
 fn tabled(table: &Table) -> String {
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let cells: Vec<String> = cells.map(|text| plain(text.trim())).collect();
-        format!("| {} |", cells.join(" | "))
+    let is_sentence = |column: usize| matches!(table.head[column].trim(), "why" | "what");
+    let row = |row: &Vec<Cell>| {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let text = plain(cell.text.trim());
+            if is_sentence(column) {
+                text
+            } else {
+                text.replace(' ', "\u{a0}")
+            }
+        });
+        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
     };
-    let is_words = |column: usize| column == 0 || matches!(table.head[column].trim(), "verdict" | "why" | "what");
-    let align = (0..table.head.len()).map(|column| if is_words(column) { ":--" } else { "--:" });
+    let is_left = |column: usize| column == 0 || is_sentence(column) || table.head[column].trim() == "verdict";
+    let align = (0..table.head.len()).map(|column| if is_left(column) { ":--" } else { "--:" });
     let align: Vec<&str> = align.collect();
-    let mut lines = vec![
-        line(&mut table.head.iter().map(String::as_str)),
-        format!("|{}|", align.join("|")),
-    ];
-    let rows = table.rows.iter();
-    lines.extend(rows.map(|row| line(&mut row.iter().map(|cell| cell.text.as_str()))));
+    let head = table
+        .head
+        .iter()
+        .map(|title| plain(title.trim()))
+        .collect::<Vec<_>>()
+        .join(" | ");
+    let mut lines = vec![format!("| {head} |"), format!("|{}|", align.join("|"))];
+    lines.extend(table.rows.iter().map(row));
     lines.join("\n")
 }
 

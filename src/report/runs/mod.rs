@@ -18,6 +18,7 @@ mod spread;
 mod text;
 mod tidy;
 mod times;
+mod together;
 mod verdicts;
 
 pub use group::Runs;

@@ -71,7 +71,7 @@ impl Parts {
             subtitle: subtitle(runs),
             verdicts,
             legend,
-            sure: sure(all.len(), caveats.len()),
+            sure: sure(all.len(), &caveats),
             times,
             times_legend: format!("{MEANS}{of_all}"),
             happened: what_happened(runs),
@@ -102,20 +102,23 @@ fn subtitle(runs: &Runs) -> String {
 }
 
 /// How sure the verdicts are.
-fn sure(runs: usize, caveats: usize) -> String {
+fn sure(runs: usize, caveats: &[String]) -> String {
     let sure = match confidence(runs) {
         None => "One run is one sample: what others would show is not known".to_owned(),
         Some(percent) => format!(
             "Median of {runs} runs (least – most): with {percent:.3} % confidence the range has the median of all such runs"
         ),
     };
-    match caveats {
-        0 => format!("{sure}."),
-        caveats => format!(
-            "{sure}. Read with care: {} at the end.",
-            counted(caveats as u64, "caveat", "caveats")
-        ),
-    }
+    // What weighs most comes first.
+    let care = match caveats {
+        [] => String::new(),
+        [only] => format!(" Read with care: {only}."),
+        [first, more @ ..] => {
+            let more = counted(more.len() as u64, "caveat", "caveats");
+            format!(" Read with care: {first}; {more} more at the end.")
+        }
+    };
+    format!("{sure}.{care}")
 }
 
 fn what_happened(runs: &Runs) -> Table {

@@ -25,7 +25,12 @@ pub(super) const MEANS: &str = "p50 · p99 · p99.9 of the locks that were grant
 /// A text is not a histogram: another program wrote the record.
 pub(super) fn times(runs: &Runs) -> Result<Option<(Table, usize)>, NotAHistogram> {
     let first = runs.first();
-    let Some(parts) = with_nodes(first).next().map(|arm| &arm.phases) else {
+    // Of a run that was killed there are no parts.
+    let Some(parts) = with_nodes(first)
+        .next()
+        .map(|arm| &arm.phases)
+        .filter(|parts| !parts.is_empty())
+    else {
         return Ok(None);
     };
     let alike: Vec<&Record> = runs.all().iter().filter(|run| names(run) == names(first)).collect();
@@ -81,11 +86,12 @@ fn names(record: &Record) -> Vec<String> {
         let text = event.text.split([':', '(']).next()?;
         Some(printable(text.trim()))
     };
+    let parts = with_nodes(record).next().map_or(&[][..], |arm| &arm.phases);
     let name = |part: &PhaseTimes| match part.events.as_slice() {
+        [] if parts.len() == 1 => "in the whole run".to_owned(),
         [] => "before any fault".to_owned(),
         events => events.iter().filter_map(text).collect::<Vec<_>>().join(", "),
     };
-    let parts = with_nodes(record).next().map_or(&[][..], |arm| &arm.phases);
     parts.iter().map(name).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::group::Runs;
 use super::spread::spread;
-use crate::report::columns::{Arm, cell, marked};
+use crate::report::columns::{Arm, cell, marked, none_of};
 use crate::report::paint::Tone;
 use crate::report::story::{Verdict, counted, is_control, order, verdicts, whys};
 use crate::report::table::{Cell, Table};
@@ -48,7 +48,7 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
             Cell::new(Tone::Strong, name(scenario, index)),
             marked(mark, text, false),
         ];
-        cells.extend(metrics.iter().map(|metric| spread(*metric, &arms)));
+        cells.extend(metrics.iter().map(|metric| of_several(*metric, &arms)));
         let mut causes: Vec<String> = Vec::new();
         for arm in &arms {
             let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
@@ -85,6 +85,16 @@ fn of_one(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
         }
     }
     table
+}
+
+/// A figure over several runs; if there was no double hold in any, with what that means.
+fn of_several(metric: Metric, arms: &[Arm<'_>]) -> Cell {
+    let mut cell = spread(metric, arms);
+    if metric == Metric::DoubleHolds && arms.iter().all(|arm| arm.figures.double_holds == 0) {
+        let acquired = arms.iter().map(|arm| arm.figures.outcomes.acquired).sum();
+        cell.text.extend(none_of(acquired).map(|bound| format!(" {bound}")));
+    }
+    cell
 }
 
 /// The verdict on one arm in one run.
