@@ -31,6 +31,13 @@ impl Failure {
         }
     }
 
+    /// The same with one more line, about what to do instead.
+    #[must_use]
+    pub fn and(self, line: &str) -> Self {
+        let message = format!("{}\n{line}", self.message);
+        Self { message, ..self }
+    }
+
     /// What it says.
     pub fn message(&self) -> &str {
         &self.message

@@ -73,6 +73,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Plan(args)) => commands::plan::plan(&args, cli.look),
         Some(Command::Doctor(args)) => commands::doctor::doctor(&args, cli.look),
         Some(Command::Recipes(args)) => commands::recipes::recipes(&args, cli.look),
+        Some(Command::View(args)) => commands::view::view(&args, cli.look),
         Some(Command::Report(args)) => commands::report::report(&args),
         Some(Command::Record(args)) => commands::record::record(&args, cli.look),
         Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.look),

@@ -11,7 +11,7 @@ use crate::console::app::{App, RunStage, View};
 use crate::console::text;
 use crate::console::theme::Theme;
 use lockstorm_data::metrics::units;
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{EventKind, printable};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Phase, Snapshot};
 
@@ -43,7 +43,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     if app.view == View::Charts {
         let held = snapshot.filter(|snapshot| snapshot.held);
         parts.extend(held.map(|_| vec![Span::styled("held", theme.warn)]));
-        parts.extend(settings(scenario, snapshot, theme));
+        // Of a turned knob a record has only words.
+        let is_turned = |snapshot: &Snapshot| snapshot.events.iter().any(|event| event.kind == EventKind::Knob);
+        if app.replay.is_none() || !snapshot.is_some_and(is_turned) {
+            parts.extend(settings(scenario, snapshot, theme));
+        }
     } else {
         parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, theme)));
     }
@@ -92,6 +96,9 @@ fn settings(scenario: &Scenario, snapshot: Option<&Snapshot>, theme: &Theme) -> 
 }
 
 fn phase(app: &App, snapshot: Option<&Snapshot>) -> String {
+    if let Some(replay) = &app.replay {
+        return replay.label();
+    }
     if matches!(app.stage, RunStage::Stopping(_)) {
         return "◼ STOPPING".to_owned();
     }
