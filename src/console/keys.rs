@@ -208,11 +208,12 @@ pub struct Row {
 impl Row {
     /// Whether one of its keys does there what the row says.
     pub fn works(&self, place: Place) -> bool {
-        let works = |(key, act): &(KeyCode, Act)| {
-            let is_meant = || at(*key, place) == Some(*act);
-            is_meant() && !(place == Place::Record && act.needs_a_run())
-        };
-        self.keys.iter().any(works)
+        let mut keys = self.keys.iter();
+        keys.any(|(key, act)| {
+            // An earlier row may have taken it over.
+            let is_its = at(*key, place).is_some_and(|(row, _)| row.help == self.help);
+            is_its && !(place == Place::Record && act.needs_a_run())
+        })
     }
 }
 
@@ -251,6 +252,7 @@ keys! {
     Record, Record, "- +", "speed", "slower, faster; also < >":
         Char('-') => Speed(Back), Char('+') => Speed(Forth), Char('<') => Speed(Back), Char('>') => Speed(Forth),
         Char('=') => Speed(Forth);
+    Run, Record, "q", "quit", "leave; nothing is printed": Char('q') => Quit;
     Faults, Run, "1-9", "select", "select a host or app server":
         Char('1') => Select(1), Char('2') => Select(2), Char('3') => Select(3), Char('4') => Select(4),
         Char('5') => Select(5), Char('6') => Select(6), Char('7') => Select(7), Char('8') => Select(8),
@@ -332,13 +334,14 @@ pub fn find(event: &KeyEvent, place: Place) -> Option<Act> {
         Right if is_shifted && place == Place::Record => PageDown,
         other => other,
     };
-    at(code, place)
+    at(code, place).map(|(_, act)| act)
 }
 
-/// The act of a key without modifiers.
-fn at(code: KeyCode, place: Place) -> Option<Act> {
-    let rows = TABLE.iter().filter(|row| row.scope.contains(place));
-    rows.flat_map(|row| row.keys)
-        .find(|(key, _)| *key == code)
-        .map(|&(_, act)| act)
+/// What a key does without modifiers, and the row that says so.
+fn at(code: KeyCode, place: Place) -> Option<(&'static Row, Act)> {
+    let mut rows = TABLE.iter().filter(|row| row.scope.contains(place));
+    rows.find_map(|row| {
+        let mut keys = row.keys.iter();
+        keys.find(|(key, _)| *key == code).map(|(_, act)| (row, *act))
+    })
 }

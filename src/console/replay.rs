@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::keys::Step;
 use super::past::picture;
-use super::text;
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::model::{Event, EventKind};
 use lockstorm_run::{Record, Snapshot, not_begun};
@@ -22,6 +21,9 @@ const SPEEDS: [(f64, &str); 9] = [
     (32.0, "32×"),
     (64.0, "64×"),
 ];
+
+/// What happens within so many seconds is one event to go to: a fault and the caption about it.
+const TOGETHER: f64 = 0.1;
 
 /// The place in [`SPEEDS`] of the speed at which it happened.
 const LIVE: usize = 2;
@@ -73,13 +75,16 @@ impl Replay {
             true => "▶",
             false => "‖",
         };
-        let end = text::seconds(self.record.elapsed);
+        let end = self.record.elapsed.round();
         let at = if self.is_over() {
             "end".to_owned()
         } else {
-            format!("{:.0} s", self.at.floor())
+            match self.plays {
+                true => format!("{:.0} s", self.at.floor()),
+                false => format!("{:.1} s", self.at),
+            }
         };
-        format!("{sign} RECORD {at} of {end} · {}", SPEEDS[self.speed].1)
+        format!("{sign} RECORD {at} of {end:.0} s · {}", SPEEDS[self.speed].1)
     }
 
     /// Lets so much time pass, at the speed.
@@ -120,20 +125,36 @@ impl Replay {
     }
 
     /// Goes to the event before or after this instant, and stops there. Returns what it says.
-    pub fn to_event(&mut self, step: Step) -> Result<String, String> {
-        let moments = self.record.events.iter().map(|event| (moment(event), event));
-        let (at, event) = self.nearest(moments, step).ok_or(match step {
+    pub fn go_to_event(&mut self, step: Step) -> Result<String, String> {
+        let all = || {
+            self.record
+                .events
+                .iter()
+                .map(|event| (moment(event), event.text.as_str()))
+        };
+        let found = match step {
+            Step::Back => self.nearest(all().filter(|(at, _)| *at < self.at - TOGETHER), step),
+            Step::Forth => self.nearest(all(), step),
+        };
+        let (at, _) = found.ok_or(match step {
             Step::Back => "there is no earlier event",
             Step::Forth => "there is no later event: End goes to the end",
         })?;
-        let said = format!("{at:.1} s: {}", event.text);
-        self.stop_at(at);
+        let within = match step {
+            Step::Back => at - TOGETHER..=at,
+            Step::Forth => at..=at + TOGETHER,
+        };
+        let mut group: Vec<(f64, &str)> = all().filter(|(at, _)| within.contains(at)).collect();
+        group.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (first, last) = (group.first(), group.last());
+        let said = first.map_or_else(String::new, |(at, text)| format!("{at:.1} s: {text}"));
+        self.stop_at(last.map_or(at, |(at, _)| *at));
         Ok(said)
     }
 
     /// Goes to the double hold before or after this instant of those that the record has kept, and stops there. Returns it, and the
     /// position of its arm.
-    pub fn to_double_hold(&mut self, step: Step) -> Result<(usize, DoubleHold), String> {
+    pub fn go_to_double_hold(&mut self, step: Step) -> Result<(usize, DoubleHold), String> {
         let arms = self.record.arms.iter().enumerate();
         let kept = arms.flat_map(|(arm, of)| of.evidence.iter().map(move |double| (arm, double)));
         let begun = kept.map(|(arm, double)| (double.second.from_us as f64 / 1e6, (arm, double)));

@@ -46,8 +46,8 @@ impl App {
         match act {
             Act::Speed(step) => said = Some(replay.change_speed(step)?),
             Act::Seek(step, seconds) => replay.seek(step, seconds)?,
-            Act::ToEvent(step) => said = Some(replay.to_event(step)?),
-            Act::ToDoubleHold(step) => lanes = Some(replay.to_double_hold(step)?),
+            Act::ToEvent(step) => said = Some(replay.go_to_event(step)?),
+            Act::ToDoubleHold(step) => lanes = Some(replay.go_to_double_hold(step)?),
             _ => replay.play_or_stop(),
         }
         self.show_instant();
@@ -56,7 +56,9 @@ impl App {
             self.show(Some(Overlay::Lanes));
             self.lanes = Some(Lanes { arm, double });
         }
-        said.into_iter().for_each(|said| self.say(said));
+        if let Some(said) = said {
+            self.say(said);
+        }
         Ok(())
     }
 

@@ -10,3 +10,4 @@ mod recipes;
 mod report;
 mod scenario_errors;
 mod scenarios;
+mod view;

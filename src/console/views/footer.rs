@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span, Text};
 use super::parts::fitting;
 use crate::console::app::{App, RunStage, View};
 use crate::console::hint::hint;
-use crate::console::keys::{self, Act, Group, Overlay, Place, Row};
+use crate::console::keys::{self, Act, Group, Overlay, Place, Row, Scope};
 use crate::console::knobs;
 use crate::console::text;
 use lockstorm_run::{Phase, Snapshot};
@@ -80,7 +80,7 @@ fn offered(app: &App, row: &Row) -> bool {
     let Some(&(_, act)) = row.keys.first().filter(|_| is_shown) else {
         return false;
     };
-    if place == Place::Picker || row.group == Group::Record || matches!(act, Act::Show(Overlay::Help) | Act::Quit) {
+    if place == Place::Picker || row.scope == Scope::Record || matches!(act, Act::Show(Overlay::Help) | Act::Quit) {
         return true;
     }
     if matches!(app.stage, RunStage::Stopping(_)) {

@@ -97,7 +97,7 @@ fn group(group: Group, place: Place, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut lines = vec![Line::styled(group.title(place), theme.strong)];
     lines.extend(rows.into_iter().map(|row| entry(row.label, row.help, theme)));
-    if group == Group::Run {
+    if group == Group::Run && place != Place::Record {
         lines.push(entry("Ctrl-C", "like q; third time: no summary", theme));
     }
     lines.push(Line::default());
