@@ -240,7 +240,7 @@ macro_rules! keys {
 }
 
 keys! {
-    // These come first, because a record takes over keys of a run.
+    // The rows of a record come before those of a run whose keys it takes over.
     Record, Record, "Space", "play", "play, or stop": Char(' ') => Play;
     Record, Record, "← →", "1 s", "back, forth by a second": Left => Seek(Back, 1), Right => Seek(Forth, 1);
     Record, Record, "PgUp/Dn", "10 s", "by ten seconds; Home and End":
@@ -252,7 +252,6 @@ keys! {
     Record, Record, "- +", "speed", "slower, faster; also < >":
         Char('-') => Speed(Back), Char('+') => Speed(Forth), Char('<') => Speed(Back), Char('>') => Speed(Forth),
         Char('=') => Speed(Forth);
-    Run, Record, "q", "quit", "leave; nothing is printed": Char('q') => Quit;
     Faults, Run, "1-9", "select", "select a host or app server":
         Char('1') => Select(1), Char('2') => Select(2), Char('3') => Select(3), Char('4') => Select(4),
         Char('5') => Select(5), Char('6') => Select(6), Char('7') => Select(7), Char('8') => Select(8),
@@ -296,6 +295,7 @@ keys! {
     Run, Run, "S", "save", "save a summary to a file": Char('S') => Save;
     Run, Both, "Esc", "", "close the top window": Esc => Close;
     Run, Both, "?", "help", "this help": Char('?') => Show(Overlay::Help);
+    Run, Record, "q", "quit", "leave; nothing is printed": Char('q') => Quit;
     Run, Both, "q", "quit", "end, print the summary, leave": Char('q') => Quit;
 }
 

@@ -49,14 +49,18 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
             parts.extend(settings(scenario, snapshot, theme));
         }
     } else {
-        parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, theme)));
+        parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, app)));
     }
     frame.render_widget(fitting(parts, columns, "  "), area);
 }
 
 /// How much of the run is over, and how long it is.
-fn progress(snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Span<'static>>> {
-    let done = (snapshot.elapsed / snapshot.length() as f64).clamp(0.0, 1.0);
+fn progress(snapshot: &Snapshot, columns: usize, app: &App) -> Option<Vec<Span<'static>>> {
+    let theme = &app.theme;
+    // A record ends where its run did, and says itself where that is.
+    let of_record = snapshot.ends_at.filter(|_| app.replay.is_some());
+    let length = of_record.unwrap_or_else(|| snapshot.length() as f64);
+    let done = (snapshot.elapsed / length).clamp(0.0, 1.0);
     let cells = (columns / 4).min(40);
     let past = units::place((done * cells as f64).round()).min(cells);
     matches!(snapshot.phase, Phase::Running).then(|| {
@@ -64,6 +68,7 @@ fn progress(snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Sp
             Span::styled("━".repeat(past), theme.accent),
             Span::styled("─".repeat(cells - past), theme.dim),
             match snapshot.ends_at {
+                _ if app.replay.is_some() => Span::default(),
                 None => Span::styled(" held", theme.warn),
                 Some(at) => Span::raw(format!(
                     " {}",
