@@ -44,7 +44,7 @@ picture: setup ## README's moving picture, .github/console.svg, anew from a run
 
 demo: setup ## the record that `lockstorm view demo` plays, anew from a run
 	$(CARGO) run --release --locked -- run failover --record demo.json
-	gzip -9 -n -c demo.json > src/commands/demo.json.gz && rm demo.json
+	gzip -9 -n -c demo.json > src/report/demo.json.gz && rm demo.json
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1: /p' Makefile

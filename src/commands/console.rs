@@ -42,7 +42,7 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         warn(consent::admit(scenario, &args.play, consent::can_ask())?);
     }
     let server = server::find(&args.play.nodes)
-        .map_err(|failure| failure.and("`lockstorm view demo` shows a recorded run without a server"))?;
+        .map_err(|failure| failure.or_else("`lockstorm view demo` shows a recorded run without a server"))?;
     let catalogue = builtin::ALL
         .iter()
         .map(|scenario| (scenario.name.to_owned(), scenario.title().to_owned()))

@@ -245,11 +245,11 @@ keys! {
     Record, Record, "← →", "1 s", "back, forth by a second": Left => Seek(Back, 1), Right => Seek(Forth, 1);
     Record, Record, "PgUp/Dn", "10 s", "by ten seconds; Home and End":
         PageUp => Seek(Back, 10), PageDown => Seek(Forth, 10), Home => Seek(Back, ALL), End => Seek(Forth, ALL);
-    Record, Record, "p n", "event", "previous, next event; also [ ]":
+    Record, Record, "p n", "event", "previous, next event; or [ ]":
         Char('p') => ToEvent(Back), Char('n') => ToEvent(Forth), Char('[') => ToEvent(Back), Char(']') => ToEvent(Forth);
     Record, Record, "D d", "double hold", "previous, next double hold":
         Char('D') => ToDoubleHold(Back), Char('d') => ToDoubleHold(Forth);
-    Record, Record, "- +", "speed", "slower, faster; also < >":
+    Record, Record, "- +", "speed", "slower, faster; or < >":
         Char('-') => Speed(Back), Char('+') => Speed(Forth), Char('<') => Speed(Back), Char('>') => Speed(Forth),
         Char('=') => Speed(Forth);
     Faults, Run, "1-9", "select", "select a host or app server":

@@ -234,18 +234,12 @@ impl Past<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
-
     use super::*;
     use lockstorm_data::metrics::Metric;
     use lockstorm_run::not_begun;
 
-    /// The record of `lockstorm view demo`.
     fn demo() -> Record {
-        let mut text = String::new();
-        let mut packed = flate2::read::GzDecoder::new(&include_bytes!("../commands/demo.json.gz")[..]);
-        packed.read_to_string(&mut text).expect("text");
-        serde_json::from_str(&text).expect("a record")
+        crate::report::demo().expect("it comes with the program")
     }
 
     fn shown(record: &Record, at: f64) -> Snapshot {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod columns;
+mod demo;
 mod doctor;
 mod figures;
 mod file;
@@ -32,6 +33,7 @@ mod validation;
 mod wrap;
 
 pub use bench::render_bench;
+pub use demo::demo;
 pub use doctor::{examination_bar, render_diagnosis};
 pub use file::{RecordFile, write_json};
 pub use history::{Checker, export, render_judgements};

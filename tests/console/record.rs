@@ -1,9 +1,7 @@
 //! A record in the console: what its keys do, what they refuse, and how a record is told from a run.
 
-use std::io::Read as _;
 use std::time::Duration;
 
-use flate2::read::GzDecoder;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, View, views};
 use lockstorm_kit::console::{Console, Size};
 use lockstorm_kit::program::says;
@@ -15,12 +13,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 const WIDE: Size = (120, 36);
 const SMALL: Size = (80, 24);
 
-/// The record of `lockstorm view demo`.
 fn demo() -> Record {
-    let mut text = String::new();
-    let mut packed = GzDecoder::new(&include_bytes!("../../src/commands/demo.json.gz")[..]);
-    packed.read_to_string(&mut text).expect("text");
-    serde_json::from_str(&text).expect("a record")
+    lockstorm::report::demo().expect("it comes with the program")
 }
 
 /// A console that plays a record.
