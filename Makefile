@@ -6,7 +6,7 @@ SCENARIO ?= failover
 # The directory where rustup installs cargo, for shells that don't have it in PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: run test test-root test-postgres tools setup install bench picture help
+.PHONY: run test test-root test-postgres tools setup install bench picture demo help
 
 run: setup ## run a scenario (another one: `make run SCENARIO=stampede`), in the console or, without a terminal, headless
 	$(CARGO) run --release --locked -- $(SCENARIO)
@@ -41,6 +41,10 @@ bench: setup ## the benchmarks
 # It plays `failover` on a machine that should have nothing else to do.
 picture: setup ## README's moving picture, .github/console.svg, anew from a run
 	$(CARGO) test --locked --test console -- --ignored --exact moving_picture::the_picture_of_readme_is_made
+
+demo: setup ## the record that `lockstorm view demo` plays, anew from a run
+	$(CARGO) run --release --locked -- run failover --record demo.json
+	gzip -9 -n -c demo.json > src/report/demo.json.gz && rm demo.json
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1: /p' Makefile

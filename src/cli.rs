@@ -25,6 +25,7 @@ Examples:
   lockstorm my.toml --set swarm.workers=8
   lockstorm run stampede --record out.json
   lockstorm scenarios show flash-sale > my.toml
+  lockstorm view demo                   a recorded run, which needs no redis-server
   lockstorm lab up                      keep three hosts for a program of your own";
 
 /// A terminal chaos lab and benchmark suite for distributed locks on Redis.
@@ -81,6 +82,19 @@ pub struct ConsoleArgs {
     pub scenario: Option<String>,
     #[command(flatten)]
     pub play: Play,
+    #[command(flatten)]
+    pub screen: Screen,
+    /// Start at once, without the page that says what is going to happen. A headless run has none.
+    #[arg(long)]
+    pub no_briefing: bool,
+    /// Hold the schedule from the start: each fault waits for Enter, and `g` lets the schedule go on.
+    #[arg(long)]
+    pub step: bool,
+}
+
+/// How the console looks, and who keeps what it shows.
+#[derive(Debug, Args)]
+pub struct Screen {
     /// The colour theme of the console [default: dark].
     #[arg(long, value_enum, value_name = "THEME")]
     pub theme: Option<ThemeName>,
@@ -88,12 +102,6 @@ pub struct ConsoleArgs {
     /// existing file is replaced at once.
     #[arg(long, value_name = "FILE")]
     pub cast: Option<PathBuf>,
-    /// Start at once, without the page that says what is going to happen. A headless run has none.
-    #[arg(long)]
-    pub no_briefing: bool,
-    /// Hold the schedule from the start: each fault waits for Enter, and `g` lets the schedule go on.
-    #[arg(long)]
-    pub step: bool,
 }
 
 /// How a scenario is played.
@@ -168,6 +176,7 @@ pub enum Command {
     Explain(ExplainArgs),
     Plan(Box<PlanArgs>),
     Recipes(RecipesArgs),
+    View(ViewArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
     Record(RecordArgs),
@@ -495,6 +504,27 @@ pub struct ShowArgs {
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Play the record of a run in the console.
+///
+/// It is shown as it was while it ran: the same dashboard, charts, details and lanes, at any speed, forth and back. Keys go to the next
+/// event and to the next double hold; `?` lists them. What a record has only in total is empty before its end. Nothing is started, and
+/// no redis-server is needed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm view demo                              a recorded run that comes with the program
+  lockstorm run failover --record out.json && lockstorm view out.json
+  lockstorm view out.json --cast out.cast
+
+Exit codes: 0 looked at, 1 error, 2 the file can't be read, or there is no terminal, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, \
+SIGQUIT and SIGTERM.")]
+pub struct ViewArgs {
+    /// A record, or the journal of a run that was killed; `demo` is a run of failover that comes with the program.
+    pub record: PathBuf,
+    #[command(flatten)]
+    pub screen: Screen,
 }
 
 /// Write a page that shows what runs have proved.

@@ -31,6 +31,16 @@ impl Failure {
         }
     }
 
+    /// The same with one more line, about what to do instead; not of a request that is to be mended.
+    #[must_use]
+    pub fn or_else(self, line: &str) -> Self {
+        if self.code == exit_code::USAGE {
+            return self;
+        }
+        let message = format!("{}\n{line}", self.message);
+        Self { message, ..self }
+    }
+
     /// What it says.
     pub fn message(&self) -> &str {
         &self.message

@@ -6,8 +6,9 @@
 //!   command, which maps its outcome to an exit code
 //! - `console/`: the terminal app: pure state, one key table, themes, a file for each panel; `orders` (what keys have
 //!   ordered and the run has not done yet), `samples` (what a chart draws), `stuck` (why an arm is stuck), `ttls` (what
-//!   sections say of other TTLs), `ascii`
-//! - `report/`: a record or a bench as text, and the record's file. `columns/` makes the cells of all tables of arms,
+//!   sections say of other TTLs), `ascii`; of a record `replay` (the instant), `scrub` (its keys), `past` and `past_figures` (what was
+//!   shown then)
+//! - `report/`: a record or a bench as text, the record's file, and the one that comes with the program (`demo`). `columns/` makes the cells of all tables of arms,
 //!   the summary's (`tables`) and the console's: most show a figure as `metrics/metric` describes it, the others have a
 //!   function (`locks`, `load`, `inventory`). `judged` says whether a figure is good, poor, damage (the red ✖) or proves
 //!   nothing, the same for print, table, scoreboard and bars. `sentence` sums up what an arm did; `plot` draws the curves of

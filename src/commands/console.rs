@@ -1,13 +1,8 @@
 //! `lockstorm [SCENARIO]`: the console, or a headless run without a terminal.
 
-use std::io::{IsTerminal, stdin, stdout};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use lockstorm::console::{self, Cast, ConsoleOptions};
-use lockstorm::report::is_dumb;
-use lockstorm_base::output::{Stream, begin};
+use lockstorm::console::{self, ConsoleOptions};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::scenario::{Scenario, WorkloadSpec, builtin};
 use lockstorm_lab::check_temp_dir;
@@ -15,7 +10,7 @@ use lockstorm_run::{RunOptions, start};
 
 use super::load::{load, room};
 use super::print::{ended, nothing_left_but_to_print, print_for_people, summary};
-use super::{colour, consent, run, server, usage};
+use super::{colour, consent, run, screen, server, usage};
 use crate::cli::{ConsoleArgs, LabKind, Look, RunArgs};
 use crate::failure::{Failure, warn};
 
@@ -29,9 +24,8 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
     let first = args.scenario.as_deref();
     let scenario = first.map(|spec| load(spec, &args.play.changes).map_err(|errors| usage::no_scenario(spec, &errors)));
     let scenario = scenario.transpose()?;
-    // A terminal that can't move its cursor can't show the console.
-    if !(stdin().is_terminal() && stdout().is_terminal()) || is_dumb() {
-        if args.cast.is_some() {
+    if !screen::can_show() {
+        if args.screen.cast.is_some() {
             let why = "--cast records the console, which needs a terminal; `lockstorm run SCENARIO --record FILE` keeps a run without one";
             return Err(Failure::usage(why.to_owned()));
         }
@@ -47,7 +41,8 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         room(scenario).map_err(Failure::usage)?;
         warn(consent::admit(scenario, &args.play, consent::can_ask())?);
     }
-    let server = server::find(&args.play.nodes)?;
+    let server = server::find(&args.play.nodes)
+        .map_err(|failure| failure.or_else("`lockstorm view demo` shows a recorded run without a server"))?;
     let catalogue = builtin::ALL
         .iter()
         .map(|scenario| (scenario.name.to_owned(), scenario.title().to_owned()))
@@ -69,20 +64,14 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
         consent::admit(&scenario, &args.play, false).map_err(|failure| in_one_line(failure.message().to_owned()))?;
         Ok(scenario)
     };
-    let cast = args.cast.as_deref().map(begin_cast).transpose()?;
     let options = ConsoleOptions {
-        theme: args.theme.unwrap_or_default(),
-        colours: colour::wanted(look.color),
-        ascii: look.ascii || console::ascii::wanted(),
         briefing: !args.no_briefing,
-        save_dir: PathBuf::from("."),
-        cast: cast.clone(),
+        ..screen::options(&args.screen, look)?
     };
+    let cast = options.cast.clone();
     let exit = console::open(scenario, catalogue, reload, launch, options).map_err(Failure::error)?;
     nothing_left_but_to_print();
-    if let Some(error) = cast.and_then(|cast| cast.settle().err()) {
-        return Err(Failure::error(format!("the cast is cut off: {error}")));
-    }
+    screen::settle(cast)?;
     let printed = match &exit.record {
         Some(record) => print_for_people(summary(record, false, colour::paint(look)), look),
         None => Ok(ExitCode::SUCCESS),
@@ -101,12 +90,6 @@ fn for_a_talk(mut scenario: Scenario) -> Scenario {
         scenario.expect.retain(|expected| expected.metric != Metric::Oversold);
     }
     scenario
-}
-
-/// Begins a recording of the terminal. Nobody waits for its disk.
-fn begin_cast(path: &Path) -> Result<Arc<Cast>, Failure> {
-    let cannot = |error| Failure::usage(format!("cannot write the cast to {}: {error}", path.display()));
-    Ok(Arc::new(Cast::new(Stream::unbounded(begin(path).map_err(cannot)?))))
 }
 
 fn headless(args: ConsoleArgs) -> Result<RunArgs, Failure> {

@@ -66,7 +66,7 @@ pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
         (args.play.nodes.server.server_bin.is_some(), "--server-bin"),
         (args.play.nodes.lab.is_some(), "--lab"),
         (args.play.nodes.image.is_some(), "--image"),
-        (args.theme.is_some(), "--theme"),
+        (args.screen.theme.is_some(), "--theme"),
     ];
     match given.into_iter().find(|(given, _)| *given) {
         Some((_, name)) => Err(Failure::usage(format!(

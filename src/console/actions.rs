@@ -6,7 +6,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 use super::app::{App, Intent, Palette, Picker, RunStage, Saving, View, target_exists};
 use super::axis::WINDOWS;
-use super::keys::{self, Act, Overlay, Step};
+use super::keys::{self, Act, Overlay, Place, Step};
 use super::knobs::{self, KnobKind, Turn};
 use super::orders::Expected;
 use super::theme::Theme;
@@ -20,17 +20,17 @@ use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 impl App {
     pub(super) fn key(&mut self, key: &KeyEvent) -> Option<Intent> {
         let asked = self.asked.take();
-        if self.palette.is_some() && !matches!(keys::find(key, false), Some(Act::Stop(_))) {
+        if self.palette.is_some() && !matches!(keys::find(key, Place::Run), Some(Act::Stop(_))) {
             return self.palette_key(key).unwrap_or_else(|why| {
                 self.status = Some(why);
                 None
             });
         }
-        if self.typing_filter && !matches!(keys::find(key, false), Some(Act::Stop(_))) {
+        if self.typing_filter && !matches!(keys::find(key, Place::Run), Some(Act::Stop(_))) {
             self.filter_key(key);
             return None;
         }
-        let done = match keys::find(key, self.picker.is_some()) {
+        let done = match self.meant_by(key) {
             None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
             // The help covers what a key would act on.
             Some(act) if self.overlay == Some(Overlay::Help) && !is_of_overlay(act) => {
@@ -45,11 +45,23 @@ impl App {
         })
     }
 
+    /// The act of a key here. What scrolls a window on top goes on doing so in a record, and lanes keep their arrows.
+    fn meant_by(&self, key: &KeyEvent) -> Option<Act> {
+        let in_run = keys::find(key, Place::Run);
+        match (self.overlay, in_run) {
+            (Some(_), Some(Act::Scroll(..))) | (Some(Overlay::Lanes), Some(Act::Neighbour(_))) => in_run,
+            _ => keys::find(key, self.place()),
+        }
+    }
+
     /// Carries out an act; `again` says whether the last key was the same and asked for confirmation.
     fn act(&mut self, act: Act, again: bool) -> Result<Option<Intent>, String> {
         match act {
             Act::Quit => return Ok(self.quit()),
             Act::Stop(stop) => return Ok(self.stop_by(stop)),
+            _ if self.replay.is_some() && act.needs_a_run() => {
+                return Err("this is a record: nothing can be broken, turned or started in it".to_owned());
+            }
             Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
             Act::Turn(kind, turn) => return self.turn(kind, turn),
             // It stands beside the key that restores a host.
@@ -94,6 +106,7 @@ impl App {
                 self.say(format!("the time axis shows the {}", WINDOWS[self.window].1));
             }
             Act::Freeze => self.freeze_or_thaw()?,
+            Act::Play | Act::Speed(_) | Act::Seek(..) | Act::ToEvent(_) | Act::ToDoubleHold(_) => self.scrub(act)?,
             Act::Show(overlay) if self.overlay == Some(overlay) => self.show(None),
             Act::Show(Overlay::Lanes) => self.show_lanes()?,
             Act::Show(overlay) => {
@@ -306,7 +319,7 @@ impl App {
     }
 
     /// Says what a key has done, until something happens.
-    fn say(&mut self, words: String) {
+    pub(super) fn say(&mut self, words: String) {
         self.status = Some(words);
         self.passing = true;
     }
@@ -360,6 +373,9 @@ impl App {
     fn has_content(&self, overlay: Overlay) -> Result<(), String> {
         match overlay {
             Overlay::Lock | Overlay::Target => self.begun().map(|_| ()),
+            Overlay::Ttls if self.replay.is_some() => {
+                Err("a record is not compared with other TTLs here: lockstorm plan RECORD does that".to_owned())
+            }
             Overlay::Expectations if self.begun()?.scenario.expect.is_empty() => {
                 Err("this scenario has no expectations".to_owned())
             }

@@ -10,10 +10,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::axis::{TimeAxis, WINDOWS};
-use super::keys::{Act, Overlay};
+use super::keys::{Act, Overlay, Place};
 use super::knobs::OrderedKnobs;
 use super::options::ConsoleOptions;
 use super::orders::Orders;
+use super::replay::Replay;
 use super::theme::Theme;
 use crate::report::order;
 use lockstorm_base::Stop;
@@ -46,6 +47,8 @@ pub enum Message {
     Snapshot(Arc<Snapshot>),
     /// The run and its lab have ended.
     Finished(Result<Box<Record>, RunError>),
+    /// So much time has passed; a record that plays goes on.
+    Passed(Duration),
     /// A summary was written to this path, or could not be written.
     Saved(Result<String, String>),
 }
@@ -156,6 +159,8 @@ pub struct App {
     pub(super) record: Option<Arc<Record>>,
     pub(super) failure: Option<String>,
     earlier_record: Option<Arc<Record>>,
+    /// The record that is shown instead of a run, and the instant in it.
+    pub(super) replay: Option<Replay>,
     pub(super) view: View,
     pub(super) overlay: Option<Overlay>,
     /// The palette of faults, if it is open.
@@ -233,6 +238,7 @@ impl App {
             record: None,
             failure: None,
             earlier_record: None,
+            replay: None,
             view: View::Dashboard,
             overlay: None,
             palette: None,
@@ -295,6 +301,7 @@ impl App {
             }
             Message::Snapshot(snapshot) => self.take(snapshot),
             Message::Finished(result) => return self.finished(result),
+            Message::Passed(time) => self.pass(time),
             Message::Saved(Ok(path)) => self.note(format!("saved {path}")),
             Message::Saved(Err(error)) => self.note(format!("not saved: {error}")),
         }
@@ -412,7 +419,7 @@ impl App {
         }
     }
 
-    fn take(&mut self, snapshot: Arc<Snapshot>) {
+    pub(super) fn take(&mut self, snapshot: Arc<Snapshot>) {
         if self.newest.is_none() {
             self.arm = order(&snapshot.scenario).first().copied().unwrap_or(0);
         }
@@ -500,6 +507,15 @@ impl App {
     pub(super) fn is_live(&self) -> bool {
         let on = |snapshot: &Arc<Snapshot>| matches!(snapshot.phase, Phase::WarmUp | Phase::Running);
         matches!(self.stage, RunStage::Running) && self.newest.as_ref().is_some_and(on)
+    }
+
+    /// Where a key is pressed.
+    pub(super) const fn place(&self) -> Place {
+        match (&self.picker, &self.replay) {
+            (Some(_), _) => Place::Picker,
+            (None, Some(_)) => Place::Record,
+            (None, None) => Place::Run,
+        }
     }
 
     /// Notes what the mouse hits in this area.

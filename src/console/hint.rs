@@ -11,8 +11,30 @@ pub(super) fn hint(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let parts: &[&str] = match (&app.stage, &snapshot.phase) {
         (RunStage::Stopping(AfterStop::Quit), _) => &["stopping: lockstorm quits when the lab is down …"],
         (RunStage::Stopping(AfterStop::Launch(_)), _) => &["stopping: a fresh lab starts when this one is down …"],
+        _ if app.overlay == Some(Overlay::Lanes) && app.replay.is_some() => &[
+            "Enter or Esc closes the lanes",
+            "← → show others of this lock",
+            "d goes to the next of all locks",
+        ],
         _ if app.overlay == Some(Overlay::Lanes) => &["Enter or Esc closes the lanes", "← → show others"],
         _ if app.is_frozen() => &["Display frozen; run continues. Space: resume", "the fault keys work"],
+        _ if app.plays() => &[
+            "a recorded run: Space stops it",
+            "n goes to the next event",
+            "d to the next double hold",
+        ],
+        _ if app.replay.is_some() && app.knows_totals() => &[
+            "the end of the record",
+            "v goes through the views",
+            "Space plays it again",
+            "p goes back to the last event",
+        ],
+        _ if app.replay.is_some() => &[
+            "Space goes on",
+            "n goes to the next event",
+            "d to the next double hold",
+            "→ by a second",
+        ],
         (_, Phase::SetUp(_) | Phase::Failed(_)) => &[],
         (_, Phase::Draining) => &["the load has ended; the workers finish", "then the ledger is read"],
         (_, Phase::Finished { .. }) if app.view == View::Summary => {

@@ -55,12 +55,41 @@ pub enum Act {
     Next,
     /// Write a summary to a file.
     Save,
+    /// Play the record, or stop.
+    Play,
+    /// Play the record slower, or faster.
+    Speed(Step),
+    /// Go so many seconds through the record; [`ALL`] goes to its beginning or end.
+    Seek(Step, u32),
+    /// Go to the previous or next event of the record.
+    ToEvent(Step),
+    /// Go to the previous or next double hold of the record, and show it.
+    ToDoubleHold(Step),
     /// Close the window on top.
     Close,
     /// End the run and leave.
     Quit,
     /// Like `Quit`, by the signal of Ctrl-C or Ctrl-\.
     Stop(Stop),
+}
+
+impl Act {
+    /// Whether it needs a run or starts one, so that it does nothing in a record.
+    pub(super) const fn needs_a_run(self) -> bool {
+        matches!(
+            self,
+            Self::Fault(_)
+                | Self::Bounce
+                | Self::PauseOrResume
+                | Self::Restore
+                | Self::Palette
+                | Self::Turn(..)
+                | Self::Hold
+                | Self::Reset
+                | Self::Pick
+                | Self::Freeze
+        )
+    }
 }
 
 /// A window over a view.
@@ -92,24 +121,41 @@ pub enum Step {
 /// How many lines a page key scrolls.
 const PAGE: usize = 10;
 
+/// All seconds of a record.
+const ALL: u32 = u32::MAX;
+
+/// Where a key is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the scenario picker.
+    Picker,
+    /// In a run, and before and after it.
+    Run,
+    /// In a record.
+    Record,
+}
+
 /// Where a row of the table applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// In the scenario picker.
     Picker,
-    /// In a run, and before and after it.
+    /// In a run, and before and after it, and in a record unless the key means something else there.
     Run,
+    /// In a record.
+    Record,
     /// Everywhere.
     Both,
 }
 
 impl Scope {
-    /// Whether it contains the scenario picker, or what is shown without it.
-    pub(super) const fn contains(self, in_picker: bool) -> bool {
+    /// Whether it contains this place.
+    const fn contains(self, place: Place) -> bool {
         match self {
             Self::Both => true,
-            Self::Picker => in_picker,
-            Self::Run => !in_picker,
+            Self::Picker => matches!(place, Place::Picker),
+            Self::Run => matches!(place, Place::Run | Place::Record),
+            Self::Record => matches!(place, Place::Record),
         }
     }
 }
@@ -118,6 +164,7 @@ impl Scope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Group {
+    Record,
     Faults,
     Look,
     Knobs,
@@ -126,11 +173,13 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the help.
-    pub const ALL: [Self; 4] = [Self::Faults, Self::Look, Self::Knobs, Self::Run];
+    pub const ALL: [Self; 5] = [Self::Record, Self::Faults, Self::Look, Self::Knobs, Self::Run];
 
     /// The heading.
-    pub const fn title(self) -> &'static str {
+    pub const fn title(self, place: Place) -> &'static str {
         match self {
+            Self::Record => "Through the record",
+            Self::Faults if matches!(place, Place::Record) => "Select",
             Self::Faults => "Break and restore",
             Self::Look => "Look",
             Self::Knobs => "Turn while it runs",
@@ -156,7 +205,19 @@ pub struct Row {
     pub scope: Scope,
 }
 
-use KeyCode::{BackTab, Char, Tab};
+impl Row {
+    /// Whether one of its keys does there what the row says.
+    pub fn works(&self, place: Place) -> bool {
+        let mut keys = self.keys.iter();
+        keys.any(|(key, act)| {
+            // An earlier row may have taken it over.
+            let is_its = at(*key, place).is_some_and(|(row, _)| row.help == self.help);
+            is_its && !(place == Place::Record && act.needs_a_run())
+        })
+    }
+}
+
+use KeyCode::{BackTab, Char, Left, PageDown, PageUp, Right, Tab};
 use Step::{Back, Forth};
 use Turn::{Down, Up};
 
@@ -179,6 +240,18 @@ macro_rules! keys {
 }
 
 keys! {
+    // The rows of a record come before those of a run whose keys it takes over.
+    Record, Record, "Space", "play", "play, or stop": Char(' ') => Play;
+    Record, Record, "← →", "1 s", "back, forth by a second": Left => Seek(Back, 1), Right => Seek(Forth, 1);
+    Record, Record, "PgUp/Dn", "10 s", "by ten seconds; Home and End":
+        PageUp => Seek(Back, 10), PageDown => Seek(Forth, 10), Home => Seek(Back, ALL), End => Seek(Forth, ALL);
+    Record, Record, "p n", "event", "previous, next event; or [ ]":
+        Char('p') => ToEvent(Back), Char('n') => ToEvent(Forth), Char('[') => ToEvent(Back), Char(']') => ToEvent(Forth);
+    Record, Record, "D d", "double hold", "previous, next double hold":
+        Char('D') => ToDoubleHold(Back), Char('d') => ToDoubleHold(Forth);
+    Record, Record, "- +", "speed", "slower, faster; or < >":
+        Char('-') => Speed(Back), Char('+') => Speed(Forth), Char('<') => Speed(Back), Char('>') => Speed(Forth),
+        Char('=') => Speed(Forth);
     Faults, Run, "1-9", "select", "select a host or app server":
         Char('1') => Select(1), Char('2') => Select(2), Char('3') => Select(3), Char('4') => Select(4),
         Char('5') => Select(5), Char('6') => Select(6), Char('7') => Select(7), Char('8') => Select(8),
@@ -222,6 +295,7 @@ keys! {
     Run, Run, "S", "save", "save a summary to a file": Char('S') => Save;
     Run, Both, "Esc", "", "close the top window": Esc => Close;
     Run, Both, "?", "help", "this help": Char('?') => Show(Overlay::Help);
+    Run, Record, "q", "quit", "leave; nothing is printed": Char('q') => Quit;
     Run, Both, "q", "quit", "end, print the summary, leave": Char('q') => Quit;
 }
 
@@ -239,8 +313,8 @@ pub fn name(event: &KeyEvent) -> String {
     format!("{prefix}{}", event.code)
 }
 
-/// The act of a key.
-pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
+/// The act of a key in this place.
+pub fn find(event: &KeyEvent, place: Place) -> Option<Act> {
     if event.modifiers.contains(KeyModifiers::CONTROL) {
         return match event.code {
             Char('c') => Some(Act::Stop(Stop::Interrupt)),
@@ -253,10 +327,21 @@ pub fn find(event: &KeyEvent, in_picker: bool) -> Option<Act> {
         return None;
     }
     // Terminals differ: Shift-Tab is either BackTab, or Tab with a modifier.
-    let shifted_tab = event.code == Tab && event.modifiers.contains(KeyModifiers::SHIFT);
-    let code = if shifted_tab { BackTab } else { event.code };
-    let rows = TABLE.iter().filter(|row| row.scope.contains(in_picker));
-    rows.flat_map(|row| row.keys)
-        .find(|(key, _)| *key == code)
-        .map(|&(_, act)| act)
+    let is_shifted = event.modifiers.contains(KeyModifiers::SHIFT);
+    let code = match event.code {
+        Tab if is_shifted => BackTab,
+        Left if is_shifted && place == Place::Record => PageUp,
+        Right if is_shifted && place == Place::Record => PageDown,
+        other => other,
+    };
+    at(code, place).map(|(_, act)| act)
+}
+
+/// What a key does without modifiers, and the row that says so.
+fn at(code: KeyCode, place: Place) -> Option<(&'static Row, Act)> {
+    let mut rows = TABLE.iter().filter(|row| row.scope.contains(place));
+    rows.find_map(|row| {
+        let mut keys = row.keys.iter();
+        keys.find(|(key, _)| *key == code).map(|(_, act)| (row, *act))
+    })
 }

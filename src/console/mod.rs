@@ -1,4 +1,5 @@
-//! The console: the terminal app. It sees snapshots and sends commands; it knows nothing about how a run works.
+//! The console: the terminal app. It sees snapshots and sends commands; it knows nothing about how a run works. Of a record it makes the
+//! snapshots itself (`past`).
 //!
 //! [`App`] is the state (messages in, intents out), `views` draws it, [`keys`] is the one table of keys, and [`open`]
 //! connects a terminal and runs to them.
@@ -18,11 +19,15 @@ mod mouse;
 mod options;
 mod orders;
 mod palette;
+mod past;
+mod past_figures;
 pub mod picture;
 mod plot;
+mod replay;
 mod samples;
 mod save;
 mod score;
+mod scrub;
 mod session;
 mod stuck;
 mod terminal;
@@ -35,5 +40,5 @@ pub use app::{App, Intent, Message, Saving, View};
 pub use cast::Cast;
 pub use knobs::{KnobKind, Turn};
 pub use options::{ConsoleError, ConsoleOptions, Exit};
-pub use session::open;
+pub use session::{open, view};
 pub use theme::ThemeName;

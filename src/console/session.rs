@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -11,9 +11,9 @@ use super::options::{ConsoleError, ConsoleOptions, Exit};
 use super::terminal::Screen;
 use super::{inputs, save, views};
 use lockstorm_data::scenario::Scenario;
-use lockstorm_run::{Command, RunHandle};
+use lockstorm_run::{Command, Record, RunHandle, RunOptions, start};
 
-/// How often the loop checks whether the terminal has shown the last frame, or is gone.
+/// How often the loop checks whether the terminal has shown the last frame, or is gone, and how often a record that plays goes on.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Opens the terminal and plays runs until the user quits. When this returns, a run under way has been ended and its lab
@@ -31,7 +31,44 @@ pub fn open(
     launch: impl Fn(Scenario) -> RunHandle,
     options: ConsoleOptions,
 ) -> Result<Exit, ConsoleError> {
-    let mut app = App::new(catalogue, &options);
+    let app = App::new(catalogue, &options);
+    in_terminal(
+        app,
+        |app| first.and_then(|scenario| app.open(Box::new(scenario))),
+        load,
+        launch,
+        options,
+    )
+}
+
+/// Opens the terminal and plays a record, from its beginning, until the user quits. Nothing is started.
+///
+/// # Errors
+/// The terminal can't be used, or a thread can't be started.
+pub fn view(record: Record, options: ConsoleOptions) -> Result<Exit, ConsoleError> {
+    let app = App::new(Vec::new(), &options);
+    let show = |app: &mut App| {
+        app.play(record);
+        None
+    };
+    // No key of a record asks for these.
+    let load = |name: &str| Err(format!("{name} can't be started from a record"));
+    in_terminal(
+        app,
+        show,
+        load,
+        |scenario| start(scenario, RunOptions::default()),
+        options,
+    )
+}
+
+fn in_terminal(
+    mut app: App,
+    begin: impl FnOnce(&mut App) -> Option<Intent>,
+    load: impl Fn(&str) -> Result<Scenario, String>,
+    launch: impl Fn(Scenario) -> RunHandle,
+    options: ConsoleOptions,
+) -> Result<Exit, ConsoleError> {
     let (sender, receiver) = mpsc::channel();
     let listening = inputs::listen(&sender)?;
     let mut session = Session {
@@ -43,7 +80,7 @@ pub fn open(
         quit: false,
     };
     let mut screen = Screen::open(session.options.cast.clone()).map_err(ConsoleError::Terminal)?;
-    let intent = first.and_then(|scenario| app.open(Box::new(scenario)));
+    let intent = begin(&mut app);
     let played = session.play(&mut app, intent, &mut screen, &receiver);
     drop(screen);
     if played.is_err() {
@@ -77,6 +114,7 @@ where
     ) -> Result<(), ConsoleError> {
         self.carry_out(app, intent, screen)?;
         while !self.quit {
+            let (since, plays) = (Instant::now(), app.plays());
             if screen.is_ready() && app.take_dirty() {
                 screen.draw(|frame| views::render(frame, app));
                 // Who goes to a marker sees what it is about.
@@ -85,19 +123,19 @@ where
                 }
             }
             let first = if screen.is_lost() && !app.hung_up {
-                Message::TerminalLost
-            } else if screen.is_ready() {
+                Some(Message::TerminalLost)
+            } else if screen.is_ready() && !plays {
                 // The session keeps a sender of its own, so the channel is never closed.
                 let Ok(message) = messages.recv() else { break };
-                message
+                Some(message)
             } else {
-                let Ok(message) = messages.recv_timeout(LOOK) else {
-                    continue;
-                };
-                message
+                messages.recv_timeout(LOOK).ok()
             };
+            if plays {
+                app.update(Message::Passed(since.elapsed()));
+            }
             // All messages that have piled up lead to one frame.
-            for message in std::iter::once(first).chain(messages.try_iter()) {
+            for message in first.into_iter().chain(messages.try_iter()) {
                 match message {
                     Message::Suspend => Screen::suspend(),
                     Message::Continued => screen.resume(),

@@ -3,6 +3,7 @@
 mod bench;
 mod columns;
 mod comparison;
+mod demo;
 mod doctor;
 mod figures;
 mod file;
@@ -34,6 +35,7 @@ mod wrap;
 
 pub use bench::render_bench;
 pub use comparison::render_comparison;
+pub use demo::demo;
 pub use doctor::{examination_bar, render_diagnosis};
 pub use file::{RecordFile, write_json};
 pub use history::{Checker, export, render_judgements};

@@ -29,7 +29,7 @@ pub struct RunHandle {
 pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
     needs::raise(&needs::of(&scenario));
     let (commands, inbox) = mpsc::unbounded_channel();
-    let (publish, snapshots) = watch::channel(Arc::new(first(&Arc::new(scenario.clone()))));
+    let (publish, snapshots) = watch::channel(Arc::new(not_begun(&Arc::new(scenario.clone()))));
     let thread = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -66,7 +66,8 @@ impl RunHandle {
 }
 
 /// A snapshot of a run that has not begun: nothing is up, and nothing is counted.
-fn first(scenario: &Arc<Scenario>) -> Snapshot {
+#[must_use]
+pub fn not_begun(scenario: &Arc<Scenario>) -> Snapshot {
     Snapshot {
         number: 0,
         scenario: Arc::clone(scenario),

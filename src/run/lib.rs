@@ -127,7 +127,7 @@ pub use close::journal::JournalLine;
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
 pub use close::recovered::Recovered;
 pub use error::RunError;
-pub use handle::{RunHandle, start};
+pub use handle::{RunHandle, not_begun, start};
 pub use headless::{Ended, headless};
 pub use lockstorm_data::model::CheckResult;
 pub use options::RunOptions;

@@ -11,3 +11,4 @@ mod recipes;
 mod report;
 mod scenario_errors;
 mod scenarios;
+mod view;

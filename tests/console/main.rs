@@ -4,6 +4,7 @@ mod briefing;
 mod moving_picture;
 mod picture;
 mod pty;
+mod record;
 mod speaker;
 mod titles;
 mod views;

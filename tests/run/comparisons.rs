@@ -31,7 +31,10 @@ fault = [
 /// What `lockstorm ARGUMENTS` prints in a place.
 fn printed(place: &Place, arguments: &[&str]) -> String {
     let (code, stdout, stderr) = ended(&mut lockstorm(place.path(), arguments));
-    assert!(code.is_some_and(|code| code != 1 && code != 2), "{arguments:?}: {stderr}");
+    assert!(
+        code.is_some_and(|code| code != 1 && code != 2),
+        "{arguments:?}: {stderr}"
+    );
     stdout
 }
 
@@ -40,8 +43,17 @@ fn verdicts(place: &Place, arguments: &[&str]) -> Vec<(String, String)> {
     let json = printed(place, &[&["compare", "--json"], arguments].concat());
     let comparison: Value = serde_json::from_str(&json).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let primary = comparison["rows"].as_array().unwrap().iter().filter(|row| row["is_primary"] == true);
-    let of = |row: &Value| (format!("{} {}", text(&row["arm"]), text(&row["figure"])), text(&row["verdict"]["is"]));
+    let primary = comparison["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["is_primary"] == true);
+    let of = |row: &Value| {
+        (
+            format!("{} {}", text(&row["arm"]), text(&row["figure"])),
+            text(&row["verdict"]["is"]),
+        )
+    };
     primary.map(of).collect()
 }
 
@@ -54,7 +66,13 @@ fn the_load_of_an_arm_goes_on_in_its_turns_only() {
     for (arm, own) in record.arms.iter().zip([[0, 5], [1, 4], [2, 3]]) {
         for point in arm.series.iter().filter(|point| (0..6).contains(&point.time)) {
             let begun = point.offered;
-            assert_eq!(begun > 0, own.contains(&point.time), "{} in second {}: {begun}", arm.name, point.time);
+            assert_eq!(
+                begun > 0,
+                own.contains(&point.time),
+                "{} in second {}: {begun}",
+                arm.name,
+                point.time
+            );
         }
     }
 }
@@ -65,12 +83,25 @@ fn five_percent_are_found_and_equals_are_not_told_apart() {
     let place = Place::new("turns.toml", &turns(96, "2.1ms"));
     let (mut alarms, mut found) = (0, 0);
     for seed in 1..=10 {
-        printed(&place, &["run", "turns.toml", "--seed", &seed.to_string(), "--record", "turns.json", "--quiet"]);
+        printed(
+            &place,
+            &[
+                "run",
+                "turns.toml",
+                "--seed",
+                &seed.to_string(),
+                "--record",
+                "turns.json",
+                "--quiet",
+            ],
+        );
         let is = |verdict: &'static str| move |(_, is): &(String, String)| is == verdict;
         let equals = verdicts(&place, &["turns.json", "--arms", "old,same"]);
         alarms += usize::from(equals.iter().any(|one| is("worse")(one) || is("better")(one)));
         let slower = verdicts(&place, &["turns.json", "--arms", "old,slower"]);
-        let p50 = slower.iter().find(|(figure, _)| figure.ends_with("acquired_p50_of_part"));
+        let p50 = slower
+            .iter()
+            .find(|(figure, _)| figure.ends_with("acquired_p50_of_part"));
         found += usize::from(p50.is_some_and(is("worse")));
         println!("seed {seed}: equals {equals:?}, slower {slower:?}");
     }

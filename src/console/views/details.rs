@@ -56,7 +56,15 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     ];
     let causes = whys(spec, arm, &scenario.workload);
     lines.extend(named("why", causes.into_iter().map(|why| why.words), theme));
-    if arm.locks {
+    if arm.locks && !app.knows_totals() {
+        let found = [
+            (of_arm.double_holds, "double holds"),
+            (of_arm.double_uses, "double uses"),
+        ];
+        let found = found.map(|(n, what)| format!("{} {what}", count(n))).join(", ");
+        lines.push(fact("two at once", found, theme));
+        lines.push(fact("times, votes", "told at the end of the record".to_owned(), theme));
+    } else if arm.locks {
         let hold = of_arm.times[Time::Hold];
         let mut sections = format!("p50 {}  p99 {}", text::micros(hold.p50), text::micros(hold.p99));
         if spec.lock.uses_nodes() {

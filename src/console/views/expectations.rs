@@ -8,7 +8,9 @@ use super::parts::{dialog, mark_style, sign_of};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::Mark;
+use lockstorm_data::metrics::Point;
 use lockstorm_data::model::CheckResult;
+use lockstorm_data::scenario::Expectation;
 use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
@@ -23,7 +25,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let most = expected.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     let lines = (app.scroll.min(most)..expected.len()).map(|index| {
-        let (held, words) = standing(snapshot, index);
+        let (held, words) = standing(app, snapshot, index);
         let open = (Mark::Pending.symbol(), mark_style(Mark::Pending, theme));
         let (mark, style) = held.map_or(open, |held| sign_of(held, theme));
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
@@ -33,13 +35,18 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 /// The result of an expectation, `None` while that is open, and a sentence about it.
-fn standing(snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) {
+fn standing(app: &App, snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) {
     if let Phase::Finished { expectations, .. } = &snapshot.phase
         && let Some((held, words)) = expectations.get(index)
     {
         return (Some(*held), words.clone());
     }
     let expectation = &snapshot.scenario.expect[index];
+    let Expectation { arm, metric, text, .. } = expectation;
+    if !app.knows_totals() && Point::default().of(*metric).is_none() {
+        let words = format!("{arm}: {} {text}: told at the end of the record", metric.title());
+        return (None, words);
+    }
     match snapshot.arms.iter().find(|arm| arm.name == expectation.arm) {
         Some(arm) => {
             // What is counted during the warm-up does not count.

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span, Text};
 use super::parts::fitting;
 use crate::console::app::{App, RunStage, View};
 use crate::console::hint::hint;
-use crate::console::keys::{self, Act, Group, Overlay, Row};
+use crate::console::keys::{self, Act, Group, Overlay, Place, Row, Scope};
 use crate::console::knobs;
 use crate::console::text;
 use lockstorm_run::{Phase, Snapshot};
@@ -75,12 +75,12 @@ fn range(targets: usize) -> String {
 
 /// Whether a row is useful now.
 fn offered(app: &App, row: &Row) -> bool {
-    let in_picker = app.picker.is_some();
-    let is_shown = row.scope.contains(in_picker) && !row.footer.is_empty();
+    let place = app.place();
+    let is_shown = row.works(place) && !row.footer.is_empty();
     let Some(&(_, act)) = row.keys.first().filter(|_| is_shown) else {
         return false;
     };
-    if in_picker || matches!(act, Act::Show(Overlay::Help) | Act::Quit) {
+    if place == Place::Picker || row.scope == Scope::Record || matches!(act, Act::Show(Overlay::Help) | Act::Quit) {
         return true;
     }
     if matches!(app.stage, RunStage::Stopping(_)) {

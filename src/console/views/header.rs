@@ -11,7 +11,7 @@ use crate::console::app::{App, RunStage, View};
 use crate::console::text;
 use crate::console::theme::Theme;
 use lockstorm_data::metrics::units;
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{EventKind, printable};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Phase, Snapshot};
 
@@ -43,16 +43,24 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     if app.view == View::Charts {
         let held = snapshot.filter(|snapshot| snapshot.held);
         parts.extend(held.map(|_| vec![Span::styled("held", theme.warn)]));
-        parts.extend(settings(scenario, snapshot, theme));
+        // Of a turned knob a record has only words.
+        let is_turned = |snapshot: &Snapshot| snapshot.events.iter().any(|event| event.kind == EventKind::Knob);
+        if app.replay.is_none() || !snapshot.is_some_and(is_turned) {
+            parts.extend(settings(scenario, snapshot, theme));
+        }
     } else {
-        parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, theme)));
+        parts.extend(snapshot.and_then(|snapshot| progress(snapshot, columns, app)));
     }
     frame.render_widget(fitting(parts, columns, "  "), area);
 }
 
 /// How much of the run is over, and how long it is.
-fn progress(snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Span<'static>>> {
-    let done = (snapshot.elapsed / snapshot.length() as f64).clamp(0.0, 1.0);
+fn progress(snapshot: &Snapshot, columns: usize, app: &App) -> Option<Vec<Span<'static>>> {
+    let theme = &app.theme;
+    // A record ends where its run did, and says itself where that is.
+    let of_record = snapshot.ends_at.filter(|_| app.replay.is_some());
+    let length = of_record.unwrap_or_else(|| snapshot.length() as f64);
+    let done = (snapshot.elapsed / length).clamp(0.0, 1.0);
     let cells = (columns / 4).min(40);
     let past = units::place((done * cells as f64).round()).min(cells);
     matches!(snapshot.phase, Phase::Running).then(|| {
@@ -60,6 +68,7 @@ fn progress(snapshot: &Snapshot, columns: usize, theme: &Theme) -> Option<Vec<Sp
             Span::styled("━".repeat(past), theme.accent),
             Span::styled("─".repeat(cells - past), theme.dim),
             match snapshot.ends_at {
+                _ if app.replay.is_some() => Span::default(),
                 None => Span::styled(" held", theme.warn),
                 Some(at) => Span::raw(format!(
                     " {}",
@@ -92,6 +101,9 @@ fn settings(scenario: &Scenario, snapshot: Option<&Snapshot>, theme: &Theme) -> 
 }
 
 fn phase(app: &App, snapshot: Option<&Snapshot>) -> String {
+    if let Some(replay) = &app.replay {
+        return replay.label();
+    }
     if matches!(app.stage, RunStage::Stopping(_)) {
         return "◼ STOPPING".to_owned();
     }

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::parts::dialog;
 use crate::console::app::App;
-use crate::console::keys::{Group, TABLE};
+use crate::console::keys::{Group, Place, Row, Scope, TABLE};
 use crate::console::text;
 use crate::console::theme::Theme;
 
@@ -47,18 +47,20 @@ const LOG: [(&str, &str); 3] = [
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
     let two = area.width >= TWO_COLUMNS;
+    let of = |each| group(each, app.place(), theme);
     let (left, right) = if two {
-        let mut left = group(Group::Faults, theme);
-        left.extend(group(Group::Knobs, theme));
+        let mut left: Vec<Line<'_>> = [Group::Record, Group::Faults, Group::Knobs]
+            .into_iter()
+            .flat_map(of)
+            .collect();
         left.extend(signs("Signs", &SIGNS, theme));
-        let mut right = group(Group::Look, theme);
-        right.extend(group(Group::Run, theme));
+        let mut right: Vec<Line<'_>> = [Group::Look, Group::Run].into_iter().flat_map(of).collect();
         right.extend(signs("Columns", &COLUMNS, theme));
         right.push(Line::default());
         right.extend(signs("Event log", &LOG, theme));
         (left, right)
     } else {
-        let mut all: Vec<Line<'_>> = Group::ALL.into_iter().flat_map(|each| group(each, theme)).collect();
+        let mut all: Vec<Line<'_>> = Group::ALL.into_iter().flat_map(of).collect();
         all.extend(signs("Signs", &SIGNS, theme));
         all.push(Line::default());
         all.extend(signs("Columns", &COLUMNS, theme));
@@ -83,15 +85,19 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     frame.render_widget(Paragraph::new(right).scroll((scroll, 0)), second);
 }
 
-fn group(group: Group, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::styled(group.title(), theme.strong)];
-    lines.extend(
-        TABLE
-            .iter()
-            .filter(|row| row.group == group)
-            .map(|row| entry(row.label, row.help, theme)),
-    );
-    if group == Group::Run {
+/// A heading with its keys: in a record those that do something there, otherwise all others.
+fn group(group: Group, place: Place, theme: &Theme) -> Vec<Line<'static>> {
+    let is_shown = |row: &&Row| match place {
+        Place::Record => row.works(place),
+        Place::Picker | Place::Run => row.scope != Scope::Record,
+    };
+    let rows: Vec<&Row> = TABLE.iter().filter(|row| row.group == group).filter(is_shown).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![Line::styled(group.title(place), theme.strong)];
+    lines.extend(rows.into_iter().map(|row| entry(row.label, row.help, theme)));
+    if group == Group::Run && place != Place::Record {
         lines.push(entry("Ctrl-C", "like q; third time: no summary", theme));
     }
     lines.push(Line::default());

@@ -242,6 +242,26 @@ pub enum Health {
     Stalled(Duration),
 }
 
+impl Health {
+    /// What it means for a lock on the nodes of these hosts which of them are up.
+    pub fn of_nodes(hosts: &[HostId], is_up: impl Fn(HostId) -> bool) -> Self {
+        match hosts {
+            [] => Self::Well,
+            [host] if is_up(*host) => Self::Well,
+            [host] => Self::NodeDown(*host),
+            hosts => {
+                let of = hosts.len();
+                let up = hosts.iter().filter(|host| is_up(**host)).count();
+                if up > of / 2 {
+                    Self::Well
+                } else {
+                    Self::NoQuorum { up, of }
+                }
+            }
+        }
+    }
+}
+
 /// The values that the user can turn while a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knobs {

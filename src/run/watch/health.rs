@@ -70,20 +70,7 @@ impl LiveLab {
             | LockNodes::FirstMaster
             | LockNodes::EveryHost => {}
         }
-        match arm.hosts().as_slice() {
-            [] => Health::Well,
-            [host] if is_up(*host) => Health::Well,
-            [host] => Health::NodeDown(*host),
-            hosts => {
-                let of = hosts.len();
-                let up = hosts.iter().filter(|host| is_up(**host)).count();
-                if up > of / 2 {
-                    Health::Well
-                } else {
-                    Health::NoQuorum { up, of }
-                }
-            }
-        }
+        Health::of_nodes(&arm.hosts(), is_up)
     }
 
     /// What the hosts' states mean for the arms that need `host`: `: single has no lock node`. Empty if every arm has what

@@ -1,0 +1,404 @@
+//! What a run showed at an instant, as far as its record knows it. Nothing is made up: what the record has only in total is empty before
+//! its end, and counts are those of the seconds that are over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::past_figures::{doubt, figures};
+use lockstorm_data::history::DoubleHold;
+use lockstorm_data::metrics::{Point, Series};
+use lockstorm_data::model::{Conditions, Event, EventKind, HostId, ServerId, Target};
+use lockstorm_data::scenario::{ArmSpec, LockNodes};
+use lockstorm_lab::{NodeName, Role};
+use lockstorm_run::{Act, ArmView, Health, HostView, Live, Outlasted, Phase, Record, ServerView, Snapshot};
+
+/// Over how many seconds the present rate is the mean.
+const RECENT: usize = 5;
+
+/// An arm stands still if it was refused its lock, or has answered nobody in more time than its own work takes, for so many seconds.
+const STILL: Duration = Duration::from_secs(2);
+
+/// What the run showed at second `at`; from its end on, all that its record has. `begun` is what was shown before.
+pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
+    let is_over = at >= record.elapsed;
+    let until = if is_over { f64::INFINITY } else { at };
+    let at = at.min(record.elapsed);
+    let happened = record.events.iter().filter(|event| event.at <= until);
+    let mut events: Vec<Event> = happened.map(|event| known(event, until)).collect();
+    let caption = |event: &Event| (event.kind == EventKind::Caption).then(|| event.text.clone());
+    let captions: Vec<String> = events.iter().rev().filter_map(caption).collect();
+    let hosts = hosts(record, &events, at);
+    let hold = begun.knobs.hold;
+    let past = Past {
+        record,
+        events: &events,
+        hosts: &hosts,
+        hold,
+        until,
+    };
+    let arms: Vec<ArmView> = (0..record.arms.len()).map(|arm| past.arm(arm)).collect();
+    let servers = (0..record.scenario.swarm.servers).map(|index| {
+        let id = ServerId::from_index(index);
+        let conditions = conditions(&events, Target::Server(id), at);
+        ServerView { id, conditions }
+    });
+    let mut nodes = record.nodes.iter().filter(|node| node.name.host.is_some());
+    Snapshot {
+        server: nodes.next().map_or("", |node| &node.server).into(),
+        phase: if is_over { end(record) } else { Phase::Running },
+        elapsed: at,
+        servers: servers.collect(),
+        arms,
+        hosts,
+        act: captions.iter().find_map(|caption| act(record, caption)),
+        caption: captions.first().map(|caption| caption.as_str().into()),
+        ends_at: Some(record.elapsed),
+        partial: if is_over { record.partial.clone() } else { Vec::new() },
+        events: Arc::new(events.split_off(events.len().saturating_sub(Snapshot::EVENTS))),
+        ..begun.clone()
+    }
+}
+
+fn end(record: &Record) -> Phase {
+    let checked = record.expectations.iter();
+    Phase::Finished {
+        interrupted: record.interrupted,
+        expectations: checked.map(|one| (one.result, one.text.clone())).collect(),
+    }
+}
+
+/// What was known of an event: of a fault only that it was asked for, until its effect.
+fn known(event: &Event, until: f64) -> Event {
+    let mut event = event.clone();
+    if let EventKind::Fault {
+        action,
+        target,
+        effect_at,
+        proof,
+        ..
+    } = &mut event.kind
+        && effect_at.is_some_and(|at| at > until)
+    {
+        event.text = action.on(*target);
+        *effect_at = None;
+        proof.clear();
+    }
+    event
+}
+
+/// The act that began with this caption, if one did.
+fn act(record: &Record, caption: &str) -> Option<Act> {
+    let acts = || {
+        record
+            .scenario
+            .faults
+            .iter()
+            .filter_map(|fault| Some((fault.title.as_deref()?, fault)))
+    };
+    let number = acts().position(|(_, fault)| fault.caption.as_deref() == Some(caption))?;
+    Some(Act {
+        number: number + 1,
+        of: acts().count(),
+        title: acts().nth(number)?.0.into(),
+        // Nothing can be tried in a record.
+        teaches: None,
+    })
+}
+
+/// What the faults that had taken effect by `now` had brought a target into.
+fn conditions(events: &[Event], target: Target, now: f64) -> Conditions<Duration> {
+    let effect = |event: &Event| match event.kind {
+        EventKind::Fault {
+            action,
+            target: of,
+            effect_at: Some(at),
+            ..
+        } if of == target => Some((at, action)),
+        _ => None,
+    };
+    let mut effects: Vec<_> = events.iter().filter_map(effect).collect();
+    effects.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut all = Conditions::default();
+    for (at, action) in effects {
+        all.undergo(action, at);
+    }
+    all.timed(|since| Duration::from_secs_f64((now - since).max(0.0)))
+}
+
+fn hosts(record: &Record, events: &[Event], at: f64) -> Vec<HostView> {
+    let lab = &record.scenario.lab;
+    let view = |id: HostId| {
+        let has_lock_node = |name: &NodeName| name.host == Some(id) && name.role == Role::Lock;
+        let node = record.nodes.iter().find(|node| has_lock_node(&node.name));
+        let port = node.and_then(|node| node.address.rsplit(':').next()?.parse().ok());
+        let arms = record.scenario.arms.iter().filter(|arm| arm.hosts_in(lab) == [id]);
+        HostView {
+            id,
+            conditions: conditions(events, Target::Host(id), at),
+            port: port.unwrap_or_default(),
+            single_arms: arms.map(|arm| arm.name.clone()).collect(),
+            // What nodes said about themselves is not in a record.
+            affected: Vec::new(),
+            stats: None,
+            role: None,
+            old_master: None,
+            cluster_masters: None,
+            behind: None,
+            log: Arc::default(),
+        }
+    };
+    (0..lab.hosts).map(HostId::from_index).map(view).collect()
+}
+
+/// A run at an instant.
+struct Past<'a> {
+    record: &'a Record,
+    /// What had happened.
+    events: &'a [Event],
+    hosts: &'a [HostView],
+    /// How long the work of an arm takes.
+    hold: Duration,
+    /// The instant; infinite from the end on.
+    until: f64,
+}
+
+impl Past<'_> {
+    fn arm(&self, index: usize) -> ArmView {
+        let arm = &self.record.arms[index];
+        let mut series = Series::default();
+        for point in arm.series.iter().filter(|point| (point.time + 1) as f64 <= self.until) {
+            if let Some(place) = series.at(point.time) {
+                *place = *point;
+            }
+        }
+        let figures = figures(arm, &series, self.events, self.until);
+        let begun = |double: &&DoubleHold| double.second.from_us as f64 / 1e6 <= self.until;
+        ArmView {
+            name: arm.name.clone(),
+            live: self.live(index, &series),
+            done: figures.finish.is_some(),
+            double_holds: arm.evidence.iter().filter(begun).cloned().collect(),
+            // If nothing good can be said of an arm at the end, nothing good is said before.
+            doubt: doubt(arm, self.until),
+            series: Arc::new(series),
+            figures,
+            // These are not in a record, or only in total.
+            recent_tenths: Arc::default(),
+            votes: None,
+            lacking: Vec::new(),
+            last_locks: Vec::new(),
+            outlasted: Outlasted::default(),
+        }
+    }
+
+    /// Whether an arm could work, by the hosts that its lock needs and by what it had answered.
+    fn live(&self, index: usize, series: &Series) -> Live {
+        let of_nodes = self.record.scenario.arms.get(index).map(|spec| self.health(spec));
+        let last = |is: fn(&&Point) -> bool| Duration::from_secs(series.iter().rev().take_while(is).count() as u64);
+        let refused = last(|point| point.is_refused());
+        let silent = last(|point| point.offered > 0 && point.answered == 0);
+        let is_still = refused >= STILL || silent >= STILL + self.hold;
+        let recent: Vec<u64> = series.last(RECENT).map(|point| point.answered).collect();
+        Live {
+            health: match of_nodes.unwrap_or_default() {
+                Health::Well if is_still => Health::Stalled(refused.max(silent)),
+                health => health,
+            },
+            per_second: recent.iter().sum::<u64>() as f64 / recent.len().max(1) as f64,
+            ..Live::default()
+        }
+    }
+
+    /// Whether the nodes that a lock needs were running. What a cluster was up to is not in a record.
+    fn health(&self, spec: &ArmSpec) -> Health {
+        let answers = |host: HostId| {
+            let host = self.hosts.get(host.index());
+            host.is_none_or(|host| host.conditions.answers())
+        };
+        let mut masters = self.events.iter().rev().filter_map(|event| match event.kind {
+            EventKind::Failover { host } => Some(host),
+            _ => None,
+        });
+        match spec.nodes() {
+            LockNodes::Cluster | LockNodes::ClusterMasters => Health::Well,
+            // The first master is on host 1; of two kinds of masters a record does not say which one has changed.
+            LockNodes::Master if self.record.scenario.lab.cluster.is_some() => Health::Well,
+            LockNodes::Master if answers(masters.next().unwrap_or(HostId(1))) => Health::Well,
+            LockNodes::Master => Health::NoMaster,
+            LockNodes::Nowhere | LockNodes::OneHost | LockNodes::FirstMaster | LockNodes::EveryHost => {
+                Health::of_nodes(&spec.hosts_in(&self.record.scenario.lab), answers)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::metrics::Metric;
+    use lockstorm_run::not_begun;
+
+    fn demo() -> Record {
+        crate::report::demo().expect("it comes with the program")
+    }
+
+    fn shown(record: &Record, at: f64) -> Snapshot {
+        picture(record, &not_begun(&Arc::new(record.scenario.clone())), at)
+    }
+
+    /// The effects of the faults, in order.
+    fn effects(record: &Record) -> Vec<f64> {
+        let effect = |event: &Event| match event.kind {
+            EventKind::Fault { effect_at, .. } => effect_at,
+            _ => None,
+        };
+        record.events.iter().filter_map(effect).collect()
+    }
+
+    #[test]
+    fn at_the_end_it_is_what_the_record_has() {
+        let record = demo();
+        let end = shown(&record, record.elapsed);
+        let Phase::Finished { expectations, .. } = &end.phase else {
+            panic!("{:?}", end.phase);
+        };
+        assert_eq!(expectations.len(), record.expectations.len());
+        assert_eq!(*end.events, record.events);
+        for (shown, arm) in end.arms.iter().zip(&record.arms) {
+            assert_eq!(
+                (&shown.figures, &*shown.series),
+                (&arm.figures, &arm.series),
+                "{}",
+                arm.name
+            );
+            assert_eq!(shown.double_holds, arm.evidence);
+        }
+    }
+
+    #[test]
+    fn counts_grow_up_to_those_of_the_record_and_nothing_is_known_too_early() {
+        let record = demo();
+        let counts = [
+            Metric::Orders,
+            Metric::LostUpdates,
+            Metric::Oversold,
+            Metric::DoubleHolds,
+            Metric::DoubleUses,
+        ];
+        let of = |snapshot: &Snapshot| -> Vec<Vec<f64>> {
+            let arm = |arm: &ArmView| counts.map(|metric| metric.of(&arm.figures)).to_vec();
+            snapshot.arms.iter().map(arm).collect()
+        };
+        let mut before = of(&shown(&record, 0.0));
+        assert!(before.iter().flatten().all(|count| *count == 0.0), "{before:?}");
+        let quarters = (0..).map(|quarter| f64::from(quarter) / 4.0);
+        for at in quarters.take_while(|at| *at < record.elapsed) {
+            let snapshot = shown(&record, at);
+            assert_eq!(snapshot.phase, Phase::Running);
+            assert!(snapshot.events.iter().all(|event| event.at <= at));
+            let now = of(&snapshot);
+            for (now, before) in now.iter().flatten().zip(before.iter().flatten()) {
+                assert!(now >= before, "{now} after {before} at {at}");
+            }
+            for (arm, whole) in snapshot.arms.iter().zip(&record.arms) {
+                assert!(arm.series.iter().all(|point| (point.time + 1) as f64 <= at));
+                assert!(
+                    arm.figures
+                        .outages
+                        .iter()
+                        .all(|outage| outage.at + outage.lasted_us as f64 / 1e6 <= at + 1e-6)
+                );
+                assert_eq!(arm.figures.acquire_us.count, 0, "it is not known by the second");
+                assert!(arm.figures.lost_updates <= whole.figures.lost_updates_peak);
+            }
+            before = now;
+        }
+        let last = shown(&record, record.elapsed - 1e-6);
+        for (now, arm) in last.arms.iter().zip(&record.arms) {
+            let newest = arm.series.newest().expect("points");
+            let after = arm.after_end.orders + newest.orders;
+            assert_eq!(now.figures.orders + after, arm.figures.orders, "{}", arm.name);
+        }
+    }
+
+    #[test]
+    fn a_host_is_down_from_the_effect_of_its_death_until_it_is_back() {
+        let record = demo();
+        let [death, back] = effects(&record)[..2] else {
+            panic!("faults");
+        };
+        let health = |at: f64| {
+            let snapshot = shown(&record, at);
+            let arm = snapshot.arms.iter().find(|arm| arm.name == "single").expect("an arm");
+            (snapshot.hosts[0].conditions.is_up(), arm.live.health.clone())
+        };
+        let down = Health::NodeDown(HostId(1));
+        assert_eq!(health(death - 1e-3), (true, Health::Well));
+        assert_eq!(health(death), (false, down.clone()));
+        assert_eq!(health(back - 1e-3), (false, down));
+        assert_eq!(health(back), (true, Health::Well));
+    }
+
+    #[test]
+    fn a_fault_is_only_asked_for_until_its_effect() {
+        let record = demo();
+        let is_fault = |event: &&Event| matches!(event.kind, EventKind::Fault { .. });
+        let ordered = record.events.iter().find(is_fault).expect("a fault");
+        let effect = effects(&record)[0];
+        assert!(ordered.at < effect);
+        let known = |at| shown(&record, at).events.iter().find(is_fault).cloned();
+        let asked = known(ordered.at).expect("it is asked for");
+        assert_eq!(asked.text, "kill host 1");
+        assert!(matches!(&asked.kind, EventKind::Fault { effect_at: None, proof, .. } if proof.is_empty()));
+        assert_eq!(known(effect).as_ref(), Some(ordered));
+    }
+
+    #[test]
+    fn captions_and_acts_are_those_of_their_time() {
+        let record = demo();
+        let said = |at| {
+            let snapshot = shown(&record, at);
+            (snapshot.caption, snapshot.act.map(|act| (act.number, act.of)))
+        };
+        let (caption, act) = said(1.0);
+        assert_eq!((caption.as_deref(), act), (record.scenario.caption.as_deref(), None));
+        assert_eq!(said(10.0).1, Some((1, 3)));
+        assert_eq!(said(20.0).1, Some((2, 3)));
+    }
+
+    #[test]
+    fn no_arm_looks_better_than_it_is_at_the_end() {
+        let mut record = demo();
+        let doubt = |record: &Record, at| shown(record, at).arms[0].doubt.clone();
+        assert_eq!(doubt(&record, 1.0), None);
+        record.arms[0].figures.duplicate_pages = 3;
+        let said = "duplicate pages: told at the end of the record";
+        assert_eq!(doubt(&record, 1.0).as_deref(), Some(said));
+        assert_eq!(doubt(&record, record.elapsed), None, "then they are told");
+        record.arms[0].doubt = Some("a clock stepped".to_owned());
+        assert_eq!(doubt(&record, 1.0).as_deref(), Some("a clock stepped"));
+    }
+
+    #[test]
+    fn what_an_old_master_granted_is_told_once_it_has_learned_that_it_is_one() {
+        let record = demo();
+        let granted = |at| {
+            let snapshot = shown(&record, at);
+            let arm = snapshot.arms.iter().find(|arm| arm.name == "stays on host 1");
+            arm.expect("an arm").figures.granted_by_old_master
+        };
+        let is_demotion = |event: &&Event| matches!(event.kind, EventKind::Demoted { .. });
+        let learned = record.events.iter().find(is_demotion).expect("a demotion").at;
+        assert_eq!(granted(learned - 1e-3), 0);
+        assert!(granted(learned) > 0);
+        assert_eq!(granted(learned), granted(record.elapsed));
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_before_its_first_second_shows_its_end() {
+        let mut record = demo();
+        (record.elapsed, record.interrupted) = (0.0, true);
+        let phase = shown(&record, 0.0).phase;
+        assert!(matches!(phase, Phase::Finished { interrupted: true, .. }), "{phase:?}");
+    }
+}
