@@ -602,6 +602,7 @@ Examples:
   lockstorm compare 'ttl8_*.json' -- 'ttl4_*.json'
   lockstorm compare runs/ --arms single,redlock
   lockstorm compare runs/ --baseline main-runs          keeps them there the first time, then compares
+  lockstorm compare a/ --markdown -- b/ | gh pr comment --body-file -
 
 Exit codes: 0 compared, or kept as the baseline; 1 error; 2 usage, or the groups are not alike; 4 with --baseline: something is shown \
 to have become worse; 5 no figure counts on both sides.
@@ -626,6 +627,9 @@ pub struct CompareArgs {
     /// Print every figure, not only the primary ones and those that differ.
     #[arg(long, short)]
     pub verbose: bool,
+    /// Print the comparison as Markdown, for a pull request.
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     /// Print the comparison as JSON. Times are in microseconds.
     #[arg(long)]
     pub json: bool,

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::{Runs, render_comparison};
+use lockstorm::report::{Runs, comparison_markdown, render_comparison};
 use lockstorm_data::metrics::units::counted;
 use lockstorm_plan::compare::Comparison;
 use lockstorm_run::Record;
 
-use super::print::{columns, print_result};
+use super::print::{columns, print, print_result};
 use super::records;
 use crate::cli::{CompareArgs, Look};
 use crate::exit_code;
@@ -44,7 +44,11 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
         }
     };
     let text = |paint| render_comparison(&comparison, args.verbose, columns(), paint);
-    let printed = print_result(args.json, &comparison, text, look)?;
+    let printed = if args.markdown {
+        print(comparison_markdown(&comparison, args.verbose))?
+    } else {
+        print_result(args.json, &comparison, text, look)?
+    };
     Ok(match () {
         () if args.baseline.is_some() && comparison.is_worse() => ExitCode::from(exit_code::REGRESSION),
         () if comparison.is_empty() => ExitCode::from(exit_code::INCONCLUSIVE),

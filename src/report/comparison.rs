@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::small;
+use super::markdown::{folded, plain, tabled};
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
 use super::wrap::fold;
@@ -27,6 +28,23 @@ pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, pai
         }
     }
     text
+}
+
+/// The comparison as Markdown for a pull request.
+pub fn comparison_markdown(comparison: &Comparison, all: bool) -> String {
+    let mut parts: Vec<String> = said(comparison)
+        .iter()
+        .map(|(_, line)| format!("**{}**", plain(line)))
+        .collect();
+    let table = table(comparison, all);
+    if !table.rows.is_empty() {
+        parts.push(tabled(&table));
+    }
+    for (title, lines) in notes(comparison) {
+        let lines: Vec<String> = lines.iter().map(|line| format!("- {}", plain(line))).collect();
+        parts.push(folded(title, &lines.join("\n")));
+    }
+    parts.join("\n\n") + "\n"
 }
 
 /// What the comparison shows, in sentences.

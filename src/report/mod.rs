@@ -10,6 +10,7 @@ mod file;
 mod history;
 mod journal;
 mod lanes;
+mod markdown;
 mod measurement;
 mod page;
 mod paint;
@@ -34,7 +35,7 @@ mod validation;
 mod wrap;
 
 pub use bench::render_bench;
-pub use comparison::render_comparison;
+pub use comparison::{comparison_markdown, render_comparison};
 pub use demo::demo;
 pub use doctor::{examination_bar, render_diagnosis};
 pub use file::{RecordFile, write_json};

@@ -55,6 +55,15 @@ fn a_group_is_worse_if_it_lost_in_all_of_eight_runs_against_none_and_equals_are_
         "{few}"
     );
     assert!(few.contains("? not distinguishable, needs"), "{few}");
+    let markdown = printed(0, &["compare", "--markdown", &none, "--", &some]).replace('\u{a0}', " ");
+    assert!(
+        markdown.starts_with("**✖ worse with B than with A: redlock"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("| redlock: lost updates | 0 | 8 (1 – 20) | "),
+        "{markdown}"
+    );
     let json: Value = serde_json::from_str(&printed(0, &["compare", "--json", &none, "--", &some])).unwrap();
     let is_loss = |row: &&Value| row["figure"] == "lost_updates_peak" && row["arm"] == "redlock";
     let row = json["rows"].as_array().unwrap().iter().find(is_loss).unwrap();

@@ -2,7 +2,7 @@
 
 use super::group::Runs;
 use super::parts::Parts;
-use crate::report::table::{Cell, Table};
+use crate::report::markdown::{folded, plain, small, tabled};
 
 /// The report on these runs as Markdown, as GitHub shows it. It is a function of the records alone.
 ///
@@ -41,43 +41,6 @@ pub fn runs_markdown(runs: &Runs) -> Result<String, String> {
     Ok(all.join("\n\n") + "\n")
 }
 
-/// A table, with its numbers at the right. Only sentences are broken into lines.
-fn tabled(table: &Table) -> String {
-    let is_sentence = |column: usize| matches!(table.head[column].trim(), "why" | "what");
-    let row = |row: &Vec<Cell>| {
-        let cells = row.iter().enumerate().map(|(column, cell)| {
-            let text = plain(cell.text.trim());
-            if is_sentence(column) {
-                text
-            } else {
-                text.replace(' ', "\u{a0}")
-            }
-        });
-        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
-    };
-    let is_left = |column: usize| column == 0 || is_sentence(column) || table.head[column].trim() == "verdict";
-    let align = (0..table.head.len()).map(|column| if is_left(column) { ":--" } else { "--:" });
-    let align: Vec<&str> = align.collect();
-    let head = table
-        .head
-        .iter()
-        .map(|title| plain(title.trim()))
-        .collect::<Vec<_>>()
-        .join(" | ");
-    let mut lines = vec![format!("| {head} |"), format!("|{}|", align.join("|"))];
-    lines.extend(table.rows.iter().map(row));
-    lines.join("\n")
-}
-
-/// What opens by a click. A line without text ends the HTML, so that Markdown goes on.
-fn folded(title: &str, text: &str) -> String {
-    format!("<details><summary>{}</summary>\n\n{text}\n\n</details>", plain(title))
-}
-
-fn small(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| format!("<sub>{}</sub>", plain(text)))
-}
-
 /// A block of code, with a longer fence than any in it.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -85,23 +48,12 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}", text.trim_end())
 }
 
-/// The text without anything that Markdown, or GitHub, takes for more: a record may come from anybody.
-fn plain(text: &str) -> String {
-    let shown = |c: char| match c {
-        '&' | '<' | '>' | '|' | '@' => format!("&#{};", u32::from(c)),
-        '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '!' => format!("\\{c}"),
-        c => c.to_string(),
-    };
-    text.chars().map(shown).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_are_text_and_no_markdown() {
-        assert_eq!(plain("*a|b* @you <img>"), "\\*a&#124;b\\* &#64;you &#60;img&#62;");
+    fn a_fence_is_longer_than_any_in_its_text() {
         assert_eq!(fenced("toml", "a = '''```'''\n"), "````toml\na = '''```'''\n````");
     }
 }

@@ -105,9 +105,14 @@ fn subtitle(runs: &Runs) -> String {
 fn sure(runs: usize, caveats: &[String]) -> String {
     let sure = match confidence(runs) {
         None => "One run is one sample: what others would show is not known".to_owned(),
-        Some(percent) => format!(
-            "Median of {runs} runs (least – most): with {percent:.3} % confidence the range has the median of all such runs"
-        ),
+        Some(percent) => {
+            // Rounded down, so that nothing becomes certain.
+            let shown = (percent * 10.0).floor() / 10.0;
+            let few = if percent < 95.0 { " (six runs give 96.8 %)" } else { "" };
+            format!(
+                "Median of {runs} runs (least – most): with {shown} % confidence the range has the median of all such runs{few}"
+            )
+        }
     };
     // What weighs most comes first.
     let care = match caveats {
