@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lockstorm::report::{Paint, RecordFile, Runs, render_comparison, runs_pages, runs_text};
+use lockstorm::report::{RecordFile, Runs, settings_page, settings_text};
 use lockstorm_plan::compare::Comparison;
 
 use super::judge::judge;
@@ -34,9 +34,10 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
     let settings = settings(&played, &dir).map_err(Failure::error)?;
     let comparisons = compared(&settings);
     if let (Some(page), false) = (&args.out, settings.is_empty()) {
-        write(page, &runs_pages(&settings, &comparisons).map_err(Failure::error)?)?;
+        write(page, &settings_page(&settings, &comparisons).map_err(Failure::error)?)?;
     }
-    let text = text(&settings, &comparisons, args.verbose, colour::paint(look)).map_err(Failure::error)?;
+    let text = settings_text(&settings, &comparisons, args.verbose, columns(), colour::paint(look));
+    let text = text.map_err(Failure::error)?;
     let printed = print_for_people(text, look);
     if !args.quiet {
         let page = args
@@ -76,14 +77,4 @@ fn compared(settings: &[(String, Runs)]) -> Vec<Comparison> {
     };
     let against = |(name, runs): &(String, Runs)| Comparison::of_groups([first, name], [base.all(), runs.all()]);
     others.iter().map(against).collect()
-}
-
-fn text(settings: &[(String, Runs)], comparisons: &[Comparison], all: bool, paint: Paint) -> Result<String, String> {
-    if let [(_, only)] = settings {
-        return runs_text(only, paint);
-    }
-    let each = comparisons
-        .iter()
-        .map(|comparison| render_comparison(comparison, all, columns(), paint));
-    Ok(each.collect::<Vec<_>>().join("\n"))
 }

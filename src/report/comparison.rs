@@ -19,7 +19,11 @@ pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, pai
     }
     let table = table(comparison, all);
     if !table.rows.is_empty() {
-        text += &format!("\n{}", table.render(paint));
+        let parts = table
+            .split(columns)
+            .into_iter()
+            .map(|part| format!("\n{}", part.render(paint)));
+        text += &parts.collect::<String>();
     }
     for (title, lines) in notes(comparison) {
         text += &format!("\n{}\n", paint.apply(Tone::Strong, title));
@@ -122,17 +126,26 @@ fn is_of_arms(comparison: &Comparison) -> bool {
     comparison.rows.first().is_some_and(|row| row.arm.contains(" against "))
 }
 
-/// A row for each figure.
+/// A row for each figure, what is shown to differ first.
 pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
     let [a, b] = &comparison.sides;
-    let mut head = vec!["figure".to_owned(), printable(a), printable(b)];
-    head.extend(["difference", "95 % interval", "p", ""].map(str::to_owned));
+    let head = [
+        "figure",
+        "verdict",
+        &printable(a),
+        &printable(b),
+        "difference",
+        "95 % interval",
+        "p",
+    ];
     let worth = |row: &&Row| match row.verdict {
         Verdict::Unknown => false,
         Verdict::Same if is_zero(row) => false,
         _ => row.is_primary || all,
     };
-    let cells = |row: &Row| {
+    let mut rows: Vec<&Row> = comparison.rows.iter().filter(worth).collect();
+    rows.sort_by_key(|row| !matches!(row.verdict, Verdict::Worse | Verdict::Better));
+    let cells = |row: &&Row| {
         let title = if is_of_arms(comparison) {
             row.figure.title().to_owned()
         } else {
@@ -145,17 +158,17 @@ pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
         let or_none = |text: Option<String>| text.map_or_else(Cell::none, Cell::plain);
         vec![
             Cell::plain(printable(&title)),
+            verdict(row, comparison.unit),
             side(row, row.sides[0]),
             side(row, row.sides[1]),
             or_none(row.difference.filter(|_| !is_flat).map(|_| difference(row))),
             or_none(interval),
             or_none(p),
-            verdict(row, comparison.unit),
         ]
     };
     Table {
-        head,
-        rows: comparison.rows.iter().filter(worth).map(cells).collect(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.iter().map(cells).collect(),
     }
 }
 
@@ -195,11 +208,11 @@ fn verdict(row: &Row, unit: Unit) -> Cell {
     match row.verdict {
         Verdict::Worse => Cell::new(Tone::Bad, "✖ worse"),
         Verdict::Better => Cell::new(Tone::Good, "✔ better"),
-        Verdict::Differs => Cell::plain("differs, exploratory"),
+        Verdict::Differs => Cell::plain("differs"),
         Verdict::Same => Cell::plain("= same"),
-        Verdict::Open { .. } if !row.is_primary => Cell::new(Tone::Faint, "exploratory"),
-        Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? not distinguishable, needs {n} {what}")),
-        Verdict::Open { needs: None } => Cell::new(Tone::Doubt, "? not distinguishable"),
+        Verdict::Open { .. } if !row.is_primary => Cell::none(),
+        Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? open, needs {n} {what}")),
+        Verdict::Open { needs: None } => Cell::new(Tone::Doubt, "? open"),
         Verdict::OneRun => Cell::new(Tone::Doubt, "? one run"),
         Verdict::Unknown => Cell::none(),
     }
@@ -252,6 +265,8 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)>
         }
     };
     let mut how = vec![
+        "? open: not distinguishable. So many runs would show a difference as large as this one in four of five comparisons"
+            .to_owned(),
         format!("{tested}. The difference is {b} less {a}; medians with their range"),
         "shown: p ≤ .01 over all figures above together (Holm). What is exploratory is not adjusted: of a hundred figures that are the \
          same one differs"

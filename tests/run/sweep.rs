@@ -210,12 +210,14 @@ fn one_command_leads_from_a_question_to_a_page_and_goes_on_where_it_was_interrup
     );
     // Two of each show nothing, and say so.
     assert!(
-        stdout.starts_with("? ttl 5s is not shown to be worse or better than ttl 20ms"),
+        stdout.contains("? ttl 5s is not shown to be worse or better than ttl 20ms"),
         "{stdout}"
     );
     assert!(stdout.contains("arm.*.ttl: \"20ms\" against \"5s\""), "{stdout}");
     let page = fs::read_to_string(place.at("page.html")).unwrap();
+    assert!(stdout.starts_with("held"), "{stdout}");
     for part in [
+        "In how many runs each lock held",
         "is not shown to be worse or better",
         "2 runs of 1 s",
         "ttl 20ms",

@@ -28,7 +28,7 @@ pub(super) fn parts(record: &Record, arms: [usize; 2], figure: OfAPart) -> Vec<[
         .zip(other)
         .filter_map(|(one, other)| Some([one?, other?]))
         .collect();
-    joined(&rounds)
+    joined(&rounds, record.scenario.swarm.turns.is_some())
 }
 
 /// The mean of each whole round; `None` where there is no value.
@@ -53,10 +53,17 @@ fn means(record: &Record, arm: usize, figure: OfAPart, round: usize) -> Vec<Opti
 
 /// Joins neighbours, see [`parts`]. If the difference of a round keeps a part φ of the one before (a process AR(1)), means of b rounds are
 /// correlated with their neighbours by some φ / (b (1 − φ²) − 2 φ), which is to be a tenth at most.
-pub(super) fn joined(rounds: &[[f64; 2]]) -> Vec<[f64; 2]> {
+fn joined(rounds: &[[f64; 2]], takes_turns: bool) -> Vec<[f64; 2]> {
     let many = rounds.len() as f64;
-    // One standard error more than was seen.
-    let kept = (resemblance(rounds) + 1.0 / many.sqrt()).clamp(0.0, 0.99);
+    let (seen, error) = (resemblance(rounds), 1.0 / many.sqrt());
+    let kept = match takes_turns {
+        // There and back leaves next to nothing of what lasts longer than a round, so it must be seen.
+        true if seen < 2.0 * error => 0.0,
+        true => seen,
+        // Arms side by side may keep more than is seen.
+        false => seen + error,
+    };
+    let kept = kept.clamp(0.0, 0.99);
     let each = (many / MOST as f64).max(12.0 * kept / (1.0 - kept * kept)).max(1.0);
     let mean = |rounds: &[[f64; 2]]| {
         [0, 1].map(|side| rounds.iter().map(|round| round[side]).sum::<f64>() / rounds.len() as f64)
@@ -120,11 +127,13 @@ mod tests {
         }
     }
 
-    /// Two arms that take turns of a second for four minutes, the second one slower by this part: the p of their difference.
-    fn in_turns(seed: u64, stays: f64, slower: f64) -> f64 {
+    /// Two arms that take turns of a second for so many seconds, the second one slower by this part: the p of their difference.
+    fn in_turns(seed: u64, seconds: u64, stays: f64, slower: f64) -> f64 {
         let mut machine = Machine::new(seed, stays);
         let turns = Turns::of(std::time::Duration::from_secs(1), 2);
-        let seconds: Vec<(u64, f64)> = (0..240).map(|second| (turns.arm_of(second), machine.next())).collect();
+        let seconds: Vec<(u64, f64)> = (0..seconds)
+            .map(|second| (turns.arm_of(second), machine.next()))
+            .collect();
         let rounds = seconds.chunks_exact(4).enumerate().map(|(place, round)| {
             [0, 1].map(|arm| {
                 let own: Vec<f64> = round
@@ -137,18 +146,21 @@ mod tests {
                 100.0 * factor * (1.0 + 0.06 * own.iter().sum::<f64>() / own.len() as f64 + drift)
             })
         });
-        p_of(&rounds.collect::<Vec<_>>())
+        p_of(&rounds.collect::<Vec<_>>(), true)
     }
 
     /// Two arms side by side for two minutes, each with noise of its own.
     fn side_by_side(seed: u64, stays: f64) -> f64 {
         let (mut a, mut b) = (Machine::new(seed, stays), Machine::new(seed + 3 * TIMES, stays));
         let seconds = (0..120).map(|_| [100.0 + 10.0 * a.next(), 100.0 + 10.0 * b.next()]);
-        p_of(&seconds.collect::<Vec<_>>())
+        p_of(&seconds.collect::<Vec<_>>(), false)
     }
 
-    fn p_of(rounds: &[[f64; 2]]) -> f64 {
-        let differences: Vec<f64> = joined(rounds).iter().map(|[one, other]| other - one).collect();
+    fn p_of(rounds: &[[f64; 2]], takes_turns: bool) -> f64 {
+        let differences: Vec<f64> = joined(rounds, takes_turns)
+            .iter()
+            .map(|[one, other]| other - one)
+            .collect();
         paired(&differences).map_or(1.0, |shift| shift.p)
     }
 
@@ -166,12 +178,13 @@ mod tests {
     fn equals_differ_in_two_of_a_hundred_at_most_however_long_the_machine_remembers() {
         for stays in [0.0, 0.5, 0.8, 0.95] {
             let found = [
-                alarms(|seed| in_turns(seed, stays, 0.0)),
+                alarms(|seed| in_turns(seed, 240, stays, 0.0)),
+                alarms(|seed| in_turns(seed, 64, stays, 0.0)),
                 alarms(|seed| side_by_side(seed, stays)),
             ];
             assert!(
                 found.iter().all(|found| *found <= 20),
-                "{found:?} alarms in turns and side by side, {stays}"
+                "{found:?} alarms in turns, in few turns and side by side, {stays}"
             );
         }
     }
@@ -181,7 +194,7 @@ mod tests {
         for stays in [0.0, 0.5, 0.8] {
             // One figure is slower, and must be shown beside two others.
             let found = (0..TIMES)
-                .filter(|seed| in_turns(*seed, stays, 0.05) <= ALPHA / 3.0)
+                .filter(|seed| in_turns(*seed, 240, stays, 0.05) <= ALPHA / 3.0)
                 .count();
             assert!(found >= 900, "{found} of {TIMES}, {stays}");
         }
@@ -189,11 +202,11 @@ mod tests {
 
     #[test]
     fn too_few_parts_show_nothing_and_many_are_joined() {
-        assert!(joined(&[[1.0, 2.0]; 7]).is_empty());
+        assert!(joined(&[[1.0, 2.0]; 7], true).is_empty());
         let alternating = |many: usize| (0..many).map(|place| [0.0, (place % 2) as f64]).collect::<Vec<_>>();
-        assert_eq!(joined(&alternating(20)).len(), 20);
-        assert_eq!(joined(&alternating(58)).len(), 19, "three of them are one");
+        assert_eq!(joined(&alternating(20), true).len(), 20);
+        assert_eq!(joined(&alternating(58), true).len(), 19, "three of them are one");
         // What creeps is not many values but few.
-        assert!(joined(&(0..60).map(|place| [0.0, f64::from(place)]).collect::<Vec<_>>()).is_empty());
+        assert!(joined(&(0..60).map(|place| [0.0, f64::from(place)]).collect::<Vec<_>>(), true).is_empty());
     }
 }

@@ -25,7 +25,7 @@ pub use group::Runs;
 pub use hgrm::runs_hgrm;
 pub use html::runs_page;
 pub use markdown::runs_markdown;
-pub use several::runs_pages;
+pub use several::{settings_page, settings_text};
 pub use slides::runs_slides;
 pub use text::runs_text;
 pub use tidy::runs_csv;

@@ -1,6 +1,7 @@
 //! What a report says, whatever its form.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::figures::figures;
 use super::group::Runs;
@@ -12,8 +13,10 @@ use crate::report::columns::Arm;
 use crate::report::paint::Tone;
 use crate::report::story::{happened, legend};
 use crate::report::table::{Cell, Table};
+use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{counted, setting};
 use lockstorm_data::model::printable;
+use lockstorm_data::scenario::Words as _;
 
 /// The parts of a report, as text and tables.
 pub(super) struct Parts {
@@ -70,7 +73,11 @@ impl Parts {
             sentences: sentences(runs),
             subtitle: subtitle(runs),
             verdicts,
-            legend,
+            legend: [legend, locks(runs)]
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join(" · "),
             sure: sure(all.len(), &caveats),
             times,
             times_legend: format!("{MEANS}{of_all}"),
@@ -92,13 +99,51 @@ impl Parts {
 /// Which runs these are.
 fn subtitle(runs: &Runs) -> String {
     let (first, all) = (runs.first(), runs.all());
-    let length = setting(std::time::Duration::from_secs_f64(first.elapsed.round().max(0.0)));
+    let length = setting(Duration::from_secs_f64(first.elapsed.round().max(0.0)));
     let runs = match all {
         [only] => format!("one run of {length}, seed {}", only.seed),
         [.., last] => format!("{} runs of {length}, seeds {} to {}", all.len(), first.seed, last.seed),
         [] => String::new(),
     };
-    format!("{} · {runs}", printable(&first.scenario.name))
+    let lab = &first.scenario.lab;
+    let mut all = vec![
+        first.scenario.name.clone(),
+        runs,
+        counted(lab.hosts as u64, "host", "hosts"),
+    ];
+    let server = first.nodes.first().map(|node| format!("real {}", node.server));
+    all.push(server.unwrap_or_else(|| "servers that are not ours".to_owned()));
+    if lab.are_ours() {
+        all.push(format!("persistence {}", lab.persistence.word()));
+    }
+    let ttls: BTreeSet<Duration> = first
+        .arms
+        .iter()
+        .filter(|arm| arm.node_timeout.is_some())
+        .map(|arm| arm.ttl)
+        .collect();
+    match (ttls.first(), ttls.last()) {
+        (Some(one), Some(other)) if one == other => all.push(format!("TTL {}", setting(*one))),
+        (Some(least), Some(most)) => all.push(format!("TTL {} to {}", setting(*least), setting(*most))),
+        _ => {}
+    }
+    printable(&all.join(" · "))
+}
+
+/// What each lock is whose name does not say it, and how rows of several runs are read.
+fn locks(runs: &Runs) -> String {
+    let arms = runs.first().arms.iter().filter(|arm| arm.name != arm.lock);
+    let mut all: Vec<String> = arms
+        .map(|arm| format!("{}: {}", printable(&arm.name), printable(&arm.lock)))
+        .collect();
+    if runs.all().len() > 1 {
+        let unavailable = Metric::UnavailableMs.title();
+        all.push(format!(
+            "{unavailable}: the longest time after a fault until the lock could be had again"
+        ));
+        all.push("a mark is that of the worst run".to_owned());
+    }
+    all.join(" · ")
 }
 
 /// How sure the verdicts are.
