@@ -17,7 +17,7 @@ pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, pai
     for (tone, line) in &said {
         text += &format!("{}\n", paint.apply(*tone, &fold("", line, columns)));
     }
-    let table = table(comparison, all);
+    let table = if all { table(comparison, all) } else { brief(comparison) };
     if !table.rows.is_empty() {
         let parts = table
             .split(columns)
@@ -40,7 +40,7 @@ pub fn comparison_markdown(comparison: &Comparison, all: bool) -> String {
         .iter()
         .map(|(_, line)| format!("**{}**", plain(line)))
         .collect();
-    let table = table(comparison, all);
+    let table = if all { table(comparison, all) } else { brief(comparison) };
     if !table.rows.is_empty() {
         parts.push(tabled(&table));
     }
@@ -126,7 +126,48 @@ fn is_of_arms(comparison: &Comparison) -> bool {
     comparison.rows.first().is_some_and(|row| row.arm.contains(" against "))
 }
 
-/// A row for each figure, what is shown to differ first.
+/// The rows of a table: those of the figures that the comparison is about, or all.
+fn rows(comparison: &Comparison, all: bool) -> Vec<&Row> {
+    let worth = |row: &&Row| match row.verdict {
+        Verdict::Unknown => false,
+        Verdict::Same if is_zero(row) => false,
+        _ => row.is_primary || all,
+    };
+    let mut rows: Vec<&Row> = comparison.rows.iter().filter(worth).collect();
+    // What is shown to differ comes first.
+    rows.sort_by_key(|row| !matches!(row.verdict, Verdict::Worse | Verdict::Better));
+    rows
+}
+
+/// A row for each figure, in short: medians, and the interval of the difference.
+pub(super) fn brief(comparison: &Comparison) -> Table {
+    let [a, b] = &comparison.sides;
+    let head = ["figure", &printable(a), &printable(b), "difference, 95 %", "verdict"];
+    let cells = |row: &&Row| {
+        let median = |side: Option<Spread>| match side {
+            Some(side) => Cell::plain(row.figure.write(side.median)),
+            None => Cell::none(),
+        };
+        let by = interval(row).or_else(|| {
+            row.difference
+                .filter(|_| row.verdict != Verdict::Same)
+                .map(|_| difference(row))
+        });
+        vec![
+            Cell::plain(name(comparison, row)),
+            median(row.sides[0]),
+            median(row.sides[1]),
+            by.map_or_else(Cell::none, Cell::plain),
+            verdict(row, comparison.unit),
+        ]
+    };
+    Table {
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows(comparison, false).iter().map(cells).collect(),
+    }
+}
+
+/// A row for each figure, with all that is known of it.
 pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
     let [a, b] = &comparison.sides;
     let head = [
@@ -138,38 +179,38 @@ pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
         "95 % interval",
         "p",
     ];
-    let worth = |row: &&Row| match row.verdict {
-        Verdict::Unknown => false,
-        Verdict::Same if is_zero(row) => false,
-        _ => row.is_primary || all,
-    };
-    let mut rows: Vec<&Row> = comparison.rows.iter().filter(worth).collect();
-    rows.sort_by_key(|row| !matches!(row.verdict, Verdict::Worse | Verdict::Better));
     let cells = |row: &&Row| {
-        let title = if is_of_arms(comparison) {
-            row.figure.title().to_owned()
-        } else {
-            format!("{}: {}", row.arm, row.figure.title())
-        };
         let is_flat = row.verdict == Verdict::Same;
-        let interval = row.interval.filter(|_| !is_flat);
-        let interval = interval.map(|[low, high]| format!("{} to {}", signed(row, low), signed(row, high)));
         let p = row.p.filter(|_| !is_flat && row.verdict != Verdict::OneRun).map(small);
         let or_none = |text: Option<String>| text.map_or_else(Cell::none, Cell::plain);
         vec![
-            Cell::plain(printable(&title)),
+            Cell::plain(name(comparison, row)),
             verdict(row, comparison.unit),
             side(row, row.sides[0]),
             side(row, row.sides[1]),
             or_none(row.difference.filter(|_| !is_flat).map(|_| difference(row))),
-            or_none(interval),
+            or_none(interval(row)),
             or_none(p),
         ]
     };
     Table {
         head: head.map(str::to_owned).to_vec(),
-        rows: rows.iter().map(cells).collect(),
+        rows: rows(comparison, all).iter().map(cells).collect(),
     }
+}
+
+fn name(comparison: &Comparison, row: &Row) -> String {
+    let title = row.figure.title();
+    if is_of_arms(comparison) {
+        title.to_owned()
+    } else {
+        printable(&format!("{}: {title}", row.arm))
+    }
+}
+
+fn interval(row: &Row) -> Option<String> {
+    let [low, high] = row.interval.filter(|_| row.verdict != Verdict::Same)?;
+    Some(format!("{} to {}", signed(row, low), signed(row, high)))
 }
 
 fn is_zero(row: &Row) -> bool {
@@ -211,7 +252,7 @@ fn verdict(row: &Row, unit: Unit) -> Cell {
         Verdict::Differs => Cell::plain("differs"),
         Verdict::Same => Cell::plain("= same"),
         Verdict::Open { .. } if !row.is_primary => Cell::none(),
-        Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? open, needs {n} {what}")),
+        Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? needs {n} {what}")),
         Verdict::Open { needs: None } => Cell::new(Tone::Doubt, "? open"),
         Verdict::OneRun => Cell::new(Tone::Doubt, "? one run"),
         Verdict::Unknown => Cell::none(),
@@ -265,7 +306,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)>
         }
     };
     let mut how = vec![
-        "? open: not distinguishable. So many runs would show a difference as large as this one in four of five comparisons"
+        "?: not distinguishable. So many runs would show a difference as large as this one in four of five comparisons; open: more than 200"
             .to_owned(),
         format!("{tested}. The difference is {b} less {a}; medians with their range"),
         "shown: p ≤ .01 over all figures above together (Holm). What is exploratory is not adjusted: of a hundred figures that are the \
@@ -281,7 +322,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)>
     left_out.extend(unknown(comparison));
     if others > 0 {
         how.push(format!(
-            "{others} other figures differ, which is exploratory: --verbose lists them"
+            "{others} other figures differ, which is exploratory: --verbose lists them, and all that is known of each"
         ));
     }
     let notes = [

@@ -236,7 +236,10 @@ fn names(run: &Record) -> Vec<String> {
 
 /// The figures of an arm, the primary ones first.
 fn figures(run: &Record, arm: &str) -> Vec<(Compared, Metric, bool)> {
+    // An arm without a lock is a control, if others have one.
+    let has_locks = run.scenario.arms.iter().any(|spec| spec.lock.is_some());
     let spec = run.scenario.arms.iter().find(|spec| spec.name == arm);
+    let spec = spec.filter(|spec| spec.lock.is_some() || !has_locks);
     let primary = spec.map_or_else(Vec::new, |spec| Compared::primary(run, spec));
     let metric = |compared: &Compared| match compared {
         Compared::Run(metric) => Some(*metric),

@@ -6,8 +6,8 @@ use super::group::Runs;
 use super::html::{runs_page, script, sheets, title};
 use super::text::runs_text;
 use super::verdicts::verdict_table;
-use crate::report::comparison::{notes, render_comparison, said, table};
-use crate::report::page::{cards, class, page};
+use crate::report::comparison::{brief, notes, render_comparison, said, table};
+use crate::report::page::{cards, class, page, tabled};
 use crate::report::paint::Paint;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::model::printable;
@@ -35,7 +35,8 @@ pub fn settings_page(settings: &[(String, Runs)], comparisons: &[Comparison]) ->
             (cards(&held(settings)))
             @for comparison in comparisons {
                 h2 { (printable(&comparison.sides[1])) " against " (printable(&comparison.sides[0])) }
-                (cards(&table(comparison, false)))
+                (cards(&brief(comparison)))
+                details { summary { "the numbers" } (tabled(&table(comparison, false))) }
                 @for (title, lines) in notes(comparison) {
                     p.made { strong { (title) } @for line in lines { br; (line) } }
                 }
