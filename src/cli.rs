@@ -546,7 +546,7 @@ For porcupine, Knossos and Elle: `lockstorm record history`.
 
 Exit codes: 0 written, 1 error, 2 a record can't be read, or they are of different scenarios.")]
 pub struct ReportArgs {
-    /// Records of one scenario, with any seeds, or directories of them. The journal of a run that was killed is one too.
+    /// Records of one scenario, with any seeds and settings, or directories of them. The journal of a run that was killed is one too.
     #[arg(required = true, value_name = "RECORD")]
     pub records: Vec<PathBuf>,
     /// The file. An existing one is replaced. If left out, what is not a page goes to standard output.

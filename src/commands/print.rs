@@ -29,7 +29,7 @@ pub(super) fn print(text: impl AsRef<[u8]>) -> Result<ExitCode, Failure> {
 }
 
 /// The columns of a line where nothing says how wide it may be.
-const COLUMNS: u16 = 100;
+pub(super) const COLUMNS: u16 = 100;
 
 /// The columns of a line.
 pub(super) fn columns() -> usize {

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::{RecordFile, Runs, runs_csv, runs_hgrm, runs_markdown, runs_page, runs_slides, runs_text};
+use lockstorm::report::{Paint, RecordFile, Runs, Settings, runs_hgrm, runs_slides};
 use lockstorm_base::output;
 
 use super::colour;
-use super::print::{print, print_for_people};
+use super::print::{COLUMNS, columns, print, print_for_people};
 use super::records;
 use crate::cli::{Look, ReportArgs, ReportFormat};
 use crate::failure::Failure;
@@ -29,9 +29,10 @@ pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
         let record = RecordFile::read(&path).map_err(Failure::usage)?;
         named.push((path.display().to_string(), record));
     }
-    let runs = Runs::of(named).map_err(Failure::usage)?;
+    let settings = Settings::of(named).map_err(Failure::usage)?;
+    let only = || settings.only().map_err(Failure::usage);
     if let Some(directory) = &args.svg {
-        let names = slides(&runs, args.size, directory)?;
+        let names = slides(only()?, args.size, directory)?;
         // Nothing else stands between the lines of a form that goes to standard output.
         if args.out.is_none() && args.format.is_none() {
             return print(names);
@@ -39,12 +40,12 @@ pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     let is_text = format == ReportFormat::Text;
     let text = match format {
-        ReportFormat::Html => runs_page(&runs),
-        ReportFormat::Text if args.out.is_none() => runs_text(&runs, colour::paint(look)),
-        ReportFormat::Text => runs_text(&runs, lockstorm::report::Paint::Off),
-        ReportFormat::Markdown => runs_markdown(&runs),
-        ReportFormat::Csv => runs_csv(&runs),
-        ReportFormat::Hgrm => runs_hgrm(&runs, args.arm.as_deref()),
+        ReportFormat::Html => settings.page(),
+        ReportFormat::Text if args.out.is_none() => settings.text(false, columns(), colour::paint(look)),
+        ReportFormat::Text => settings.text(false, COLUMNS.into(), Paint::Off),
+        ReportFormat::Markdown => settings.markdown(),
+        ReportFormat::Csv => settings.csv(),
+        ReportFormat::Hgrm => runs_hgrm(only()?, args.arm.as_deref()),
     };
     let text = text.map_err(Failure::usage)?;
     match &args.out {

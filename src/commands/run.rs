@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lockstorm::report::{Journal, Progress, RecordFile, Runs, runs_page};
+use lockstorm::report::{Journal, Progress, RecordFile, Settings};
 use lockstorm_base::output::{Stream, begin};
 use lockstorm_data::scenario::warnings;
 use lockstorm_lab::check_temp_dir;
@@ -91,8 +91,8 @@ fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             written.map_err(Failure::error)?;
             let code = judge([&*record]);
             if let Some(page) = &args.out {
-                let runs = Runs::of(vec![("this run".to_owned(), *record)]).map_err(Failure::error)?;
-                write(page, &runs_page(&runs).map_err(Failure::error)?)?;
+                let run = Settings::of(vec![("this run".to_owned(), *record)]).map_err(Failure::error)?;
+                write(page, &run.page().map_err(Failure::error)?)?;
             }
             if let Some(Err(error)) = history.map(|history| history.settle()) {
                 return Err(Failure::error(format!("the history is cut off: {error}")));

@@ -50,9 +50,7 @@ pub use progress::{Progress, is_dumb};
 pub use reading::FileError;
 pub use recipes::render_recipes;
 pub use replay::render_replay;
-pub use runs::{
-    Runs, runs_csv, runs_hgrm, runs_markdown, runs_page, runs_slides, runs_text, settings_page, settings_text,
-};
+pub use runs::{Runs, Settings, runs_hgrm, runs_slides};
 pub use selftest::render_selftest;
 pub use sentence::sentence;
 pub use sweep::render_sweep;

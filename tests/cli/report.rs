@@ -401,3 +401,41 @@ fn records_that_are_none_or_of_other_scenarios_are_refused() {
     );
     assert!(!Path::new(&out).exists(), "nothing is written");
 }
+
+#[test]
+fn runs_with_two_settings_are_compared_before_each_is_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let longer = changed(directory.path(), "longer.json", |record| {
+        let ttl = |text: &str| text.replace("ttl = \"2s\"", "ttl = \"8s\"");
+        record["scenario_toml"] = ttl(record["scenario_toml"].as_str().unwrap()).into();
+        for arm in record["scenario"]["arms"].as_array_mut().unwrap() {
+            arm["ttl_us"] = 8_000_000.into();
+        }
+        record["second_zero"]["wall"] = "2026-11-26T12:31:01.835027Z".into();
+    });
+    let text = printed(0, &["report", RECORD, &longer]);
+    assert!(
+        text.starts_with("held") && text.lines().next().unwrap().contains("ttl 2s  "),
+        "{text}"
+    );
+    assert!(text.contains("ttl 8s and ttl 2s are the same"), "{text}");
+    let markdown = printed(0, &["report", RECORD, &longer, "--format", "markdown"]);
+    assert!(markdown.contains("| held | ttl 2s | ttl 8s |"), "{markdown}");
+    let csv = printed(0, &["report", RECORD, &longer, "--format", "csv"]);
+    let [one, two] = [RECORD, &longer].map(|file| csv.lines().filter(|line| line.starts_with(file)).count());
+    assert!(one == two && one + two + 1 == csv.lines().count(), "{csv}");
+    let page = page(directory.path(), &[RECORD, &longer]);
+    for part in [
+        "In how many runs each lock held",
+        "ttl 8s against ttl 2s",
+        "the same but for",
+    ] {
+        assert!(page.contains(part), "{part:?} is missing");
+    }
+    let one_setting = ["several settings (ttl 2s; ttl 8s)", "name those of one"];
+    refused(
+        2,
+        &["report", RECORD, &longer, "--format", "hgrm", "--arm", "redlock"],
+        &one_setting,
+    );
+}

@@ -163,7 +163,7 @@ impl Comparison {
             sides,
             unit,
             settings: differing.settings,
-            unlike: differing.unlike,
+            unlike: [differing.scenario, differing.machine].concat(),
             left_out,
             rows,
         }

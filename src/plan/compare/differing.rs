@@ -44,14 +44,17 @@ impl fmt::Display for Setting {
 
 /// What differs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Differing {
+pub struct Differing {
     /// Settings, which is what is compared.
     pub settings: Vec<Setting>,
-    /// Why the runs are unlike, so that a difference may come from that.
-    pub unlike: Vec<String>,
+    /// What else differs in the scenario.
+    pub scenario: Vec<String>,
+    /// What differs in the machine, the server or the program.
+    pub machine: Vec<String>,
 }
 
 impl Differing {
+    /// What differs between two runs.
     pub fn of(a: &Record, b: &Record) -> Self {
         let mut all = Self::default();
         let (one, other) = (keys(&a.scenario_toml), keys(&b.scenario_toml));
@@ -59,7 +62,7 @@ impl Differing {
             if SETTINGS.iter().any(|known| setting.key.starts_with(known)) {
                 all.settings.push(setting);
             } else {
-                all.unlike.push(setting.to_string());
+                all.scenario.push(setting.to_string());
             }
         }
         let machine = |Machine { os, arch, cpus, .. }: &Machine| format!("{os}, {arch}, {cpus} processors");
@@ -75,7 +78,7 @@ impl Differing {
             ("server", server(a), server(b)),
         ] {
             if one != other {
-                all.unlike.push(format!("{what}: {one} against {other}"));
+                all.machine.push(format!("{what}: {one} against {other}"));
             }
         }
         all

@@ -11,5 +11,5 @@ mod ranks;
 mod significance;
 
 pub use comparison::{Comparison, Row, Spread, Unit, Verdict};
-pub use differing::Setting;
+pub use differing::{Differing, Setting};
 pub use figure::{Compared, OfAPart};

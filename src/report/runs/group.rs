@@ -28,7 +28,7 @@ impl Runs {
             return Err("there is no record to report".to_owned());
         };
         for (name, record) in &records {
-            if without_seed(&record.scenario) != without_seed(&first.scenario) {
+            if !is_same(&record.scenario, &first.scenario) {
                 let (here, there) = difference(first, record);
                 return Err(format!(
                     "{first_name} and {name} are of different scenarios: one has \"{here}\", the other \"{there}\"; report \
@@ -90,11 +90,10 @@ impl Runs {
     }
 }
 
-fn without_seed(scenario: &Scenario) -> Scenario {
-    Scenario {
-        seed: 0,
-        ..scenario.clone()
-    }
+/// Whether two scenarios differ in their seed at most.
+pub(super) fn is_same(one: &Scenario, other: &Scenario) -> bool {
+    let seed = one.seed;
+    *one == Scenario { seed, ..other.clone() }
 }
 
 /// The first line in which two scenarios differ, as each has it.

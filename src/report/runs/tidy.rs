@@ -8,18 +8,11 @@ use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::metrics::{Group, Metric, Unit, Value};
 
 /// The figures that docs/figures.md lists, as far as an arm has them, under the names that records give them; the value is empty where
-/// there was nothing to measure. It is a function of the records alone.
-///
-/// # Errors
-/// It could not be written; this is a bug.
-pub fn runs_csv(runs: &Runs) -> Result<String, String> {
-    written(runs).map_err(|error| format!("the figures could not be written: {error}"))
-}
-
-fn written(runs: &Runs) -> Result<String, Box<dyn std::error::Error>> {
+/// there was nothing to measure.
+pub(super) fn figures<'a>(runs: impl Iterator<Item = &'a Runs>) -> Result<String, Box<dyn std::error::Error>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["file", "seed", "arm", "figure", "value", "unit"])?;
-    for (file, record) in runs.with_files() {
+    for (file, record) in runs.flat_map(Runs::with_files) {
         for arm in Arm::all_of_record(record) {
             let has = |metric: &&Metric| metric.row().group != Group::Now && arm.has(metric.row().group);
             for metric in Metric::VARIANTS.iter().filter(has) {
