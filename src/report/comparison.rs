@@ -241,11 +241,7 @@ fn unknown(comparison: &Comparison) -> Vec<String> {
 }
 
 fn verdict(row: &Row, unit: Unit) -> Cell {
-    let what = match unit {
-        Unit::Runs => "runs",
-        Unit::Pairs => "pairs",
-        Unit::Parts => "parts",
-    };
+    let what = if unit == Unit::Pairs { "pairs" } else { "runs" };
     match row.verdict {
         Verdict::Worse => Cell::new(Tone::Bad, "✖ worse"),
         Verdict::Better => Cell::new(Tone::Good, "✔ better"),
@@ -275,7 +271,7 @@ fn difference(row: &Row) -> String {
     };
     let base = row.sides[0].map_or(0.0, |side| side.median);
     let part = if base > 0.0 && !row.figure.is_damage() {
-        format!(", {:+.1} %", 100.0 * by / base)
+        format!(", {:+.1} %", 100.0 * by / base).replace('-', "−")
     } else {
         String::new()
     };
@@ -306,8 +302,14 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)>
         }
     };
     let mut how = vec![
-        "?: not distinguishable. So many runs would show a difference as large as this one in four of five comparisons; open: more than 200"
-            .to_owned(),
+        match comparison.unit {
+            Unit::Parts => "?: not distinguishable in this run; a longer one may tell, or several",
+            Unit::Runs | Unit::Pairs => {
+                "?: not distinguishable. So many runs would show a difference as large as this one in four of five comparisons; open: more \
+                 than 200"
+            }
+        }
+        .to_owned(),
         format!("{tested}. The difference is {b} less {a}; medians with their range"),
         "shown: p ≤ .01 over all figures above together (Holm). What is exploratory is not adjusted: of a hundred figures that are the \
          same one differs"

@@ -61,7 +61,7 @@ fn a_group_is_worse_if_it_lost_in_all_of_eight_runs_against_none_and_equals_are_
         "{markdown}"
     );
     assert!(
-        markdown.contains("| redlock: lost updates | 0 | 8 | +4 to +14.5 | ✖ worse |"),
+        markdown.contains("| redlock: lost updates | 0 | 8 | +3 to +14 | ✖ worse |"),
         "{markdown}"
     );
     let json: Value = serde_json::from_str(&printed(0, &["compare", "--json", &none, "--", &some])).unwrap();
@@ -141,6 +141,22 @@ fn a_run_counts_once_and_only_if_it_was_played_to_its_end() {
     let arms = ["there is no arm \"raft\"; there are single, redlock"];
     refused(2, &["compare", &one, "--arms", "redlock,raft"], &arms);
     refused(2, &["compare", "no-*.json", "--", &other], &["no file fits no-*.json"]);
+}
+
+#[test]
+fn how_long_a_lock_was_away_is_not_known_while_it_was_another_ones_turn() {
+    let directory = tempfile::tempdir().unwrap();
+    let [one, other] = [("one", 1), ("other", 2)].map(|(name, seed)| {
+        run(directory.path(), name, seed, |record| {
+            record["scenario"]["swarm"]["turns_us"] = 1_000_000.into()
+        })
+    });
+    let said = printed(0, &["compare", &one, "--", &other]);
+    assert!(
+        said.contains("unavailable ms of single, redlock: a side has no value"),
+        "{said}"
+    );
+    assert!(!said.contains("single: unavailable ms"), "{said}");
 }
 
 #[test]

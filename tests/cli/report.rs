@@ -360,7 +360,7 @@ fn runs_of_a_scenario_are_told_together_with_the_range_of_each_figure() {
         "seeds 1 to 3",
         "2 (1 – 3)",
         "0 of 3",
-        "75.000 % confidence",
+        "75 % confidence",
         "Seconds since the first fault of each run",
         // None in so many locks of all runs together.
         "✔ 0 (&lt; ",

@@ -102,7 +102,8 @@ pub enum Verdict {
     Same,
     /// Not distinguishable.
     Open {
-        /// How many runs of each side would show a difference as large as this one, in four of five comparisons; null if 200 are too few.
+        /// How many runs of each side would show a difference as large as this one, in four of five comparisons; null if 200 are too few, and
+        /// of parts: a longer run shows more, or several.
         needs: Option<u64>,
     },
     /// There is one run of each, which says nothing about others.
@@ -250,7 +251,7 @@ fn figures(run: &Record, arm: &str) -> Vec<(Compared, Metric, bool)> {
         let is_shown = primary
             .iter()
             .any(|primary| *primary == **metric || *primary == metric.peak());
-        !is_shown && metric.row().group != Group::Now
+        !is_shown && metric.peak() == **metric && metric.row().group != Group::Now
     };
     let others = Metric::VARIANTS.iter().filter(is_other);
     let primary = primary.iter().map(|metric| (Compared::Run(*metric), *metric, true));
@@ -313,17 +314,16 @@ impl Sample {
 /// The rows of these samples. Pairs are tested as pairs if they are `pairs` and there are enough of them to show anything, else as two groups.
 fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) {
     // A figure that can't differ, whichever run is on which side, takes nothing from the others (Tarone 1990).
-    let tests = samples
+    let is_tested = |sample: &&Sample| sample.is_primary && !sample.is_flat();
+    let tests = samples.iter().filter(is_tested).count();
+    let known = samples
         .iter()
-        .filter(|sample| sample.is_primary && !sample.is_flat())
-        .count();
-    let each = samples
-        .iter()
-        .map(|sample| sample.values[0].len().min(sample.values[1].len()) as u64)
-        .max();
+        .filter(is_tested)
+        .map(|sample| sample.differences().len() as u64);
+    let known = known.min().unwrap_or(0);
     let by = match pairs {
         Unit::Parts => Unit::Parts,
-        _ if are_pairs && each.unwrap_or(0) >= PAIRS.max(fewest(tests, true)) => Unit::Pairs,
+        _ if are_pairs && known >= PAIRS.max(fewest(tests, true)) => Unit::Pairs,
         _ => Unit::Runs,
     };
     let shifts: Vec<Option<Shift>> = samples.iter().map(|sample| sample.shift(by)).collect();
@@ -372,6 +372,8 @@ fn verdict(sample: &Sample, shift: Option<Shift>, p: f64, tests: usize, by: Unit
             true => Verdict::Worse,
             false => Verdict::Differs,
         },
+        // Of a longer run the parts are longer, and not more.
+        Some(_) if by == Unit::Parts => Verdict::Open { needs: None },
         Some(shift) => Verdict::Open {
             needs: needed(shift.more, tests, is_paired).map(|needs| needs.max(a.len().min(b.len()) as u64 + 1)),
         },
@@ -464,6 +466,12 @@ mod tests {
         // Each pair differs by 1, which is little beside what runs differ by.
         assert_eq!((unit, rows[0].verdict), (Unit::Pairs, Verdict::Worse));
         assert_eq!(rows[0].difference, Some(1.0));
+        // Pairs of which one run is not known are none.
+        let [a, b] = values(14);
+        let mut few = sample(P99, &a, &b);
+        (few.values[0][..6].fill(None), few.values[1][8..].fill(None));
+        assert_eq!(few.differences().len(), 2);
+        assert_eq!(judged(&[few], true, Unit::Pairs).0, Unit::Runs);
     }
 
     /// Eight runs a side, played in turns on a machine that remembers, four figures each.

@@ -114,6 +114,8 @@ pub(super) fn of_run(record: &Record, arm: &str, metric: Metric) -> Option<f64> 
         Value::Duration(read, Quantile::P999) => read(figures).count >= 100_000,
         _ => true,
     };
-    let counts = !record.interrupted && arm.doubt.is_none() && has_values && metric.is_known(figures);
+    // While it is another arm's turn nobody asks, so how long a lock was not available is not known.
+    let is_asked = record.scenario.swarm.turns.is_none() || !matches!(metric, Metric::UnavailableMs);
+    let counts = is_asked && !record.interrupted && arm.doubt.is_none() && has_values && metric.is_known(figures);
     counts.then(|| metric.of(figures))
 }

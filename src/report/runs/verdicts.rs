@@ -52,13 +52,8 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         let mut causes: Vec<String> = Vec::new();
         for arm in &arms {
             let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
-            // The numbers differ from run to run.
-            let cause = cause.map(|why| {
-                why.words
-                    .trim_start_matches(|c: char| c.is_ascii_digit() || c == ',')
-                    .trim()
-                    .to_owned()
-            });
+            // How often differs from run to run.
+            let cause = cause.map(|why| without_number(&why.words));
             causes.extend(cause.filter(|cause| !causes.contains(cause)));
         }
         cells.push(Cell::plain(causes.join("; ")));
@@ -68,6 +63,16 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         head,
         rows: order(scenario).into_iter().map(row).collect(),
     }
+}
+
+/// What happened, without how often: "45 locks forgotten", "outlived TTL 58 ×".
+fn without_number(words: &str) -> String {
+    let is_of_number = |c: char| c.is_ascii_digit() || c == ',';
+    let words = words.trim_start_matches(is_of_number).trim();
+    let often = words.strip_suffix('×').map(str::trim_end);
+    often
+        .map_or(words, |words| words.trim_end_matches(is_of_number).trim_end())
+        .to_owned()
 }
 
 /// The table of a run's summary, with the double holds, for which a terminal has no room.
@@ -111,4 +116,16 @@ pub(super) fn verdict(runs: &Runs, record: &Record, index: usize) -> Option<Verd
 /// The name of an arm.
 pub(super) fn name(scenario: &Scenario, arm: usize) -> String {
     printable(&scenario.arms[arm].name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_number;
+
+    #[test]
+    fn a_cause_is_the_same_however_often_it_came() {
+        assert_eq!(without_number("1,045 locks forgotten"), "locks forgotten");
+        assert_eq!(without_number("outlived TTL 58 ×"), "outlived TTL");
+        assert_eq!(without_number("kept 2 of 3 votes"), "kept 2 of 3 votes");
+    }
 }
