@@ -233,7 +233,7 @@ pub struct RunArgs {
     /// Where --repeat and --over keep the record of each run [default: NAME.runs]. The same command goes on from what is there.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["record", "history"])]
     pub records: Option<PathBuf>,
-    /// Write a page about what was shown to FILE, as `lockstorm report` does. An existing file is replaced.
+    /// Write a report of what was shown to FILE, in the form that its ending says: .html, .md, .txt, .csv. An existing file is replaced.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Let the arms take turns of this length, in whole seconds, A B B A: for clean latencies without faults, in a closed loop.
@@ -538,7 +538,7 @@ Examples:
   lockstorm report out.json -o failover.html
   lockstorm report runs/ -o failover.html          all records of a directory
   lockstorm report runs/ --format markdown         for a pull request
-  lockstorm report runs/ -o figures.csv            for pandas or R: a line for each figure of each arm of each run
+  lockstorm report runs/ -o figures.csv            all figures, for pandas or R
   lockstorm report runs/ --format hgrm --arm redlock > redlock.hgrm
   lockstorm report runs/ --svg slides/ --size 1600x900
 
@@ -601,7 +601,7 @@ fn picture_size(text: &str) -> Result<(u32, u32), String> {
 Examples:
   lockstorm compare 'ttl8_*.json' -- 'ttl4_*.json'
   lockstorm compare runs/ --arms single,redlock
-  lockstorm compare runs/ --baseline main-runs          keeps them there the first time, then compares
+  lockstorm compare runs/ --baseline main-runs   kept there at first, then compared
   lockstorm compare a/ --markdown -- b/ | gh pr comment --body-file -
 
 Exit codes: 0 compared, or kept as the baseline; 1 error; 2 usage, or the groups are not alike; 4 with --baseline: something is shown \

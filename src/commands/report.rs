@@ -30,43 +30,53 @@ pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
         named.push((path.display().to_string(), record));
     }
     let settings = Settings::of(named).map_err(Failure::usage)?;
-    let only = || settings.only().map_err(Failure::usage);
     if let Some(directory) = &args.svg {
-        let names = slides(only()?, args.size, directory)?;
+        let names = slides(settings.only().map_err(Failure::usage)?, args.size, directory)?;
         // Nothing else stands between the lines of a form that goes to standard output.
         if args.out.is_none() && args.format.is_none() {
             return print(names);
         }
     }
-    let is_text = format == ReportFormat::Text;
-    let text = match format {
-        ReportFormat::Html => settings.page(),
-        ReportFormat::Text if args.out.is_none() => settings.text(false, columns(), colour::paint(look)),
-        ReportFormat::Text => settings.text(false, COLUMNS.into(), Paint::Off),
-        ReportFormat::Markdown => settings.markdown(),
-        ReportFormat::Csv => settings.csv(),
-        ReportFormat::Hgrm => runs_hgrm(only()?, args.arm.as_deref()),
-    };
-    let text = text.map_err(Failure::usage)?;
     match &args.out {
-        Some(out) => write(out, &text).map(|()| ExitCode::SUCCESS),
-        None if is_text => print_for_people(text, look),
-        None => print(text),
+        Some(out) => write(out, &text(&settings, format, args.arm.as_deref())?).map(|()| ExitCode::SUCCESS),
+        None if format == ReportFormat::Text => {
+            let text = settings.text(false, columns(), colour::paint(look));
+            print_for_people(text.map_err(Failure::usage)?, look)
+        }
+        None => print(text(&settings, format, args.arm.as_deref())?),
     }
 }
 
-/// The form that is asked for: by its name, by the ending of the file, or a text where there is no file.
-fn format(args: &ReportArgs) -> Result<ReportFormat, String> {
-    let ending = args.out.as_ref().and_then(|out| out.extension()?.to_str());
-    let by_ending = match ending {
-        _ if args.out.is_none() => ReportFormat::Text,
+/// Writes a report to a file, in the form that its ending says.
+pub(super) fn write_report(settings: &Settings, out: &Path) -> Result<(), Failure> {
+    write(out, &text(settings, by_ending(out), None)?)
+}
+
+fn text(settings: &Settings, format: ReportFormat, arm: Option<&str>) -> Result<String, Failure> {
+    let text = match format {
+        ReportFormat::Html => settings.page(),
+        ReportFormat::Text => settings.text(false, COLUMNS.into(), Paint::Off),
+        ReportFormat::Markdown => settings.markdown(),
+        ReportFormat::Csv => settings.csv(),
+        ReportFormat::Hgrm => settings.only().and_then(|runs| runs_hgrm(runs, arm)),
+    };
+    text.map_err(Failure::usage)
+}
+
+fn by_ending(out: &Path) -> ReportFormat {
+    match out.extension().and_then(|ending| ending.to_str()) {
         Some("txt") => ReportFormat::Text,
         Some("md") => ReportFormat::Markdown,
         Some("csv") => ReportFormat::Csv,
         Some("hgrm") => ReportFormat::Hgrm,
         _ => ReportFormat::Html,
-    };
-    let format = args.format.unwrap_or(by_ending);
+    }
+}
+
+/// The form that is asked for: by its name, by the ending of the file, or a text where there is no file.
+fn format(args: &ReportArgs) -> Result<ReportFormat, String> {
+    let by_file = args.out.as_deref().map_or(ReportFormat::Text, by_ending);
+    let format = args.format.unwrap_or(by_file);
     if format == ReportFormat::Html && args.out.is_none() {
         return Err("a page needs a file: say -o page.html".to_owned());
     }
@@ -91,7 +101,7 @@ fn slides(runs: &Runs, size: (u32, u32), directory: &Path) -> Result<String, Fai
 }
 
 /// Writes a file, which is replaced whole or not at all.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
     output::replace(path, |file| file.write_all(text.as_bytes()))
         .map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))
 }

@@ -12,7 +12,7 @@ use lockstorm_run::{Ended, RunOptions, headless};
 use super::judge::judge;
 use super::load::{load, room};
 use super::print::{ended, keep, print_result, signalled, summary};
-use super::report::write;
+use super::report::write_report;
 use super::{consent, server, several};
 use crate::cli::{Look, RunArgs};
 use crate::failure::{Failure, tell, warn};
@@ -23,6 +23,13 @@ pub fn run(mut args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
         .interleave
         .map(|turns| format!("swarm.turns={}", humantime::format_duration(turns)));
     args.play.changes.set.extend(turns);
+    let written = [(&args.history, None), (&args.out, args.history.as_ref())];
+    for (path, other) in written {
+        if let Some(path) = path.as_deref().filter(|path| is_used(path, other, &args)) {
+            let why = format!("{}: is used twice; name another file", path.display());
+            return Err(Failure::usage(why));
+        }
+    }
     if args.repeat.is_some() || !args.over.is_empty() {
         several::run(args, look)
     } else {
@@ -40,14 +47,7 @@ fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     check_temp_dir().map_err(Failure::usage)?;
     let doubts = consent::admit(&scenario, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
-    let history = args.history.as_deref();
-    if let Some(path) = history.filter(|path| is_used(path, args)) {
-        return Err(Failure::usage(format!(
-            "{}: is used twice; name another file",
-            path.display()
-        )));
-    }
-    let history = history.map(begin_history).transpose()?;
+    let history = args.history.as_deref().map(begin_history).transpose()?;
     warn(warnings(&scenario).iter().chain(&tight).chain(&doubts));
     let journal = file.as_ref().map(RecordFile::journal).transpose();
     let mut journal = journal.map_err(Failure::usage)?.flatten();
@@ -92,7 +92,7 @@ fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             let code = judge([&*record]);
             if let Some(page) = &args.out {
                 let run = Settings::of(vec![("this run".to_owned(), *record)]).map_err(Failure::error)?;
-                write(page, &run.page().map_err(Failure::error)?)?;
+                write_report(&run, page)?;
             }
             if let Some(Err(error)) = history.map(|history| history.settle()) {
                 return Err(Failure::error(format!("the history is cut off: {error}")));
@@ -102,8 +102,8 @@ fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Whether the file of the history is one that the run reads, or writes for something else.
-fn is_used(history: &Path, args: &RunArgs) -> bool {
+/// Whether the file of the history, or of the report, is one that the run reads or writes for something else.
+fn is_used(file: &Path, other: Option<&PathBuf>, args: &RunArgs) -> bool {
     let place = |path: &Path| {
         let inside = |directory: &Path| Some(directory.canonicalize().ok()?.join(path.file_name()?));
         let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
@@ -116,7 +116,8 @@ fn is_used(history: &Path, args: &RunArgs) -> bool {
     let scenario = Some(PathBuf::from(&args.scenario)).filter(|path| path.exists());
     let record = args.record.iter();
     let others = record.clone().map(journal).chain(record.cloned()).chain(scenario);
-    place(history).is_some_and(|history| others.filter_map(|other| place(&other)).any(|other| other == history))
+    let others = others.chain(other.cloned());
+    place(file).is_some_and(|file| others.filter_map(|other| place(&other)).any(|other| other == file))
 }
 
 /// Begins the file of a history. Nobody waits for its disk while the run goes on.

@@ -7,7 +7,7 @@ use lockstorm::report::{RecordFile, Settings};
 
 use super::judge::judge;
 use super::print::{columns, ended, print_for_people};
-use super::report::write;
+use super::report::write_report;
 use super::{colour, records, sweep};
 use crate::cli::{Look, RunArgs, SweepArgs};
 use crate::failure::{Failure, tell};
@@ -41,14 +41,14 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
     let records = records::read(&files).map_err(Failure::error)?;
     let settings = Settings::of(records).map_err(Failure::error)?;
     if let Some(page) = &args.out {
-        write(page, &settings.page().map_err(Failure::error)?)?;
+        write_report(&settings, page)?;
     }
     let text = settings.text(args.verbose, columns(), colour::paint(look));
     let printed = print_for_people(text.map_err(Failure::error)?, look);
     if !args.quiet {
         let page = args
             .out
-            .map_or_else(String::new, |page| format!(", the page is {}", page.display()));
+            .map_or_else(String::new, |page| format!(", the report is {}", page.display()));
         tell(&format!("the records are in {}{page}", dir.display()));
     }
     ended(played.stop, printed.map(|_| judge(settings.all())))

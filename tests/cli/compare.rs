@@ -148,7 +148,7 @@ fn how_long_a_lock_was_away_is_not_known_while_it_was_another_ones_turn() {
     let directory = tempfile::tempdir().unwrap();
     let [one, other] = [("one", 1), ("other", 2)].map(|(name, seed)| {
         run(directory.path(), name, seed, |record| {
-            record["scenario"]["swarm"]["turns_us"] = 1_000_000.into()
+            record["scenario"]["swarm"]["turns_us"] = 1_000_000.into();
         })
     });
     let said = printed(0, &["compare", &one, "--", &other]);

@@ -165,14 +165,19 @@ fn a_log_that_nobody_reads_delays_no_run() {
 }
 
 #[test]
-fn a_history_in_a_file_that_the_run_uses_already_is_refused_before_anything_starts() {
+fn a_history_or_a_report_in_a_file_that_the_run_uses_already_is_refused_before_anything_starts() {
     let place = place();
     fs::write(place.at("out.json"), "an old one").unwrap();
     std::os::unix::fs::symlink("out.json", place.at("link")).unwrap();
     for path in ["out.json", "./out.json", "link", "out.json.journal", "one.toml"] {
-        let (code, stdout, stderr) = run(&place, &["--record", "out.json", "--history", path]);
-        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{path}: {stderr}");
-        assert!(stderr.contains("is used twice; name another file"), "{path}: {stderr}");
+        for what in ["--history", "-o"] {
+            let (code, stdout, stderr) = run(&place, &["--record", "out.json", what, path]);
+            assert_eq!((code, stdout.as_str()), (Some(2), ""), "{what} {path}: {stderr}");
+            assert!(
+                stderr.contains("is used twice; name another file"),
+                "{what} {path}: {stderr}"
+            );
+        }
     }
     assert_eq!(fs::read_to_string(place.at("one.toml")).unwrap(), TWO_ARMS);
     assert_eq!(fs::read_to_string(place.at("out.json")).unwrap(), "an old one");

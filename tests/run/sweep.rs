@@ -205,7 +205,7 @@ fn one_command_leads_from_a_question_to_a_page_and_goes_on_where_it_was_interrup
         "{stderr}"
     );
     assert!(
-        stderr.contains("the records are in sale.runs, the page is page.html"),
+        stderr.contains("the records are in sale.runs, the report is page.html"),
         "{stderr}"
     );
     // Two of each show nothing, and say so.

@@ -469,7 +469,8 @@ mod tests {
         // Pairs of which one run is not known are none.
         let [a, b] = values(14);
         let mut few = sample(P99, &a, &b);
-        (few.values[0][..6].fill(None), few.values[1][8..].fill(None));
+        few.values[0][..6].fill(None);
+        few.values[1][8..].fill(None);
         assert_eq!(few.differences().len(), 2);
         assert_eq!(judged(&[few], true, Unit::Pairs).0, Unit::Runs);
     }
