@@ -592,7 +592,7 @@ fn picture_size(text: &str) -> Result<(u32, u32), String> {
 
 /// Say what differs between two groups of runs, or two arms, and how sure that is.
 ///
-/// A run is one value: so it takes several of each to show anything, six for one figure and eight for many. Records are of one
+/// A run is one value: so it takes several of each to show anything, five for one figure and seven for sixteen. Records are of one
 /// scenario in each group; A is what B is held against. Of two arms in a single run its parts are compared. A figure is called worse or
 /// better if equals would differ so in one of a hundred comparisons at most, over all their primary figures: damage, double holds, the
 /// longest time without the lock, and acquire p99 of each arm.
@@ -605,7 +605,7 @@ Examples:
   lockstorm compare a/ --markdown -- b/ | gh pr comment --body-file -
 
 Exit codes: 0 compared, or kept as the baseline; 1 error; 2 usage, or the groups are not alike; 4 with --baseline: something is shown \
-to have become worse; 5 no figure counts on both sides.
+to have become worse; 5 no figure counts on both sides, or with --baseline: there are too few runs to show anything.
 
 Every field of the JSON is documented at the type `Comparison` of the library.")]
 pub struct CompareArgs {

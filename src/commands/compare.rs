@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use lockstorm::report::{Runs, comparison_markdown, render_comparison};
+use lockstorm::report::{Runs, comparison_markdown, held_text, render_comparison};
 use lockstorm_data::metrics::units::counted;
 use lockstorm_plan::compare::Comparison;
 use lockstorm_run::Record;
@@ -24,10 +24,11 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
             "{one} and {other} are the same run: name each once"
         )));
     }
-    let comparison = match (&args.arms, &args.against[..], &args.baseline) {
+    let (comparison, sides) = match (&args.arms, &args.against[..], &args.baseline) {
         (Some(arms), ..) => {
             let runs = Runs::of(runs).map_err(Failure::usage)?;
-            Comparison::of_arms(runs.all(), arms.each_ref().map(String::as_str)).map_err(Failure::usage)?
+            let comparison = Comparison::of_arms(runs.all(), arms.each_ref().map(String::as_str));
+            (comparison.map_err(Failure::usage)?, None)
         }
         (_, [], Some(dir)) if !dir.exists() => return save(&runs, dir),
         (_, [], Some(dir)) => {
@@ -43,7 +44,13 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
             groups(["A", "B"], [runs, against], args.force)?
         }
     };
-    let text = |paint| render_comparison(&comparison, args.verbose, columns(), paint);
+    let text = |paint| {
+        let [one, other] = comparison.sides.each_ref().map(String::as_str);
+        let held = sides
+            .as_ref()
+            .map(|[a, b]| held_text([(one, a), (other, b)], columns(), paint) + "\n");
+        held.unwrap_or_default() + &render_comparison(&comparison, args.verbose, columns(), paint)
+    };
     let printed = if args.markdown {
         print(comparison_markdown(&comparison, args.verbose))?
     } else {
@@ -51,19 +58,25 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
     };
     Ok(match () {
         () if args.baseline.is_some() && comparison.is_worse() => ExitCode::from(exit_code::REGRESSION),
+        // A gate that can't see anything is not open.
+        () if args.baseline.is_some() && comparison.is_blind() => ExitCode::from(exit_code::INCONCLUSIVE),
         () if comparison.is_empty() => ExitCode::from(exit_code::INCONCLUSIVE),
         () => printed,
     })
 }
 
-fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Result<Comparison, Failure> {
+/// What was compared, and the groups, if it was groups.
+type WithGroups = (Comparison, Option<[Runs; 2]>);
+
+fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Result<WithGroups, Failure> {
     if let Some((one, other)) = twins(runs.iter().flatten()) {
         return Err(Failure::usage(format!(
             "{one} and {other} are the same run: name each once"
         )));
     }
     let [a, b] = runs.map(|runs| Runs::of(runs).map_err(Failure::usage));
-    let comparison = Comparison::of_groups(names, [a?.all(), b?.all()]);
+    let (a, b) = (a?, b?);
+    let comparison = Comparison::of_groups(names, [a.all(), b.all()]);
     if !force && !comparison.unlike.is_empty() {
         return Err(Failure::usage(format!(
             "{} and {} are not alike, so a difference would say nothing: {}; --force compares them all the same",
@@ -72,7 +85,7 @@ fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Re
             comparison.unlike.join("; ")
         )));
     }
-    Ok(comparison)
+    Ok((comparison, Some([a, b])))
 }
 
 /// Two files of one run, if there are any: two runs of the same instant and seed are the same.

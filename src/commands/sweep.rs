@@ -96,7 +96,7 @@ pub(super) fn play(args: &SweepArgs) -> Result<Played, Failure> {
         None => list(&stage, grid, &server, &mut journal)?,
     };
     if stop.is_some() {
-        tell("interrupted; the same command goes on from here");
+        tell("interrupted: the run under way is dropped, and the same command goes on from here");
     }
     Ok(Played {
         cells,

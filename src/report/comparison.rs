@@ -80,7 +80,19 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
     if all.is_empty() {
         let open = primary().any(|row| matches!(row.verdict, Verdict::Open { .. } | Verdict::OneRun));
         let any = primary().any(|row| row.verdict == Verdict::Same);
+        let [ours, theirs] = comparison.values;
         all.push(match (open, any) {
+            (true, _) if comparison.is_blind() => (
+                Tone::Doubt,
+                format!(
+                    "? too few to show anything, whatever they are: {theirs} against {ours}; it takes {} of each (--repeat {})",
+                    comparison.takes, comparison.takes
+                ),
+            ),
+            (false, false) if comparison.unit == Unit::Parts => (
+                Tone::Doubt,
+                format!("? one run of this length can't tell {b} from {a}: play a longer one, or several (--repeat 8)"),
+            ),
             (true, _) => (
                 Tone::Doubt,
                 format!("? {b} is not shown to be worse or better than {a}"),
@@ -108,8 +120,12 @@ fn evidence(comparison: &Comparison, row: &Row) -> String {
     let mut text = match row.sides {
         [Some(a), Some(b)] if row.figure.is_damage() && comparison.unit != Unit::Parts => {
             let runs = |side: Spread| format!("{} of {}", side.above_zero, side.n);
-            if a.above_zero == b.above_zero {
-                format!(", {}", difference(row))
+            if a.above_zero * b.n == b.above_zero * a.n {
+                format!(
+                    ", {} against {}",
+                    row.figure.write(b.median),
+                    row.figure.write(a.median)
+                )
             } else {
                 format!(", in {} runs against {}", runs(b), runs(a))
             }
@@ -148,16 +164,11 @@ pub(super) fn brief(comparison: &Comparison) -> Table {
             Some(side) => Cell::plain(row.figure.write(side.median)),
             None => Cell::none(),
         };
-        let by = interval(row).or_else(|| {
-            row.difference
-                .filter(|_| row.verdict != Verdict::Same)
-                .map(|_| difference(row))
-        });
         vec![
             Cell::plain(name(comparison, row)),
             median(row.sides[0]),
             median(row.sides[1]),
-            by.map_or_else(Cell::none, Cell::plain),
+            interval(row).map_or_else(Cell::none, Cell::plain),
             verdict(row, comparison.unit),
         ]
     };
@@ -270,7 +281,7 @@ fn difference(row: &Row) -> String {
         return "–".to_owned();
     };
     let base = row.sides[0].map_or(0.0, |side| side.median);
-    let part = if base > 0.0 && !row.figure.is_damage() {
+    let part = if base > 0.0 && row.figure.is_measured() {
         format!(", {:+.1} %", 100.0 * by / base).replace('-', "−")
     } else {
         String::new()
@@ -310,9 +321,9 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)>
             }
         }
         .to_owned(),
-        format!("{tested}. The difference is {b} less {a}; medians with their range"),
-        "shown: p ≤ .01 over all figures above together (Holm). What is exploratory is not adjusted: of a hundred figures that are the \
-         same one differs"
+        format!("{tested}. The difference is {b} less {a}: the median of all differences between two values"),
+        "shown: p ≤ .01 over all primary figures together (Holm), for which their p is adjusted. That of other figures, which are exploratory, is \
+         not: of a hundred that are the same one differs"
             .to_owned(),
     ];
     let others = comparison

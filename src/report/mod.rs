@@ -50,7 +50,7 @@ pub use progress::{Progress, is_dumb};
 pub use reading::FileError;
 pub use recipes::render_recipes;
 pub use replay::render_replay;
-pub use runs::{Runs, Settings, runs_hgrm, runs_slides};
+pub use runs::{Runs, Settings, held_text, runs_hgrm, runs_slides};
 pub use selftest::render_selftest;
 pub use sentence::sentence;
 pub use sweep::render_sweep;

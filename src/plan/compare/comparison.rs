@@ -34,6 +34,10 @@ pub struct Comparison {
     pub settings: Vec<Setting>,
     /// In what else they differ, so that a difference may come from that.
     pub unlike: Vec<String>,
+    /// How many values each side has.
+    pub values: [usize; 2],
+    /// The fewest values of each side with which a primary figure could be shown to differ.
+    pub takes: u64,
     /// What was left out, and why.
     pub left_out: Vec<String>,
     /// The figures, the primary ones of each arm first.
@@ -155,7 +159,7 @@ impl Comparison {
                 });
             }
         }
-        let (unit, rows) = judged(&samples, is_paired, Unit::Pairs);
+        let (unit, takes, rows) = judged(&samples, is_paired, Unit::Pairs);
         let sides = match &differing.settings[..] {
             [only] => [0, 1].map(|side| only.of_side(side)),
             _ => names_of_sides.map(str::to_owned),
@@ -165,6 +169,8 @@ impl Comparison {
             unit,
             settings: differing.settings,
             unlike: [differing.scenario, differing.machine].concat(),
+            values: [a.len(), b.len()],
+            takes,
             left_out,
             rows,
         }
@@ -180,7 +186,7 @@ impl Comparison {
         };
         let index = |name: &str| {
             let found = first.arms.iter().position(|arm| arm.name == name);
-            found.ok_or_else(|| format!("there is no arm \"{name}\"; there are {}", names(first).join(", ")))
+            found.ok_or_else(|| format!("there is no arm \"{name}\"; the arms are {}", names(first).join(", ")))
         };
         let places = [index(arms[0])?, index(arms[1])?];
         let arm = format!("{} against {}", arms[1], arms[0]);
@@ -208,12 +214,15 @@ impl Comparison {
             }
             Unit::Pairs
         };
-        let (unit, rows) = judged(&samples, true, by);
+        let (unit, takes, rows) = judged(&samples, true, by);
+        let values = [0, 1].map(|side| samples.first().map_or(0, |sample| sample.values[side].len()));
         Ok(Self {
             sides: arms.map(str::to_owned),
             unit,
             settings: Vec::new(),
             unlike: Vec::new(),
+            values,
+            takes,
             left_out,
             rows,
         })
@@ -222,6 +231,16 @@ impl Comparison {
     /// Whether a figure that the comparison is about has become worse.
     pub fn is_worse(&self) -> bool {
         self.rows.iter().any(|row| row.verdict == Verdict::Worse)
+    }
+
+    /// Whether there are too few values to show anything, whatever they are.
+    pub fn is_blind(&self) -> bool {
+        let [a, b] = self.values;
+        (a.min(b) as u64) < self.takes
+            && self
+                .rows
+                .iter()
+                .any(|row| row.is_primary && matches!(row.verdict, Verdict::Open { .. }))
     }
 
     /// Whether there is anything that both sides have.
@@ -311,8 +330,8 @@ impl Sample {
     }
 }
 
-/// The rows of these samples. Pairs are tested as pairs if they are `pairs` and there are enough of them to show anything, else as two groups.
-fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) {
+/// How these samples are tested, how many values that takes at least, and their rows. Pairs are tested as pairs if they are `pairs` and there are enough of them to show anything, else as two groups.
+fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, u64, Vec<Row>) {
     // A figure that can't differ, whichever run is on which side, takes nothing from the others (Tarone 1990).
     let is_tested = |sample: &&Sample| sample.is_primary && !sample.is_flat();
     let tests = samples.iter().filter(is_tested).count();
@@ -351,7 +370,7 @@ fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, Vec<Row>) 
         }
     };
     let rows = samples.iter().enumerate().map(row).collect();
-    (by, rows)
+    (by, fewest(tests, by != Unit::Runs), rows)
 }
 
 fn verdict(sample: &Sample, shift: Option<Shift>, p: f64, tests: usize, by: Unit) -> Verdict {
@@ -417,7 +436,7 @@ mod tests {
 
     fn verdicts(samples: &[Sample]) -> Vec<Verdict> {
         judged(samples, false, Unit::Pairs)
-            .1
+            .2
             .into_iter()
             .map(|row| row.verdict)
             .collect()
@@ -433,7 +452,7 @@ mod tests {
         assert_eq!(verdicts(&[sample(LOST, &[], &[5.0])]), [Verdict::Unknown]);
         // Three against three can't show it; six can, of one figure.
         let three = sample(LOST, &none[..3], &some[..3]);
-        assert_eq!(verdicts(&[three]), [Verdict::Open { needs: Some(8) }]);
+        assert_eq!(verdicts(&[three]), [Verdict::Open { needs: Some(5) }]);
     }
 
     #[test]
@@ -462,7 +481,7 @@ mod tests {
         };
         assert_eq!(of(7).0, Unit::Runs);
         assert_eq!(of(11).0, Unit::Runs);
-        let (unit, rows) = of(12);
+        let (unit, _, rows) = of(12);
         // Each pair differs by 1, which is little beside what runs differ by.
         assert_eq!((unit, rows[0].verdict), (Unit::Pairs, Verdict::Worse));
         assert_eq!(rows[0].difference, Some(1.0));

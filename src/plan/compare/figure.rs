@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use lockstorm_data::metrics::units::{micros, rate, rounded};
-use lockstorm_data::metrics::{Group, Metric, Point, Quantile, Time, Value, figure};
+use lockstorm_data::metrics::{Group, Metric, Point, Quantile, Time, Unit, Value, figure};
 use lockstorm_data::scenario::ArmSpec;
 use lockstorm_run::Record;
 
@@ -59,6 +59,14 @@ impl Compared {
         match self {
             Self::Run(metric) => metric.is_damage() || matches!(metric, Metric::LostUpdatesPeak),
             Self::Part(_) => false,
+        }
+    }
+
+    /// Whether it is a time or a rate, so that a part of it means something.
+    pub fn is_measured(self) -> bool {
+        match self {
+            Self::Run(metric) => metric.unit() != Unit::Count,
+            Self::Part(_) => true,
         }
     }
 

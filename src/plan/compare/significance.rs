@@ -38,6 +38,10 @@ pub(super) fn fewest(tests: usize, is_paired: bool) -> u64 {
 /// How many runs of each group, or pairs, it takes to show a difference as large as the one seen with a probability of 80 %
 /// (Noether 1987); `None` if more than [`MOST`]. `more` is that of [`Shift`](super::ranks::Shift).
 pub(super) fn needed(more: f64, tests: usize, is_paired: bool) -> Option<u64> {
+    if (more - 0.5).abs() > 0.5 - 1e-9 {
+        // All of one side are above all of the other.
+        return Some(fewest(tests, is_paired));
+    }
     let z = normal_quantile_beyond(ALPHA / (2.0 * tests.max(1) as f64)) + normal_quantile_beyond(1.0 - POWER);
     let all = z * z / (3.0 * (more - 0.5).powi(2));
     let each = if is_paired { all } else { all / 2.0 };
@@ -73,8 +77,9 @@ mod tests {
 
     #[test]
     fn a_small_difference_takes_more_runs_than_a_large_one_and_none_takes_too_many() {
-        let [large, small] = [1.0, 0.7].map(|more| needed(more, 8, false));
-        assert_eq!(large, Some(12));
+        assert_eq!(needed(1.0, 8, false), Some(fewest(8, false)));
+        let [large, small] = [0.95, 0.7].map(|more| needed(more, 8, false));
+        assert_eq!(large, Some(14));
         assert!(small > large, "{small:?} {large:?}");
         assert_eq!(needed(0.5, 8, false), None);
         assert_eq!(needed(0.3, 8, false), small, "less is as far as more");

@@ -23,5 +23,5 @@ mod verdicts;
 
 pub use group::Runs;
 pub use hgrm::runs_hgrm;
-pub use settings::Settings;
+pub use settings::{Settings, held_text};
 pub use slides::runs_slides;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::figures::figures;
 use super::group::Runs;
-use super::sentences::sentences;
+use super::sentences::{against_best, sentences};
 use super::spread::confidence;
 use super::times::{MEANS, times};
 use super::verdicts::verdict_table;
@@ -78,7 +78,7 @@ impl Parts {
                 .filter(|part| !part.is_empty())
                 .collect::<Vec<_>>()
                 .join(" · "),
-            sure: sure(all.len(), &caveats),
+            sure: sure(runs, &caveats),
             times,
             times_legend: format!("{MEANS}{of_all}"),
             happened: what_happened(runs),
@@ -147,7 +147,8 @@ fn locks(runs: &Runs) -> String {
 }
 
 /// How sure the verdicts are.
-fn sure(runs: usize, caveats: &[String]) -> String {
+fn sure(of: &Runs, caveats: &[String]) -> String {
+    let runs = of.all().len();
     let sure = match confidence(runs) {
         None => "One run is one sample: what others would show is not known".to_owned(),
         Some(percent) => {
@@ -168,7 +169,8 @@ fn sure(runs: usize, caveats: &[String]) -> String {
             format!(" Read with care: {first}; {more} more at the end.")
         }
     };
-    format!("{sure}.{care}")
+    let best = against_best(of).map_or_else(String::new, |said| format!(" {said}"));
+    format!("{sure}.{best}{care}")
 }
 
 fn what_happened(runs: &Runs) -> Table {

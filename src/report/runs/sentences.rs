@@ -3,10 +3,13 @@
 use super::group::Runs;
 use super::verdicts::{name, verdict};
 use crate::report::columns::Arm;
+use crate::report::figures::small;
 use crate::report::paint::Tone;
-use crate::report::story::{Verdict, conclusion, is_control, lesson, order, tally};
+use crate::report::story::{Verdict, conclusion, counted, is_control, lesson, order, tally};
 use lockstorm_data::metrics::units::counted as number;
 use lockstorm_data::model::{CheckResult, printable};
+use lockstorm_plan::compare::Verdict::Worse;
+use lockstorm_plan::compare::{Compared, Comparison};
 use lockstorm_run::Record;
 
 /// What the runs have shown, in a sentence or two.
@@ -65,4 +68,54 @@ pub(super) fn sentences(runs: &Runs) -> Vec<(Tone, String)> {
     said.extend(lesson.map(|lesson| (Tone::Plain, printable(lesson))));
     said.extend(tally(all.iter().flat_map(results)));
     said
+}
+
+/// Whether the damage of the other locks is shown to be worse than that of the first one that held in all runs; `None` of one run, or if
+/// no lock did.
+pub(super) fn against_best(runs: &Runs) -> Option<String> {
+    let (scenario, all) = (runs.scenario(), runs.all());
+    let metric = counted(scenario).peak();
+    let mut arms = order(scenario)
+        .into_iter()
+        .filter(|index| !is_control(scenario, *index));
+    let held = |index: &usize| {
+        all.iter()
+            .all(|record| verdict(runs, record, *index) == Some(Verdict::Safe))
+    };
+    let best = arms.find(held).filter(|_| all.len() > 1)?;
+    let best = &scenario.arms[best].name;
+    let (mut worse, mut open, mut most, mut takes) = (Vec::new(), Vec::new(), 0.0_f64, None);
+    for index in order(scenario)
+        .into_iter()
+        .filter(|index| !is_control(scenario, *index))
+    {
+        let other = &scenario.arms[index].name;
+        if other == best {
+            continue;
+        }
+        let comparison = Comparison::of_arms(all, [best, other]).ok()?;
+        let row = comparison.rows.iter().find(|row| row.figure == Compared::Run(metric))?;
+        if row.verdict == Worse {
+            worse.push(name(scenario, index));
+            most = most.max(row.p.unwrap_or(1.0));
+        } else {
+            open.push(name(scenario, index));
+            takes = Some(comparison.takes).filter(|_| comparison.is_blind());
+        }
+    }
+    let title = Compared::Run(metric).title();
+    let shown = format!(
+        "Shown to be worse than {best} by {title}: {} (p ≤ {})",
+        worse.join(", "),
+        small(most)
+    );
+    let takes = takes.map_or_else(String::new, |takes| format!(" (it takes {takes} runs)"));
+    let not_shown = format!("Not shown to be worse than {best}: {}{takes}", open.join(", "));
+    let said = [(worse.is_empty(), shown), (open.is_empty(), not_shown)];
+    let said: Vec<String> = said
+        .into_iter()
+        .filter(|(is_empty, _)| !is_empty)
+        .map(|(_, words)| printable(&words) + ".")
+        .collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }

@@ -170,26 +170,36 @@ impl Settings {
         figures(runs).map_err(|error| format!("the figures could not be written: {error}"))
     }
 
-    /// A row for each lock, a column for each setting: in how many runs it held.
     fn held(&self) -> Table {
-        let tables: Vec<Table> = self.each.iter().map(|(_, runs)| verdict_table(runs)).collect();
-        let mut head = vec!["held".to_owned()];
-        head.extend(self.each.iter().map(|(name, _)| printable(name)));
-        // The first two cells of a verdict are the lock and whether it held.
-        let lock = |row: &[Cell]| row.first().map(|cell| cell.text.clone());
-        let row = |row: &Vec<Cell>| {
-            let mut cells: Vec<Cell> = row.first().cloned().into_iter().collect();
-            cells.extend(tables.iter().map(|table| {
-                let same = table.rows.iter().find(|other| lock(other) == lock(row));
-                same.and_then(|row| row.get(1).cloned()).unwrap_or_else(Cell::none)
-            }));
-            cells
-        };
-        Table {
-            head,
-            rows: tables
-                .first()
-                .map_or_else(Vec::new, |table| table.rows.iter().map(row).collect()),
-        }
+        held(self.each.iter().map(|(name, runs)| (name.as_str(), runs)))
+    }
+}
+
+/// In how many runs of each group each lock held, in lines of at most so many `columns`.
+pub fn held_text(groups: [(&str, &Runs); 2], columns: usize, paint: Paint) -> String {
+    let parts = held(groups.into_iter()).split(columns).into_iter();
+    parts.map(|part| part.render(paint)).collect::<Vec<_>>().join("\n")
+}
+
+/// A row for each lock, a column for each setting: in how many runs it held.
+fn held<'a>(groups: impl Iterator<Item = (&'a str, &'a Runs)>) -> Table {
+    let (names, tables): (Vec<&str>, Vec<Table>) = groups.map(|(name, runs)| (name, verdict_table(runs))).unzip();
+    let mut head = vec!["held".to_owned()];
+    head.extend(names.into_iter().map(printable));
+    // The first two cells of a verdict are the lock and whether it held.
+    let lock = |row: &[Cell]| row.first().map(|cell| cell.text.clone());
+    let row = |row: &Vec<Cell>| {
+        let mut cells: Vec<Cell> = row.first().cloned().into_iter().collect();
+        cells.extend(tables.iter().map(|table| {
+            let same = table.rows.iter().find(|other| lock(other) == lock(row));
+            same.and_then(|row| row.get(1).cloned()).unwrap_or_else(Cell::none)
+        }));
+        cells
+    };
+    Table {
+        head,
+        rows: tables
+            .first()
+            .map_or_else(Vec::new, |table| table.rows.iter().map(row).collect()),
     }
 }

@@ -27,10 +27,13 @@ pub fn runs_slides(runs: &Runs, size: (u32, u32)) -> Result<Vec<(String, String)
         all.push((format!("{}.svg", curves.name), slide(runs, &curves, size)?));
     }
     for (record, arm, double) in runs.evidence() {
+        let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = arm.name.chars().map(safe).take(40).collect();
+        // Two names may look alike then.
         let place = record.arms.iter().position(|one| one.name == arm.name).unwrap_or(0) + 1;
         let lanes = svg(&ShownHold::of(record, arm, double));
         let page = page(size, &html! { (PreEscaped(lanes)) });
-        all.push((format!("two-at-once-{place}.svg"), page));
+        all.push((format!("two-at-once-{place}-{name}.svg"), page));
     }
     Ok(all)
 }
