@@ -136,7 +136,7 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
     lines
 }
 
-/// What the values of a record lack since its run was stopped.
+/// What the values of a record lack since its run was over.
 fn cut_short(record: &FromRecord) -> Option<String> {
     let cut_off = match record.cut_off {
         0 => String::new(),
@@ -146,7 +146,13 @@ fn cut_short(record: &FromRecord) -> Option<String> {
             count(some)
         ),
     };
-    (record.interrupted || record.cut_off > 0).then(|| format!("the run was stopped before its end{cut_off}"))
+    // The load of a whole run ends, too, and what is under way then is cut off.
+    let when = if record.interrupted {
+        "the run was stopped before its end"
+    } else {
+        "the load ended as planned"
+    };
+    (record.interrupted || record.cut_off > 0).then(|| format!("{when}{cut_off}"))
 }
 
 /// The load, in words.
