@@ -1,36 +1,27 @@
 //! `lockstorm compare`.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use lockstorm::report::{Runs, comparison_markdown, held_text, render_comparison};
-use lockstorm_data::metrics::units::counted;
 use lockstorm_plan::compare::Comparison;
 use lockstorm_run::Record;
 
 use super::print::{columns, print, print_result};
-use super::records;
+use super::{baseline, records};
 use crate::cli::{CompareArgs, Look};
 use crate::exit_code;
-use crate::failure::{Failure, tell};
+use crate::failure::Failure;
 
 /// Compares two groups, two arms, or a group with a baseline.
 pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
     let runs = records::read(&args.records).map_err(Failure::usage)?;
-    if let Some((one, other)) = twins(runs.iter()) {
-        return Err(Failure::usage(format!(
-            "{one} and {other} are the same run: name each once"
-        )));
-    }
     let (comparison, sides) = match (&args.arms, &args.against[..], &args.baseline) {
         (Some(arms), ..) => {
             let runs = Runs::of(runs).map_err(Failure::usage)?;
             let comparison = Comparison::of_arms(runs.all(), arms.each_ref().map(String::as_str));
             (comparison.map_err(Failure::usage)?, None)
         }
-        (_, [], Some(dir)) if !dir.exists() => return save(&runs, dir),
+        (_, [], Some(dir)) if !dir.exists() => return baseline::keep(runs, dir),
         (_, [], Some(dir)) => {
             let before = records::read(std::slice::from_ref(dir)).map_err(Failure::usage)?;
             groups(["the baseline", "now"], [before, runs], args.force)?
@@ -59,7 +50,7 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
     Ok(match () {
         () if args.baseline.is_some() && comparison.is_worse() => ExitCode::from(exit_code::REGRESSION),
         // A gate that can't see anything is not open.
-        () if args.baseline.is_some() && comparison.is_blind() => ExitCode::from(exit_code::INCONCLUSIVE),
+        () if args.baseline.is_some() && comparison.misses_something() => ExitCode::from(exit_code::INCONCLUSIVE),
         () if comparison.is_empty() => ExitCode::from(exit_code::INCONCLUSIVE),
         () => printed,
     })
@@ -69,11 +60,7 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
 type WithGroups = (Comparison, Option<[Runs; 2]>);
 
 fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Result<WithGroups, Failure> {
-    if let Some((one, other)) = twins(runs.iter().flatten()) {
-        return Err(Failure::usage(format!(
-            "{one} and {other} are the same run: name each once"
-        )));
-    }
+    records::distinct(runs.iter().flatten()).map_err(Failure::usage)?;
     let [a, b] = runs.map(|runs| Runs::of(runs).map_err(Failure::usage));
     let (a, b) = (a?, b?);
     let comparison = Comparison::of_groups(names, [a.all(), b.all()]);
@@ -86,41 +73,4 @@ fn groups(names: [&str; 2], runs: [Vec<(String, Record)>; 2], force: bool) -> Re
         )));
     }
     Ok((comparison, Some([a, b])))
-}
-
-/// Two files of one run, if there are any: two runs of the same instant and seed are the same.
-fn twins<'a>(runs: impl Iterator<Item = &'a (String, Record)>) -> Option<(String, String)> {
-    let mut seen: BTreeMap<_, &String> = BTreeMap::new();
-    let mut pairs = runs.filter_map(|(name, run)| {
-        let zero = run.second_zero.as_ref().map(|zero| zero.wall.as_str());
-        let before = seen.insert((run.started.as_str(), zero, run.seed), name);
-        before.map(|before| (before.clone(), name.clone()))
-    });
-    pairs.next()
-}
-
-/// Keeps these records as a baseline: copies in a new directory.
-fn save(runs: &[(String, Record)], dir: &Path) -> Result<ExitCode, Failure> {
-    let copy = || {
-        fs::create_dir_all(dir)?;
-        for (name, _) in runs {
-            let path = Path::new(name);
-            let place = dir.join(path.file_name().unwrap_or(path.as_os_str()));
-            if place.exists() {
-                return Err(std::io::Error::other(format!(
-                    "two records have the name {}",
-                    place.display()
-                )));
-            }
-            fs::copy(path, place)?;
-        }
-        Ok(())
-    };
-    copy().map_err(|error| Failure::error(format!("cannot keep the baseline in {}: {error}", dir.display())))?;
-    tell(&format!(
-        "{} kept as the baseline in {}; the same command compares with it from now on, and ends with exit code 4 if something is worse",
-        counted(runs.len() as u64, "record was", "records were"),
-        dir.display()
-    ));
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod baseline;
 pub mod bench;
 pub mod colour;
 pub mod compare;

@@ -1,5 +1,6 @@
 //! The records that a command names: files, directories of them, and patterns.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,14 +10,30 @@ use lockstorm_run::Record;
 /// Reads them, each with the path of its file.
 ///
 /// # Errors
-/// A path leads nowhere, or a file is no record.
+/// A path leads nowhere, a file is no record, or two are of the same run.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<(String, Record)>, String> {
     let mut records = Vec::new();
     for path in files(paths)? {
         let record = RecordFile::read(&path).map_err(|error| error.to_string())?;
         records.push((path.display().to_string(), record));
     }
+    distinct(records.iter())?;
     Ok(records)
+}
+
+/// Refuses two files of one run, which would count twice: what began at the same instant on the same machine is the same.
+pub fn distinct<'a>(runs: impl Iterator<Item = &'a (String, Record)>) -> Result<(), String> {
+    let mut seen: BTreeMap<_, &String> = BTreeMap::new();
+    for (name, run) in runs {
+        let zero = run
+            .second_zero
+            .as_ref()
+            .map(|zero| (zero.wall.as_str(), zero.monotonic_us));
+        if let Some(before) = seen.insert((zero, run.started.as_str()), name) {
+            return Err(format!("{before} and {name} are the same run: name each once"));
+        }
+    }
+    Ok(())
 }
 
 /// The files of records: those that are named, those that fit a pattern (`ttl8_*.json`, if there is no file of that name), and of

@@ -19,16 +19,13 @@ pub fn report(args: &ReportArgs, look: Look) -> Result<ExitCode, Failure> {
     if let Some(out) = &args.out {
         RecordFile::check(out).map_err(Failure::usage)?;
     }
-    let mut named = Vec::new();
     let place = args.out.as_ref().and_then(|out| out.canonicalize().ok());
-    for path in records::files(&args.records).map_err(Failure::usage)? {
-        if place.is_some() && path.canonicalize().ok() == place {
-            let why = format!("{}: is used twice; name another file for the report", path.display());
-            return Err(Failure::usage(why));
-        }
-        let record = RecordFile::read(&path).map_err(Failure::usage)?;
-        named.push((path.display().to_string(), record));
+    let mut files = records::files(&args.records).map_err(Failure::usage)?.into_iter();
+    if let Some(path) = files.find(|path| place.is_some() && path.canonicalize().ok() == place) {
+        let why = format!("{}: is used twice; name another file for the report", path.display());
+        return Err(Failure::usage(why));
     }
+    let named = records::read(&args.records).map_err(Failure::usage)?;
     let settings = Settings::of(named).map_err(Failure::usage)?;
     if let Some(directory) = &args.svg {
         let names = slides(settings.only().map_err(Failure::usage)?, args.size, directory)?;

@@ -17,6 +17,19 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
     let page = args.out.as_deref().map(RecordFile::check).transpose();
     page.map_err(Failure::usage)?;
     let dir = args.records.unwrap_or_else(|| default_dir(&args.scenario));
+    if let Some(axis) = args.over.iter().find(|axis| !is_a_setting(&axis.key)) {
+        return Err(Failure::usage(format!(
+            "--over {}: that makes another scenario, whose runs are not compared; `lockstorm sweep` plays one with any key",
+            axis.key
+        )));
+    }
+    let is_there = |page: &&Path| {
+        dir.exists() && page.parent().and_then(|place| place.canonicalize().ok()) == dir.canonicalize().ok()
+    };
+    if let Some(page) = args.out.as_deref().filter(is_there) {
+        let why = format!("{}: lies among the records; name another file", page.display());
+        return Err(Failure::usage(why));
+    }
     let played = sweep::play(&SweepArgs {
         scenario: args.scenario,
         over: args.over,
@@ -30,15 +43,22 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
         quiet: args.quiet,
     })?;
     // In the order in which the settings were named.
-    let mut files = Vec::new();
+    let mut files: Vec<PathBuf> = Vec::new();
     for cell in &played.cells {
         let of_cell = played.outcomes.iter().filter(|outcome| outcome.cell == *cell);
-        files.extend(of_cell.map(|outcome| dir.join(cell.file_name(outcome.seed))));
+        let of_cell = of_cell.map(|outcome| dir.join(cell.file_name(outcome.seed)));
+        let new: Vec<PathBuf> = of_cell.filter(|file| !files.contains(file)).collect();
+        files.extend(new);
     }
     if files.is_empty() {
         return ended(played.stop, Ok(ExitCode::SUCCESS));
     }
-    let records = records::read(&files).map_err(Failure::error)?;
+    let records = records::read(&files).map_err(|error| {
+        Failure::error(format!(
+            "{error}; remove {} to play all runs anew, or name another --records",
+            dir.display()
+        ))
+    })?;
     let settings = Settings::of(records).map_err(Failure::error)?;
     if let Some(page) = &args.out {
         write_report(&settings, page)?;
@@ -52,6 +72,15 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
         tell(&format!("the records are in {}{page}", dir.display()));
     }
     ended(played.stop, printed.map(|_| judge(settings.all())))
+}
+
+/// Whether a key changes the locks or the load, so that runs with other values can be compared.
+fn is_a_setting(key: &str) -> bool {
+    const OF_THE_FILE: [&str; 6] = ["title", "caption", "lesson", "duration", "warmup", "seed"];
+    key.starts_with("arm.")
+        || key.starts_with("swarm.")
+        || key == "lab.persistence"
+        || !key.contains('.') && !OF_THE_FILE.contains(&key)
 }
 
 fn default_dir(scenario: &str) -> PathBuf {

@@ -31,6 +31,18 @@ pub fn view(args: &ViewArgs, look: Look) -> Result<ExitCode, Failure> {
         };
         return Err(Failure::usage(format!("a record is played in a terminal: {instead}")));
     }
+    let place = |path: &Path| path.canonicalize().ok();
+    if let Some(cast) = args
+        .screen
+        .cast
+        .as_deref()
+        .filter(|cast| place(cast).is_some() && place(cast) == place(&args.record))
+    {
+        return Err(Failure::usage(format!(
+            "{}: is used twice; name another file for the cast",
+            cast.display()
+        )));
+    }
     let options = screen::options(&args.screen, look)?;
     let cast = options.cast.clone();
     let exit = console::view(record, options).map_err(Failure::error)?;

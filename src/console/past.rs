@@ -12,6 +12,9 @@ use lockstorm_data::scenario::{ArmSpec, LockNodes};
 use lockstorm_lab::{NodeName, Role};
 use lockstorm_run::{Act, ArmView, Health, HostView, Live, Outlasted, Phase, Record, ServerView, Snapshot};
 
+/// The seconds of an hour.
+const HOUR: i64 = 3600;
+
 /// Over how many seconds the present rate is the mean.
 const RECENT: usize = 5;
 
@@ -166,7 +169,10 @@ impl Past<'_> {
     fn arm(&self, index: usize) -> ArmView {
         let arm = &self.record.arms[index];
         let mut series = Series::default();
-        for point in arm.series.iter().filter(|point| (point.time + 1) as f64 <= self.until) {
+        // Another program may have written the record, and gaps are filled.
+        let can_be = |point: &&Point| (-HOUR..=7 * 24 * HOUR).contains(&point.time);
+        let until = |point: &&Point| (point.time + 1) as f64 <= self.until;
+        for point in arm.series.iter().filter(can_be).filter(until) {
             if let Some(place) = series.at(point.time) {
                 *place = *point;
             }

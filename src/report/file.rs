@@ -93,14 +93,15 @@ impl RecordFile {
         let unreadable = |error| FileError::Unreadable(path.to_owned(), error);
         let file = input::open(path).map_err(unreadable)?;
         if let Some(record) = journal::read(path, &file)? {
-            return Ok(record);
+            return sound(path, record);
         }
         let rewound = (&file).rewind();
         let text = rewound
             .and_then(|()| input::whole(&file, LARGEST))
             .map_err(unreadable)?;
         check_format::<Format>(path, &text)?;
-        serde_json::from_slice(&text).map_err(|error| no_record(path, &error))
+        let record = serde_json::from_slice(&text).map_err(|error| no_record(path, &error))?;
+        sound(path, record)
     }
 
     /// Makes the journal of a run beside the file; `None` if that is a device or a pipe.
@@ -138,6 +139,25 @@ impl RecordFile {
         stream.write(json);
         stream.settle()
     }
+}
+
+/// Refuses a record that no run can have left: it would be shown wrongly, or take all memory.
+fn sound(path: &Path, record: Record) -> Result<Record, FileError> {
+    /// The most hosts of a lab.
+    const HOSTS: usize = 9;
+    let refused = |why: &str| Err(FileError::NoRecord(path.to_owned(), why.to_owned()));
+    let arms = &record.scenario.arms;
+    let names = || record.arms.iter().map(|arm| arm.name.as_str());
+    if !names().eq(arms.iter().map(|arm| arm.name.as_str())) {
+        return refused("its arms are not those of its scenario");
+    }
+    if names().any(|name| name.contains(char::is_control)) {
+        return refused("the name of an arm has characters that a terminal would obey");
+    }
+    if record.scenario.lab.hosts > HOSTS || arms.iter().any(|arm| arm.hosts.is_some_and(|hosts| hosts > HOSTS)) {
+        return refused("it has more hosts than a lab can have");
+    }
+    Ok(record)
 }
 
 /// Writes a value as one line of JSON.

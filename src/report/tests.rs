@@ -489,6 +489,7 @@ fn busy_hour() -> Record {
             ..Point::default()
         };
     }
+    record.scenario.arms = vec![record.scenario.arms[1].clone(); 6];
     record.arms = vec![arm; 6];
     record.events = (0..120)
         .map(|n: u32| {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lockstorm_kit::program::{printed, refused};
+use lockstorm_kit::program::{printed, refused, told};
 use serde_json::{Value, json};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/record/short-run.json");
@@ -88,6 +88,52 @@ fn a_baseline_is_kept_the_first_time_and_a_regression_ends_with_code_4() {
     let one = compare(0, &format!("{some}/some-1.json"));
     assert!(one.contains("evidence within these runs only"), "{one}");
     assert_eq!(fs::read_dir(&baseline).unwrap().count(), 8, "it is kept as it was");
+    // A gate that can't see is not open: too few runs, or a lock of which nothing can be said.
+    let two = compare(5, &group(directory.path(), "few", &[0, 1]));
+    assert!(two.contains("too few to show anything"), "{two}");
+    for seed in 1..=8 {
+        run(
+            &directory.path().join("doubt"),
+            &format!("doubt-{seed}"),
+            seed,
+            |record| {
+                record["arms"][1]["doubt"] = "it stood still".into();
+            },
+        );
+    }
+    compare(5, directory.path().join("doubt").to_str().unwrap());
+}
+
+#[test]
+fn a_baseline_is_of_whole_runs_of_one_setting_and_kept_as_a_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let place = path.join("baseline");
+    let with = ["--baseline", place.to_str().unwrap()];
+    let one = run(&path.join("a"), "one", 1, |_| ());
+    let namesake = run(&path.join("b"), "one", 2, |record| {
+        record["second_zero"]["monotonic_us"] = 7.into();
+    });
+    let (code, _, stderr) = told(&[&["compare", &one, &namesake][..], &with].concat());
+    assert!(
+        code == Some(1) && stderr.contains("copy them under other names first"),
+        "{stderr}"
+    );
+    let cut = run(&path.join("c"), "cut", 3, |record| record["interrupted"] = true.into());
+    refused(
+        2,
+        &[&["compare", &one, &cut][..], &with].concat(),
+        &["1 of these runs was interrupted or in doubt"],
+    );
+    let left = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut left: Vec<_> = left.collect();
+    left.sort();
+    assert_eq!(left, ["a", "b", "c"], "nothing of a baseline is left");
+    let (code, _, stderr) = told(&[&["compare", &one][..], &with].concat());
+    assert!(
+        code == Some(0) && stderr.contains("fewer than 5 runs can't show anything"),
+        "{stderr}"
+    );
 }
 
 #[test]

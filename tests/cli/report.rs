@@ -14,6 +14,8 @@ const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/reco
 /// The record with a change, in a directory.
 fn changed(directory: &Path, name: &str, change: impl FnOnce(&mut serde_json::Value)) -> String {
     let mut record: serde_json::Value = serde_json::from_str(&fs::read_to_string(RECORD).unwrap()).unwrap();
+    // It is another run.
+    record["second_zero"]["wall"] = name.into();
     change(&mut record);
     let path = directory.join(name);
     fs::write(&path, record.to_string()).unwrap();
@@ -387,6 +389,28 @@ fn records_that_are_none_or_of_other_scenarios_are_refused() {
         &["report", RECORD, &other, "-o", &out],
         &["of different scenarios", "report each by itself"],
     );
+    refused(2, &["report", RECORD, RECORD, "-o", &out], &["are the same run"]);
+    let fewer = changed(directory.path(), "fewer.json", |record| {
+        record["arms"].as_array_mut().unwrap().pop();
+    });
+    refused(
+        2,
+        &["report", &fewer, "-o", &out],
+        &["its arms are not those of its scenario"],
+    );
+    let obeyed = changed(directory.path(), "obeyed.json", |record| {
+        let name = "a\u{1b}[8m";
+        (record["arms"][0]["name"], record["scenario"]["arms"][0]["name"]) = (name.into(), name.into());
+    });
+    refused(
+        2,
+        &["record", "show", &obeyed],
+        &["characters that a terminal would obey"],
+    );
+    let many = changed(directory.path(), "many.json", |record| {
+        record["scenario"]["lab"]["hosts"] = u64::MAX.into();
+    });
+    refused(2, &["report", &many, "-o", &out], &["more hosts than a lab can have"]);
     let before = fs::read(&other).unwrap();
     refused(2, &["report", RECORD, &other, "-o", &other], &["is used twice"]);
     assert_eq!(fs::read(&other).unwrap(), before, "no record is replaced by its page");

@@ -38,6 +38,8 @@ pub struct Comparison {
     pub values: [usize; 2],
     /// The fewest values of each side with which a primary figure could be shown to differ.
     pub takes: u64,
+    /// How many arms of the first side the second one lacks.
+    pub missing: usize,
     /// What was left out, and why.
     pub left_out: Vec<String>,
     /// The figures, the primary ones of each arm first.
@@ -170,6 +172,7 @@ impl Comparison {
             settings: differing.settings,
             unlike: [differing.scenario, differing.machine].concat(),
             values: [a.len(), b.len()],
+            missing: ours.iter().filter(|name| !theirs.contains(name)).count(),
             takes,
             left_out,
             rows,
@@ -222,6 +225,7 @@ impl Comparison {
             settings: Vec::new(),
             unlike: Vec::new(),
             values,
+            missing: 0,
             takes,
             left_out,
             rows,
@@ -241,6 +245,16 @@ impl Comparison {
                 .rows
                 .iter()
                 .any(|row| row.is_primary && matches!(row.verdict, Verdict::Open { .. }))
+    }
+
+    /// Whether the first side has a primary figure of which nothing can be said: too few runs, or the second one lacks it.
+    pub fn misses_something(&self) -> bool {
+        let [a, b] = self.values;
+        let lacks = |row: &Row| row.sides[0].is_some() && row.sides[1].is_none();
+        // One run against one is asked for so.
+        let is_left_alone = |row: &Row| row.verdict == Verdict::OneRun && a.min(b) > 1;
+        let misses = |row: &&Row| row.is_primary && (lacks(row) || is_left_alone(row));
+        self.is_blind() || self.missing > 0 || self.rows.iter().any(|row| misses(&row))
     }
 
     /// Whether there is anything that both sides have.
