@@ -1,8 +1,8 @@
 //! `--log FILE`: the traces of the library. Nobody ever waits for that file: neither for its disk nor for the reader of a
 //! pipe.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,12 @@ pub struct Log {
 impl Log {
     /// Appends all further traces to a file.
     pub fn open(path: &Path) -> Result<Self, Failure> {
+        if is_ours(path) {
+            return Err(Failure::usage(format!(
+                "--log {}: that is a record or a page; name another file, which is appended to",
+                path.display()
+            )));
+        }
         // Opening a pipe that nobody reads would block.
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let mut options = OpenOptions::new();
@@ -59,6 +65,17 @@ impl Log {
             Ok(()) => {}
         }
     }
+}
+
+/// Whether this is a file that lockstorm has written, but no log: a record begins with `{`, a page with `<`.
+fn is_ours(path: &Path) -> bool {
+    let mut first = [0];
+    let is_file = path.metadata().is_ok_and(|meta| meta.is_file());
+    is_file
+        && File::open(path)
+            .and_then(|mut file| file.read_exact(&mut first))
+            .is_ok()
+        && matches!(&first, b"{" | b"<")
 }
 
 /// Each line goes to the stream in one piece.

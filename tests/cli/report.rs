@@ -412,6 +412,7 @@ fn records_that_are_none_or_of_other_scenarios_are_refused() {
     });
     refused(2, &["report", &many, "-o", &out], &["more hosts than a lab can have"]);
     let before = fs::read(&other).unwrap();
+    refused(2, &["report", RECORD, "--log", &other], &["that is a record or a page"]);
     refused(2, &["report", RECORD, &other, "-o", &other], &["is used twice"]);
     assert_eq!(fs::read(&other).unwrap(), before, "no record is replaced by its page");
     refused(2, &["report", &at("missing.json"), "-o", &out], &["cannot read"]);

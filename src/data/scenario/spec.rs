@@ -204,8 +204,8 @@ pub struct SwarmSpec {
     #[serde(rename = "think_us", with = "in_us")]
     #[schemars(with = "u64")]
     pub think: Duration,
-    /// For how long the load of one arm goes on alone before it is the next one's turn (closed loop only), in whole seconds;
-    /// `None`: all arms at once.
+    /// For how long the load of one arm goes on alone before it is the next one's turn (closed loop only): a multiple of
+    /// 1,000,000; `None`: all arms at once.
     #[serde(
         rename = "turns_us",
         with = "in_us",

@@ -26,7 +26,7 @@ pub fn runs_hgrm(runs: &Runs, arm: Option<&str>) -> Result<String, String> {
         .collect();
     let names = names.join(", ");
     let (_, acquired) = match (arm, with.as_slice()) {
-        (_, []) => return Err("no arm was granted a lock".to_owned()),
+        (_, []) => return Err("no arm was granted a lock, or these are journals, which have no histograms".to_owned()),
         (None, [one]) => one,
         (None, _) => {
             return Err(format!(
