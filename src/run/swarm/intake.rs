@@ -90,20 +90,19 @@ impl ClosedLoop {
 
     async fn next(&self, timer: &Timer, rng: &mut (impl Rng + Send)) -> Option<Begin> {
         let from = Instant::now();
-        let pause = self.until_its_turn(from, exponential(self.think, rng));
-        if !pause.is_zero() {
-            let end = self.end.notified();
-            tokio::pin!(end);
-            // From here on a notification is not missed.
-            end.as_mut().enable();
-            if !self.exhausted() {
-                tokio::select! {
-                    () = timer.sleep_until(from + pause) => {}
-                    () = end => {}
-                }
+        let mut due = from + self.until_its_turn(from, exponential(self.think, rng));
+        let now = loop {
+            if due > from {
+                self.wait_until(due, timer).await;
             }
-        }
-        let now = Instant::now();
+            let now = Instant::now();
+            // It may wake up when the turn is over.
+            let more = self.until_its_turn(now, Duration::ZERO);
+            if more.is_zero() || self.exhausted() {
+                break now;
+            }
+            due = now + more;
+        };
         let part = self.timeline.part(now);
         // The load may be over before anybody calls [`Self::end`].
         let over = self.ended.load(Relaxed) || self.timeline.when(now) == When::AfterEnd;
@@ -112,9 +111,23 @@ impl ClosedLoop {
         }
         Some(Begin {
             intended: now,
-            lag: now.saturating_duration_since(from + pause),
+            lag: now.saturating_duration_since(due),
             part,
         })
+    }
+
+    /// Waits until this instant, or until the loop ends.
+    async fn wait_until(&self, due: Instant, timer: &Timer) {
+        let end = self.end.notified();
+        tokio::pin!(end);
+        // From here on a notification is not missed.
+        end.as_mut().enable();
+        if !self.exhausted() {
+            tokio::select! {
+                () = timer.sleep_until(due) => {}
+                () = end => {}
+            }
+        }
     }
 
     /// The pause from this instant on, longer if the arm's turn comes later. In the warm-up there are no turns.
