@@ -7,12 +7,10 @@ use std::process::ExitCode;
 
 use lockstorm::report::Runs;
 use lockstorm_data::metrics::units::counted;
+use lockstorm_plan::compare::fewest;
 use lockstorm_run::Record;
 
 use crate::failure::{Failure, tell};
-
-/// Fewer runs than this show nothing of a single figure, however clear it is.
-const FEWEST: usize = 5;
 
 /// Keeps these records, which must be whole runs of one scenario and one setting, in a new directory; all or none.
 pub fn keep(runs: Vec<(String, Record)>, dir: &Path) -> Result<ExitCode, Failure> {
@@ -36,9 +34,10 @@ pub fn keep(runs: Vec<(String, Record)>, dir: &Path) -> Result<ExitCode, Failure
         counted(files.len() as u64, "record was", "records were"),
         dir.display()
     ));
-    if files.len() < FEWEST {
+    let least = fewest(1, false);
+    if (files.len() as u64) < least {
         tell(&format!(
-            "a baseline of fewer than {FEWEST} runs can't show anything; eight are enough for most"
+            "a baseline of fewer than {least} runs can't show anything; eight are enough for most"
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -16,7 +16,9 @@ use crate::failure::{Failure, tell};
 pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
     let page = args.out.as_deref().map(RecordFile::check).transpose();
     page.map_err(Failure::usage)?;
-    let dir = args.records.unwrap_or_else(|| default_dir(&args.scenario));
+    let dir = args
+        .records
+        .unwrap_or_else(|| sweep::named_after(&args.scenario, "runs"));
     if let Some(axis) = args.over.iter().find(|axis| !is_a_setting(&axis.key)) {
         return Err(Failure::usage(format!(
             "--over {}: that makes another scenario, whose runs are not compared; `lockstorm sweep` plays one with any key",
@@ -24,7 +26,9 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
         )));
     }
     let is_there = |page: &&Path| {
-        dir.exists() && page.parent().and_then(|place| place.canonicalize().ok()) == dir.canonicalize().ok()
+        let place = page.parent().filter(|place| !place.as_os_str().is_empty());
+        let place = place.unwrap_or(Path::new(".")).canonicalize();
+        place.is_ok_and(|place| dir.canonicalize().is_ok_and(|dir| dir == place))
     };
     if let Some(page) = args.out.as_deref().filter(is_there) {
         let why = format!("{}: lies among the records; name another file", page.display());
@@ -81,10 +85,4 @@ fn is_a_setting(key: &str) -> bool {
         || key.starts_with("swarm.")
         || key == "lab.persistence"
         || !key.contains('.') && !OF_THE_FILE.contains(&key)
-}
-
-fn default_dir(scenario: &str) -> PathBuf {
-    let name = Path::new(scenario).file_stem();
-    let name = name.map_or(scenario.into(), |stem| stem.to_string_lossy());
-    PathBuf::from(format!("{name}.runs"))
 }

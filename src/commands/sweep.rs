@@ -80,7 +80,10 @@ pub(super) fn play(args: &SweepArgs) -> Result<Played, Failure> {
     check_temp_dir().map_err(Failure::usage)?;
     let doubts = consent::admit(&stage.base, &args.play, consent::can_ask())?;
     let server = server::find(&args.play.nodes)?;
-    let path = args.out.clone().unwrap_or_else(|| default_file(&args.scenario));
+    let path = args
+        .out
+        .clone()
+        .unwrap_or_else(|| named_after(&args.scenario, "sweep.jsonl"));
     if let Some(dir) = &stage.records {
         records_in(dir, fs::metadata(&path).is_ok_and(|there| there.len() > 0)).map_err(Failure::usage)?;
     }
@@ -107,11 +110,12 @@ pub(super) fn play(args: &SweepArgs) -> Result<Played, Failure> {
     })
 }
 
-fn default_file(scenario: &str) -> PathBuf {
+/// A name in the current directory that says which scenario it is about: `failover.runs`.
+pub(super) fn named_after(scenario: &str, ending: &str) -> PathBuf {
     let name = Path::new(scenario)
         .file_stem()
         .map_or(scenario.into(), |stem| stem.to_string_lossy());
-    PathBuf::from(format!("{name}.sweep.jsonl"))
+    PathBuf::from(format!("{name}.{ending}"))
 }
 
 /// Makes the directory of the records, which must be empty unless the sweep `goes_on`.

@@ -62,7 +62,7 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
     ] {
         let rows = primary().filter(|row| row.verdict == verdict);
         all.extend(rows.map(|row| {
-            let arm = if is_of_arms(comparison) {
+            let arm = if comparison.is_of_arms {
                 String::new()
             } else {
                 format!("{}, ", row.arm)
@@ -138,10 +138,6 @@ fn evidence(comparison: &Comparison, row: &Row) -> String {
     text
 }
 
-fn is_of_arms(comparison: &Comparison) -> bool {
-    comparison.rows.first().is_some_and(|row| row.arm.contains(" against "))
-}
-
 /// The rows of a table: those of the figures that the comparison is about, or all.
 fn rows(comparison: &Comparison, all: bool) -> Vec<&Row> {
     let worth = |row: &&Row| match row.verdict {
@@ -212,7 +208,7 @@ pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
 
 fn name(comparison: &Comparison, row: &Row) -> String {
     let title = row.figure.title();
-    if is_of_arms(comparison) {
+    if comparison.is_of_arms {
         title.to_owned()
     } else {
         printable(&format!("{}: {title}", row.arm))
@@ -304,12 +300,12 @@ fn signed(row: &Row, value: f64) -> String {
 pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
     let [a, b] = &comparison.sides;
     let tested = match comparison.unit {
-        Unit::Runs => "one value is one run: Wilcoxon's rank sums, counted exactly",
+        Unit::Runs => "one value is one run: Wilcoxon's rank sums, exact up to 40 values",
         Unit::Pairs => {
-            "one value is a pair of runs with the same seed, or of arms in the same run: Wilcoxon's signed ranks, counted exactly"
+            "one value is a pair of runs with the same seed, or of arms in the same run: Wilcoxon's signed ranks, exact up to 40 pairs"
         }
         Unit::Parts => {
-            "one value is a part of this one run: what is shown holds for this run; Wilcoxon's signed ranks, counted exactly"
+            "one value is a part of this one run: what is shown holds for this run; Wilcoxon's signed ranks, exact"
         }
     };
     let mut how = vec![

@@ -102,6 +102,48 @@ fn a_baseline_is_kept_the_first_time_and_a_regression_ends_with_code_4() {
         );
     }
     compare(5, directory.path().join("doubt").to_str().unwrap());
+    // Equal, but seven of eight runs do not count.
+    for seed in 1..=8 {
+        run(&directory.path().join("cut"), &format!("cut-{seed}"), seed, |record| {
+            record["interrupted"] = (seed > 1).into();
+        });
+    }
+    compare(5, directory.path().join("cut").to_str().unwrap());
+    compare(0, &group(directory.path(), "again", &NONE));
+}
+
+#[test]
+fn a_control_is_compared_if_it_is_named_and_an_arm_may_have_any_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let bare = |record: &mut Value, seed: u64| {
+        record["scenario"]["arms"][0]["lock"] = "none".into();
+        for (arm, name) in ["b against a", "redlock"].into_iter().enumerate() {
+            record["arms"][arm]["name"] = name.into();
+            record["scenario"]["arms"][arm]["name"] = name.into();
+        }
+        (
+            record["arms"][0]["lost_updates"],
+            record["arms"][0]["lost_updates_peak"],
+        ) = (seed.into(), seed.into());
+    };
+    for seed in 1..=8 {
+        run(directory.path(), &format!("run-{seed}"), seed, |record| {
+            bare(record, seed);
+        });
+    }
+    let runs = directory.path().to_str().unwrap();
+    let said = printed(0, &["compare", runs, "--arms", "b against a,redlock"]);
+    assert!(
+        said.starts_with("✔ better with redlock than with b against a: lost updates"),
+        "{said}"
+    );
+    // In groups it is a control.
+    let other = directory.path().join("other");
+    for seed in 11..=18 {
+        run(&other, &format!("run-{seed}"), seed, |record| bare(record, 100 * seed));
+    }
+    let said = printed(0, &["compare", runs, "--", other.to_str().unwrap()]);
+    assert!(!said.contains("b against a: lost updates"), "{said}");
 }
 
 #[test]

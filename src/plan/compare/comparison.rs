@@ -30,6 +30,8 @@ pub struct Comparison {
     pub sides: [String; 2],
     /// What is a value.
     pub unit: Unit,
+    /// Whether the sides are two arms of the same runs, and not two groups of runs.
+    pub is_of_arms: bool,
     /// In which settings the sides differ: that is what is compared.
     pub settings: Vec<Setting>,
     /// In what else they differ, so that a difference may come from that.
@@ -145,7 +147,12 @@ impl Comparison {
             set(&seeds_a).len() == a.len() && set(&seeds_b).len() == b.len() && set(&seeds_a) == set(&seeds_b);
         let mut samples = Vec::new();
         for arm in arms {
-            for (figure, metric, is_primary) in figures(&a[0], arm) {
+            let primary = if is_control(&a[0], arm) {
+                Vec::new()
+            } else {
+                primary(&a[0], arm)
+            };
+            for (figure, metric, is_primary) in figures(&primary) {
                 let of = |runs: &[Record]| runs.iter().map(|run| of_run(run, arm, metric)).collect::<Vec<_>>();
                 let mut by_seed: Vec<(u64, Option<f64>)> = seeds_b.iter().copied().zip(of(b)).collect();
                 if is_paired {
@@ -169,6 +176,7 @@ impl Comparison {
         Self {
             sides,
             unit,
+            is_of_arms: false,
             settings: differing.settings,
             unlike: [differing.scenario, differing.machine].concat(),
             values: [a.len(), b.len()],
@@ -211,7 +219,10 @@ impl Comparison {
                 .push("damage, double holds and how long a lock was not available: one run has one of each".to_owned());
             Unit::Parts
         } else {
-            for (figure, metric, is_primary) in figures(first, arms[0]) {
+            // Who names a control wants to see it compared; what one of the two lacks is not.
+            let [one, other] = arms.map(|arm| primary(first, arm));
+            let both: Vec<Metric> = one.into_iter().filter(|metric| other.contains(metric)).collect();
+            for (figure, metric, is_primary) in figures(&both) {
                 let of = |arm: &str| runs.iter().map(|run| of_run(run, arm, metric)).collect();
                 samples.push(sample(figure, is_primary, arms.map(of)));
             }
@@ -222,6 +233,7 @@ impl Comparison {
         Ok(Self {
             sides: arms.map(str::to_owned),
             unit,
+            is_of_arms: true,
             settings: Vec::new(),
             unlike: Vec::new(),
             values,
@@ -247,14 +259,19 @@ impl Comparison {
                 .any(|row| row.is_primary && matches!(row.verdict, Verdict::Open { .. }))
     }
 
-    /// Whether the first side has a primary figure of which nothing can be said: too few runs, or the second one lacks it.
+    /// Whether nothing can be said of a primary figure that the first side has: the second one lacks it, or so many runs were left out
+    /// that too few remain.
     pub fn misses_something(&self) -> bool {
         let [a, b] = self.values;
-        let lacks = |row: &Row| row.sides[0].is_some() && row.sides[1].is_none();
-        // One run against one is asked for so.
-        let is_left_alone = |row: &Row| row.verdict == Verdict::OneRun && a.min(b) > 1;
-        let misses = |row: &&Row| row.is_primary && (lacks(row) || is_left_alone(row));
-        self.is_blind() || self.missing > 0 || self.rows.iter().any(|row| misses(&row))
+        let misses = |row: &Row| match row.sides {
+            [Some(_), None] => true,
+            [Some(one), Some(other)] => {
+                let left = one.n.min(other.n);
+                left < a.min(b) && (left as u64) < self.takes
+            }
+            _ => false,
+        };
+        self.is_blind() || self.missing > 0 || self.rows.iter().any(|row| row.is_primary && misses(row))
     }
 
     /// Whether there is anything that both sides have.
@@ -268,28 +285,30 @@ fn names(run: &Record) -> Vec<String> {
     run.arms.iter().map(|arm| arm.name.clone()).collect()
 }
 
-/// The figures of an arm, the primary ones first.
-fn figures(run: &Record, arm: &str) -> Vec<(Compared, Metric, bool)> {
-    // An arm without a lock is a control, if others have one.
-    let has_locks = run.scenario.arms.iter().any(|spec| spec.lock.is_some());
+/// Whether an arm without a lock is there for those that have one.
+fn is_control(run: &Record, arm: &str) -> bool {
+    let arms = &run.scenario.arms;
+    let is_bare = arms.iter().any(|spec| spec.name == arm && !spec.lock.is_some());
+    is_bare && arms.iter().any(|spec| spec.lock.is_some())
+}
+
+/// The primary figures of an arm.
+fn primary(run: &Record, arm: &str) -> Vec<Metric> {
     let spec = run.scenario.arms.iter().find(|spec| spec.name == arm);
-    let spec = spec.filter(|spec| spec.lock.is_some() || !has_locks);
-    let primary = spec.map_or_else(Vec::new, |spec| Compared::primary(run, spec));
-    let metric = |compared: &Compared| match compared {
-        Compared::Run(metric) => Some(*metric),
-        Compared::Part(_) => None,
-    };
-    let primary: Vec<Metric> = primary.iter().filter_map(metric).collect();
-    let is_other = |metric: &&Metric| {
-        let is_shown = primary
-            .iter()
-            .any(|primary| *primary == **metric || *primary == metric.peak());
-        !is_shown && metric.peak() == **metric && metric.row().group != Group::Now
-    };
+    spec.map_or_else(Vec::new, |spec| Compared::primary(run, spec))
+}
+
+/// All figures, the primary ones first.
+fn figures(primary: &[Metric]) -> Vec<(Compared, Metric, bool)> {
+    // Of a figure that has a peak only that is compared.
+    let is_other =
+        |metric: &&Metric| !primary.contains(metric) && metric.peak() == **metric && metric.row().group != Group::Now;
     let others = Metric::VARIANTS.iter().filter(is_other);
-    let primary = primary.iter().map(|metric| (Compared::Run(*metric), *metric, true));
-    primary
-        .chain(others.map(|metric| (Compared::Run(*metric), *metric, false)))
+    let all = primary
+        .iter()
+        .map(|metric| (metric, true))
+        .chain(others.map(|metric| (metric, false)));
+    all.map(|(metric, is_primary)| (Compared::Run(*metric), *metric, is_primary))
         .collect()
 }
 
@@ -344,7 +363,8 @@ impl Sample {
     }
 }
 
-/// How these samples are tested, how many values that takes at least, and their rows. Pairs are tested as pairs if they are `pairs` and there are enough of them to show anything, else as two groups.
+/// How these samples are tested, how many values that takes at least, and their rows. What `are_pairs` is tested as pairs if there are
+/// enough of them to show anything, else as two groups.
 fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, u64, Vec<Row>) {
     // A figure that can't differ, whichever run is on which side, takes nothing from the others (Tarone 1990).
     let is_tested = |sample: &&Sample| sample.is_primary && !sample.is_flat();

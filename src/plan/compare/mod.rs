@@ -13,3 +13,4 @@ mod significance;
 pub use comparison::{Comparison, Row, Spread, Unit, Verdict};
 pub use differing::{Differing, Setting};
 pub use figure::{Compared, OfAPart};
+pub use significance::fewest;

@@ -25,7 +25,7 @@ pub(super) fn holm(p: &[f64]) -> Vec<f64> {
 
 /// The fewest runs of each group, or pairs, with which one of so many figures can be shown to differ at all: the smallest
 /// probability of the exact test is 2 · n!² / (2n)! for groups of n, and 2 / 2ⁿ for n pairs.
-pub(super) fn fewest(tests: usize, is_paired: bool) -> u64 {
+pub fn fewest(tests: usize, is_paired: bool) -> u64 {
     let wanted = ALPHA / tests.max(1) as f64;
     let (mut n, mut least) = (1.0, 1.0);
     while least > wanted {
