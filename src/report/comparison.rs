@@ -231,7 +231,7 @@ fn is_zero(row: &Row) -> bool {
 fn unknown(comparison: &Comparison) -> Vec<String> {
     let why = match comparison.unit {
         Unit::Parts => "the run is too short to be cut into eight parts that know little of each other",
-        Unit::Runs | Unit::Pairs => "a side has no value; p99 takes a thousand",
+        Unit::Runs | Unit::Pairs => "a side has no value (p99 takes 1,000 acquires)",
     };
     let mut arms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in comparison

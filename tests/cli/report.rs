@@ -457,6 +457,25 @@ fn runs_with_two_settings_are_compared_before_each_is_shown() {
     ] {
         assert!(page.contains(part), "{part:?} is missing");
     }
+    // A setting that differs in two keys names both, and the first one names each of its keys once.
+    let both = changed(directory.path(), "both.json", |record| {
+        let text = record["scenario_toml"]
+            .as_str()
+            .unwrap()
+            .replace("ttl = \"2s\"", "ttl = \"8s\"");
+        record["scenario_toml"] = text.replace("workers = 2", "workers = 3").into();
+        record["scenario"]["swarm"]["workers"] = 3.into();
+    });
+    let text = printed(0, &["report", RECORD, &longer, &both]);
+    let head: Vec<&str> = text
+        .lines()
+        .next()
+        .unwrap()
+        .split("  ")
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect();
+    assert_eq!(head, ["held", "ttl 2s, workers 2", "ttl 8s", "ttl 8s, workers 3"]);
     let one_setting = ["several settings (ttl 2s; ttl 8s)", "name those of one"];
     refused(
         2,

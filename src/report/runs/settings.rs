@@ -47,7 +47,7 @@ impl Settings {
             let differing = Differing::of(&one.1, &other.1);
             if differing.settings.is_empty() || !differing.scenario.is_empty() {
                 let where_to = match differing.scenario.is_empty() {
-                    true => "their texts don't say where".to_owned(),
+                    true => "their TOML is the same, so it can't be told in what".to_owned(),
                     false => differing.scenario.join("; "),
                 };
                 return Err(format!(
@@ -57,9 +57,9 @@ impl Settings {
             }
             let side = |side| differing.settings.iter().map(move |setting| setting.of_side(side));
             *name = side(1).collect::<Vec<_>>().join(", ");
-            of_first.extend(side(0));
+            let new: Vec<String> = side(0).filter(|one| !of_first.contains(one)).collect();
+            of_first.extend(new);
         }
-        of_first.dedup();
         if let Some(first) = names.first_mut() {
             *first = of_first.join(", ");
         }
