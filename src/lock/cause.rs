@@ -15,9 +15,12 @@ pub enum Cause {
     Disconnected,
     /// The node had owed a reply for longer than the node timeout, so it was not asked at all.
     Suspect,
-    /// As many commands as may be under way to this node were ahead, or the command's turn had not come when the caller
-    /// stopped waiting: the node was not asked at all.
+    /// As many locks as an app server may have on this node are held or being acquired, or as many commands as may wait for it do:
+    /// the node was not asked at all.
     Busy,
+    /// What is queued for this node can't be answered as soon as the caller needs it, or the command's turn had not come when the
+    /// caller stopped waiting: the node was not asked at all. The app server asks for more than the node, or the way to it, can carry.
+    Overloaded,
     /// The node is the same server as another one of the list, which has the vote of that server: it was not asked. This is a
     /// mistake in the configuration: the list has fewer servers than nodes.
     Duplicate {
@@ -150,6 +153,7 @@ kinds! {
     Disconnected "disconnected"
     Suspect "suspect"
     Busy "busy"
+    Overloaded "overloaded"
     Duplicate "duplicate"
     NoPermission "no_permission"
     Tls "tls"
@@ -184,6 +188,7 @@ impl fmt::Display for Cause {
             | Self::Disconnected
             | Self::Suspect
             | Self::Busy
+            | Self::Overloaded
             | Self::Moved => self.kind().fmt(f),
         }
     }

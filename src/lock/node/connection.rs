@@ -26,7 +26,7 @@ use super::reply::{Malformed, Reply};
 use super::wire::Native;
 use crate::cause::Cause;
 use crate::clock;
-use crate::protocol::{Command, Suspicion, Time, WINDOW};
+use crate::protocol::{Command, Pipeline, Time, WINDOW};
 
 /// The most bytes collected for writing. Further commands stay in the queue, where they can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;
@@ -88,7 +88,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 unwritten = connection.unwritten;
                 unwritten.extend(connection.refused.into_iter().map(Job::Lock));
                 let run = connection.replication.into_iter().flat_map(Replication::into_run);
-                written = run.chain(connection.written.into_iter().map(|(job, _)| job)).collect();
+                written = run.chain(connection.pipeline.into_written()).collect();
             }
             Err(failed) => cause = failed,
         }
@@ -129,8 +129,8 @@ struct Connection<S> {
     sent: usize,
     /// Commands that are not in the output yet.
     unwritten: VecDeque<Job>,
-    /// Commands whose replies are outstanding, in order, with the times at which they were written.
-    written: VecDeque<(Job, Time)>,
+    /// Commands whose replies are outstanding.
+    pipeline: Pipeline<Job>,
     /// Deletes that the node refused to run.
     refused: Vec<LockJob>,
     /// Fires when the refused deletes are to be tried again.
@@ -138,7 +138,6 @@ struct Connection<S> {
     backoff: Duration,
     /// The wait for replicas, if votes need it.
     replication: Option<Replication>,
-    suspicion: Suspicion,
     /// Whether the node has said which command it could not read.
     accused: bool,
     /// Whether a command that a connection may have died on is under way, or waits until nothing else is.
@@ -161,12 +160,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             output: Vec::new(),
             sent: 0,
             unwritten: VecDeque::new(),
-            written: VecDeque::new(),
+            pipeline: Pipeline::new(WINDOW, now),
             refused: Vec::new(),
             retry: Box::pin(clock::sleep_until(now)),
             backoff: options.reconnect_backoff,
             replication: options.wait_replicas.map(Replication::new),
-            suspicion: Suspicion::new(now),
             accused: false,
             alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
@@ -194,18 +192,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// happens to twice is given up: written again and again, it would take the locks of everybody with it.
     fn blame(&mut self, node: &Queue) {
         // A node that has owed replies for long was stopped or cut off, whatever it was asked.
-        let due = self.suspicion.next_timeout(self.oldest(), node.node_timeout());
+        let due = self.pipeline.next_timeout(self.oldest(), node.node_timeout());
         if !self.accused
             && due.is_some_and(|due| clock::now() < due)
-            && let Some((Job::Lock(job), _)) = self.written.front_mut()
+            && let Some((Job::Lock(job), _)) = self.pipeline.written_mut().front_mut()
         {
             job.deaths += 1;
         }
-        let before = self.written.len() + self.refused.len();
-        self.written
-            .retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
+        let written = self.pipeline.written_mut();
+        let before = written.len() + self.refused.len();
+        written.retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
         self.refused.retain(|job| !job.is_given_up());
-        node.finished(before - self.written.len() - self.refused.len());
+        node.finished(before - written.len() - self.refused.len());
     }
 
     fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -214,14 +212,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
             self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
         }
-        let abandoned = node.take(&mut self.unwritten, cx.waker());
+        let mut is_over;
         loop {
+            is_over = node.take(&mut self.unwritten, &self.pipeline, cx.waker());
             self.fill(node);
             if self.poll_flush(cx)?.is_pending() || !self.can_fill() {
                 break;
             }
         }
-        if abandoned && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
+        if is_over && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
             return Poll::Ready(Ok(()));
         }
         self.poll_alarm(node, cx);
@@ -231,7 +230,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn can_fill(&self) -> bool {
         !self.unwritten.is_empty()
             && self.output.len() < OUTPUT_LIMIT
-            && self.written.len() < WINDOW
+            && self.pipeline.room() > 0
             && self.waiting_since().is_none()
             && !self.alone
     }
@@ -256,7 +255,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             // Written alone, so that the connection dies on nothing else.
             let alone = matches!(&job, Job::Lock(job) if job.deaths > 0);
-            if alone && !self.written.is_empty() {
+            if alone && self.pipeline.oldest().is_some() {
                 self.unwritten.push_front(job);
                 self.alone = true;
                 break;
@@ -265,9 +264,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
                 if job.route().asking {
-                    self.written.push_back((Job::Asking, now));
+                    self.pipeline.on_written(Job::Asking, now);
                 }
-                self.written.push_back((job, now));
+                self.pipeline.on_written(job, now);
                 self.alone = alone;
             } else {
                 withdrawn += 1;
@@ -304,12 +303,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled += length;
         // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
-        let (mut done, mut finished) = (0, 0);
+        let (mut done, mut finished, mut last) = (0, 0, None);
         while let Some((reply, length)) =
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
             done += length;
-            let Some((job, since)) = self.written.pop_front() else {
+            let Some((job, since)) = self.pipeline.pop() else {
                 // Nothing is written behind a WAIT.
                 let replication = self.replication.as_mut();
                 let confirmed = replication.and_then(|replication| replication.confirm(reply, now));
@@ -319,6 +318,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 continue;
             };
             self.alone = false;
+            last = Some(since);
             if let Some(hook) = hook {
                 hook(now - since);
             }
@@ -348,7 +348,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled -= done;
         if done > 0 {
             node.finished(finished);
-            if self.suspicion.on_answers(now) {
+            if self.pipeline.on_answers(last, node.node_timeout(), now) {
                 node.trust();
             }
         }
@@ -383,7 +383,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn poll_alarm(&mut self, node: &Queue, cx: &mut Context<'_>) {
         loop {
             if !self.armed {
-                let Some(at) = self.suspicion.next_timeout(self.oldest(), node.node_timeout()) else {
+                let Some(at) = self.pipeline.next_timeout(self.oldest(), node.node_timeout()) else {
                     return;
                 };
                 clock::reset(self.alarm.as_mut(), at);
@@ -400,15 +400,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// If the node has owed a reply for too long by `now`, nothing but deletes is written until it replies.
     fn suspect_if_overdue(&mut self, node: &Queue, now: Time) {
         let oldest = self.oldest();
-        if self.suspicion.on_timeout(oldest, node.node_timeout(), now) {
+        if self.pipeline.on_timeout(oldest, node.node_timeout(), now) {
             node.suspect(&mut self.unwritten);
         }
     }
 
     /// When the oldest command without a reply was written.
     fn oldest(&self) -> Option<Time> {
-        let oldest = self.written.front().map(|(_, since)| *since);
-        oldest.or_else(|| self.waiting_since())
+        self.pipeline.oldest().or_else(|| self.waiting_since())
     }
 }
 
@@ -423,10 +422,11 @@ mod tests {
         let (said, later) = (&b"+OK\r\n?\r\n"[..], &b"+OK\r\n"[..]);
         let stream = join(said.chain(later), sink());
         let mut connection = Connection::new(stream, None, None, &NodeOptions::default());
-        let written = [Job::Asking, Job::Asking, Job::Asking];
-        connection.written.extend(written.map(|job| (job, clock::now())));
+        for job in [Job::Asking, Job::Asking, Job::Asking] {
+            connection.pipeline.on_written(job, clock::now());
+        }
         let node = Queue::new(Duration::from_secs(1));
         connection.drive(&node).await.expect_err("a ? is no reply");
-        assert_eq!(connection.written.len(), 2);
+        assert_eq!(connection.pipeline.written().len(), 2);
     }
 }

@@ -44,6 +44,8 @@ pub struct Report {
     pub heard: u64,
     /// How often a node was found to owe answers for too long.
     pub suspicions: u64,
+    /// Votes that were not asked for, since too many commands were ahead.
+    pub overloads: u64,
     /// Deletes that were owed when a connection broke, and were sent on the next one.
     pub owed: u64,
     /// Acquires and guards that were dropped early.
