@@ -215,8 +215,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut is_over;
         loop {
             is_over = node.take(&mut self.unwritten, &self.pipeline, cx.waker());
-            self.fill(node);
-            if self.poll_flush(cx)?.is_pending() || !self.can_fill() {
+            let withdrawn = self.fill(node);
+            // Where commands were withdrawn there is room for those that are still queued.
+            if self.poll_flush(cx)?.is_pending() || !(self.can_fill() || withdrawn > 0) {
                 break;
             }
         }
@@ -240,10 +241,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.replication.as_ref().and_then(Replication::since)
     }
 
-    /// Moves commands from the queue to the output.
-    fn fill(&mut self, node: &Queue) {
+    /// Moves commands to the output, and returns how many were withdrawn.
+    fn fill(&mut self, node: &Queue) -> usize {
         if !self.can_fill() {
-            return;
+            return 0;
         }
         let now = clock::lately();
         // A caller that asks again at once after a timeout may get here before the alarm fires.
@@ -276,6 +277,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             replication.write(&mut self.output, now);
         }
         node.finished(withdrawn);
+        withdrawn
     }
 
     /// Writes as much of the output as the socket takes.
