@@ -90,7 +90,7 @@
 //!   way)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
-//!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection` (one task), `census`
+//!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection`, `task` (connects), `census`
 //!   (nodes that are the same server have one vote), `replication` (votes that replicas must confirm), `redirector`
 //!   (what a node of a cluster leaves to the others) and `route` (how a command came to it); `nodes` are all those of an
 //!   app server

@@ -10,13 +10,13 @@ use crate::cause::Cause;
 use crate::clock::{self, FOREVER};
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::census::Census;
-use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
 use crate::node::place::Place;
 use crate::node::question::{self, Answered, Question};
 use crate::node::queue::Queue;
 use crate::node::route::Route;
+use crate::node::task;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
 use crate::routing::router::Router;
@@ -188,7 +188,7 @@ impl Nodes {
         let is_one_of_several = places.len() > 1;
         let start = |((place, queue), seat): ((Place, Arc<Queue>), _)| {
             let seat = is_one_of_several.then_some(seat);
-            tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options, seat));
+            tokio::spawn(task::run(Arc::clone(&queue), place.clone(), options, seat));
             Arc::new(Handle::Node { queue, place, options })
         };
         let seats = Census::of(&queues);

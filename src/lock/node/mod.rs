@@ -2,7 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod census;
-pub(crate) mod connection;
+mod connection;
 pub(crate) mod greeting;
 pub(crate) mod job;
 mod listener;
@@ -16,6 +16,7 @@ pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod session;
 pub(crate) mod stream;
+pub(crate) mod task;
 #[cfg(feature = "tls")]
 mod tls;
 mod url;

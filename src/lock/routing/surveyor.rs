@@ -9,10 +9,10 @@ use super::router::Router;
 use super::view::{self, QUESTION};
 use crate::cause::Cause;
 use crate::node::address::NodeAddress;
-use crate::node::connection::FIRST_CONNECTION_WAIT;
 use crate::node::greeting::SessionError;
 use crate::node::place::Spot;
 use crate::node::session::Session;
+use crate::node::task::FIRST_CONNECTION_WAIT;
 
 /// How often a node is asked if all is well.
 const INTERVAL: Duration = Duration::from_secs(1);
