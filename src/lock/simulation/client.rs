@@ -43,7 +43,9 @@ impl World {
             Ok(()) => self.connections[c].room += i64::from(command == Some(Command::Set)),
             // The caller is told that it failed now, but a key must still be deleted.
             Err((job, obstacle)) => {
-                self.report.overloads += u64::from(obstacle == Obstacle::Overloaded);
+                if obstacle == Obstacle::Overloaded {
+                    self.check_overload(c);
+                }
                 let Some(owed) = self.fail(c, job, Answer::Never, false, now) else {
                     return;
                 };
@@ -59,6 +61,19 @@ impl World {
             let at = self.now + self.draw_lag();
             self.connections[c].writes = at;
             self.events.plan(at, EventKind::Write(short(c)));
+        }
+    }
+
+    /// A command was turned away because of those ahead.
+    fn check_overload(&mut self, c: usize) {
+        self.report.overloads += 1;
+        let connection = &self.connections[c];
+        let (ahead, under_way) = (connection.mailbox.len(), connection.pipeline.written().len());
+        if ahead <= under_way {
+            let Socket { app, node, .. } = self.sockets[c];
+            self.violate(Check::Overload, None, Some(app), || {
+                format!("a vote of node {node} is not asked for behind {ahead} commands, with {under_way} under way")
+            });
         }
     }
 
@@ -185,6 +200,12 @@ impl World {
         self.report.commands.count(job.command());
         let takes = self.draw_command_delay(app);
         self.connections[c].pipeline.on_written(job, now);
+        let under_way = self.connections[c].pipeline.written().len();
+        if under_way > self.settings.window {
+            self.violate(Check::Window, None, Some(app), || {
+                format!("{under_way} commands are under way to node {node}")
+            });
+        }
         self.request(c, request, takes);
         if self.connections[c].alarm == NEVER {
             self.look_at_alarm(c);

@@ -168,6 +168,10 @@ pub enum Check {
     Availability,
     /// A node that owes answers for too long is sent nothing but deletes.
     Suspect,
+    /// No more commands are under way on a connection than are allowed.
+    Window,
+    /// Nobody is turned away because of commands ahead as long as no more of them wait than are under way.
+    Overload,
     /// Every key that an attempt may have set is deleted on the same connection, or on the next one if that broke.
     Undo,
     /// Of an app server's callers in line for a key, only the one with the permit asks; and nobody waits in a line that has
