@@ -171,6 +171,8 @@ pub enum Check {
     /// Of an app server's callers in line for a key, only the one with the permit asks; and nobody waits in a line that has
     /// ended.
     Permit,
+    /// A lock is extended only if that can put off the end of its validity, and only so often if it does not.
+    Renewal,
     /// Only the release of a lock that was held is announced.
     Announcement,
 }
