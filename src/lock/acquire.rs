@@ -43,8 +43,8 @@ impl Callers {
     pub(crate) fn new(nodes: Nodes, seed: u64) -> Self {
         Self {
             subscriptions: Arc::new(Subscriptions::new(nodes.clone())),
+            renewals: Arc::new(Renewals::new(nodes.clone())),
             nodes,
-            renewals: Arc::new(Renewals::new()),
             lines: Lines::default(),
             rng: Mutex::new(StdRng::seed_from_u64(seed)),
         }

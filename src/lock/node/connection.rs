@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::greeting::forbids_scripts;
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
 use super::queue::Queue;
@@ -220,7 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled += length;
         // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
-        let (mut done, mut finished, mut last) = (0, 0, None);
+        let (mut done, mut finished, mut last, mut forbidden) = (0, 0, None, false);
         while let Some((reply, length)) =
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
@@ -247,6 +248,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 job.deaths += 1;
                 self.accused = true;
             }
+            if let (Reply::Error(error), Job::Lock(LockJob { spelled_out: true, .. })) = (&reply, &job)
+                && forbids_scripts(error)
+            {
+                // A new connection will find that too, and be given up.
+                (self.accused, forbidden) = (true, true);
+            }
             let job = match (&reply, node.redirector()) {
                 (Reply::Error(error), Some(redirector)) => match redirector.redirect(job, error) {
                     Some(job) => job,
@@ -268,6 +275,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if self.pipeline.on_answers(last, node.node_timeout(), now) {
                 node.trust();
             }
+        }
+        if forbidden {
+            return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
         }
         Poll::Ready(Ok(()))
     }

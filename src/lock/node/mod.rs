@@ -1,6 +1,7 @@
 //! One node: its address, the queue of commands for it, the connection, and the wire format.
 
 pub(crate) mod address;
+pub(crate) mod backoff;
 pub(crate) mod census;
 mod connection;
 pub(crate) mod greeting;

@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use super::backoff::Backoff;
 use super::census::Seat;
 use super::connection::Connection;
 use super::greeting::{self, Greeted};
@@ -16,9 +17,6 @@ use super::place::Place;
 use super::queue::Queue;
 use super::replication::Replication;
 use crate::cause::Cause;
-
-/// How long commands wait for the first connection.
-pub(crate) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
 
 /// Marks the node as ended when its task ends, also when the runtime is dropped.
 struct EndOnDrop<'a>(&'a Queue);
@@ -34,18 +32,20 @@ impl Drop for EndOnDrop<'_> {
 pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions, seat: Option<Seat>) {
     let _end = EndOnDrop(&node);
     let must_be_master = place.must_be_master();
-    let mut first = true;
+    let (wait, mut backoff) = (options.connection_wait(), Backoff::new(options.reconnect_backoff));
+    // Commands wait for the first connection, and for the one after a connection that broke though all had been well: a node may
+    // close those that are idle. But not for long.
+    let mut awaited = true;
     loop {
         let address = place.address();
-        // Commands wait for the first address, but not for long.
-        if first && address.is_err() && place.stay(sleep(FIRST_CONNECTION_WAIT)).await.is_none() {
+        if awaited && address.is_err() && place.stay(sleep(wait)).await.is_none() {
             continue;
         }
         let greet = async {
             let address = address?;
             let greet = greeting::greet(&address, must_be_master, seat.is_some(), &options);
-            match first {
-                true => await_first(&node, greet).await,
+            match awaited {
+                true => await_connection(&node, wait, greet).await,
                 false => greet.await,
             }
         };
@@ -53,8 +53,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
             // There was no connection yet that could break.
             continue;
         };
-        first = false;
-        let mut moved = false;
+        awaited = false;
         let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
         match greeted {
             Ok(greeted) => {
@@ -62,11 +61,16 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 node.connected();
                 let server = greeted.stream.server();
                 let mut connection = Connection::new(greeted.stream, server, greeted.native, &options);
+                let begun = Instant::now();
                 match place.stay(connection.drive(&node)).await {
                     Some(Ok(())) => return,
-                    Some(Err(_)) => connection.blame(&node),
+                    Some(Err(_)) => {
+                        connection.blame(&node);
+                        // One that breaks again and again is not worth a wait.
+                        awaited = begun.elapsed() > options.reconnect_backoff;
+                    }
                     // To those who asked, the connection broke.
-                    None => moved = true,
+                    None => awaited = true,
                 }
                 unwritten = connection.unwritten;
                 unwritten.extend(connection.refused.into_iter().map(Job::Lock));
@@ -75,21 +79,26 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
             }
             Err(failed) => cause = failed,
         }
-        node.disconnected(written, unwritten, &cause);
+        node.disconnected(written, unwritten, &cause, awaited);
         if node.is_abandoned() && !node.is_owing() {
             return;
         }
-        if !moved {
+        let pause = backoff.after(&cause);
+        if !awaited {
             // It matters not whether the node moves during the pause: then the pause is over.
-            let _ = place.stay(sleep(options.reconnect_backoff)).await;
+            let _ = place.stay(sleep(pause)).await;
         }
     }
 }
 
-/// Awaits the first connection. Commands wait for it, but not for long.
-async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, Cause>>) -> Result<Greeted, Cause> {
+/// Awaits a connection. Commands wait for it, but not for longer than this.
+async fn await_connection(
+    node: &Queue,
+    wait: Duration,
+    greet: impl Future<Output = Result<Greeted, Cause>>,
+) -> Result<Greeted, Cause> {
     let mut greet = pin!(greet);
-    match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
+    match timeout(wait, &mut greet).await {
         Ok(greeted) => greeted,
         Err(_) => {
             node.suspect(&mut VecDeque::new());

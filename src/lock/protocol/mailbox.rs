@@ -142,10 +142,18 @@ impl<L: Letter> Mailbox<L> {
         self.empty()
     }
 
-    /// There is no connection. Returns what was queued, which fails; what is owed of that is queued again.
-    pub fn on_disconnected(&mut self) -> impl Iterator<Item = L> + use<L> {
-        self.link.on_disconnected();
-        self.empty()
+    /// There is no connection. If the next one is `reconnecting` already, what is queued waits for it; otherwise it is returned, and
+    /// fails; what is owed of that is queued again.
+    pub fn on_disconnected(&mut self, reconnecting: bool) -> impl Iterator<Item = L> + use<L> {
+        self.link.on_disconnected(reconnecting);
+        (!reconnecting).then(|| self.empty()).into_iter().flatten()
+    }
+
+    /// Puts back what was handed over and not written, in front of all that is queued.
+    pub fn put_back(&mut self, letters: VecDeque<L>) {
+        for letter in letters.into_iter().rev() {
+            self.lane(letter.command()).push_front(letter);
+        }
     }
 
     /// There will be no connection any more. Returns what was queued, which fails, and nothing is owed.
@@ -336,7 +344,7 @@ mod tests {
         let suspect = mailbox.push(Note(Some(Command::Set), 3, SECOND)).unwrap_err();
         assert_eq!(suspect.1, Obstacle::Suspect);
         mailbox.owe([Note(Some(Command::Delete), 2, SECOND)]);
-        assert_eq!(numbers(mailbox.on_disconnected()), [2]);
+        assert_eq!(numbers(mailbox.on_disconnected(false)), [2]);
         mailbox.owe([Note(Some(Command::Delete), 2, SECOND)]);
         mailbox.link_mut().on_connected();
         assert_eq!(mailbox.pop(&Pipeline::new(1, at(0))).map(|letter| letter.1), Some(2));

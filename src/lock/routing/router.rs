@@ -316,7 +316,7 @@ impl Router {
                 None => left.push_back(job),
             }
         }
-        self.unrouted.disconnected(VecDeque::new(), left, cause);
+        self.unrouted.disconnected(VecDeque::new(), left, cause, false);
     }
 
     /// Whether all masters are known, connected and not suspect.

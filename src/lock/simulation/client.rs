@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::claims::Claim;
 use super::clock::NEVER;
-use super::connection::{FIRST_CONNECTION_WAIT, Job};
+use super::connection::Job;
 use super::event::EventKind;
 use super::report::Check;
 use super::socket::{Phase, Reply, Request, Socket};
 use super::units::{nanos, short};
 use super::world::World;
-use crate::protocol::{Answer, Command, Effect, Letter, NodeSet, Obstacle, Pipeline, Time};
+use crate::protocol::{Answer, Command, Effect, Letter, Link, NodeSet, Obstacle, Pipeline, Time};
 
 impl World {
     // Queueing.
@@ -67,12 +67,10 @@ impl World {
     /// A command was turned away because of those ahead.
     fn check_overload(&mut self, c: usize) {
         self.report.overloads += 1;
-        let connection = &self.connections[c];
-        let (ahead, under_way) = (connection.mailbox.len(), connection.pipeline.written().len());
-        if ahead <= under_way {
+        if self.connections[c].mailbox.is_empty() {
             let Socket { app, node, .. } = self.sockets[c];
             self.violate(Check::Overload, None, Some(app), || {
-                format!("a vote of node {node} is not asked for behind {ahead} commands, with {under_way} under way")
+                format!("a vote of node {node} is not asked for although nothing is ahead of it")
             });
         }
     }
@@ -234,7 +232,7 @@ impl World {
         let is_feed = self.is_feed(s);
         while let Some(reply) = self.sockets[s].replies.take(self.now) {
             match reply {
-                Reply::Welcome => self.connected(s),
+                Reply::Welcome => self.connected(s, now),
                 Reply::Refused | Reply::Broken => self.disconnected(s, now),
                 reply if is_feed => self.hear(s, reply, now),
                 reply => self.answered(s, reply, now),
@@ -401,18 +399,18 @@ impl World {
         let takes = self.draw_delay();
         self.request(s, Request::Greet, takes);
         if !self.is_feed(s) && self.connections[s].begun {
-            let at = self.now + nanos(FIRST_CONNECTION_WAIT);
+            let at = self.now + nanos(Link::connection_wait(self.settings.longest_reply_timeout()));
             self.plan_alarm(s, at);
         }
     }
 
-    fn connected(&mut self, s: usize) {
+    fn connected(&mut self, s: usize, now: Time) {
         self.sockets[s].phase = Phase::Up;
         if self.is_feed(s) {
             return self.subscribe_again(s);
         }
         let connection = &mut self.connections[s];
-        (connection.begun, connection.suspect) = (false, false);
+        (connection.begun, connection.suspect, connection.since) = (false, false, Some(now));
         connection.mailbox.link_mut().on_connected();
         self.report.owed += connection.mailbox.urgent() as u64;
     }
@@ -421,18 +419,24 @@ impl World {
         let socket = &mut self.sockets[s];
         (socket.phase, socket.open, socket.ending) = (Phase::Down, false, false);
         socket.requests.clear();
+        let mut pause = self.settings.reconnect;
         if self.is_feed(s) {
             self.on_unsubscribed(s, now);
         } else {
             let connection = &mut self.connections[s];
-            (connection.begun, connection.suspect, connection.alarm) = (false, false, NEVER);
-            let queue = connection.mailbox.on_disconnected();
+            // Commands wait for the connection after one that had lasted.
+            let reconnecting = connection.since.take().is_some_and(|since| now - since > pause);
+            (connection.begun, connection.suspect, connection.alarm) = (reconnecting, false, NEVER);
+            let queue = connection.mailbox.on_disconnected(reconnecting);
             let fresh = Pipeline::new(self.settings.window, now);
             let written = std::mem::replace(&mut connection.pipeline, fresh).into_written();
             self.fail_all(s, written, Answer::Unknown, now);
             self.fail_all(s, queue, Answer::Never, now);
+            if reconnecting {
+                pause = Duration::ZERO;
+            }
         }
-        let at = self.now + nanos(self.settings.reconnect) + self.draw_lag();
+        let at = self.now + nanos(pause) + self.draw_lag();
         self.sockets[s].connects = at;
         self.events.plan(at, EventKind::Connect(short(s)));
     }

@@ -3,9 +3,6 @@ use std::time::Duration;
 use super::clock::NEVER;
 use crate::protocol::{Command, Letter, Link, Mailbox, Pipeline, Time, WaitAnnouncement};
 
-/// How long commands wait for the first connection, as in the lock engine.
-pub(super) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
-
 /// A command that waits to be written, or for its answer.
 #[derive(Debug)]
 pub(super) enum Job {
@@ -56,8 +53,10 @@ pub(super) struct Connection {
     pub(super) pipeline: Pipeline<Job>,
     /// The node was found suspect and has not answered since.
     pub(super) suspect: bool,
-    /// The first connection has not been made yet.
+    /// Commands wait for the connection that is being made.
     pub(super) begun: bool,
+    /// Since when there has been a connection, if there is one.
+    pub(super) since: Option<Time>,
     /// The times of its events; [`NEVER`] if none is planned.
     pub(super) alarm: u64,
     pub(super) writes: u64,
@@ -72,6 +71,7 @@ impl Connection {
             pipeline: Pipeline::new(window, Time::ZERO),
             suspect: false,
             begun: true,
+            since: None,
             alarm: NEVER,
             writes: NEVER,
             room: 0,

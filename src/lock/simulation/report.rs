@@ -170,13 +170,15 @@ pub enum Check {
     Suspect,
     /// No more commands are under way on a connection than are allowed.
     Window,
-    /// Nobody is turned away because of commands ahead as long as no more of them wait than are under way.
+    /// Nobody is turned away because of commands ahead if none wait.
     Overload,
     /// Every key that an attempt may have set is deleted on the same connection, or on the next one if that broke.
     Undo,
     /// Of an app server's callers in line for a key, only the one with the permit asks; and nobody waits in a line that has
     /// ended.
     Permit,
+    /// A lock is extended only if that can put off the end of its validity, and only so often if it does not.
+    Renewal,
     /// Only the release of a lock that was held is announced.
     Announcement,
 }
