@@ -7,7 +7,7 @@ use super::node::Node;
 use super::report::Check;
 use super::report::{Report, Violation};
 use super::world::World;
-use crate::protocol::Vote;
+use crate::protocol::{Time, Vote};
 
 /// The most violations that are kept; the first ones are the most useful.
 const MAX_VIOLATIONS: usize = 100;
@@ -253,6 +253,29 @@ impl World {
             let (key, app, token, granted) = (claim.key, claim.app, claim.token, claim.granted);
             self.violate(Check::Vote, Some(key), Some(app), || {
                 format!("token {token} counts {votes} votes, of the nodes {granted:?} that gave theirs")
+            });
+        }
+    }
+
+    // Refusals.
+
+    /// An attempt that began at `start` was refused: its caller must be told this refusal, or an earlier one if that says more.
+    pub(super) fn expect_refusal(&mut self, w: usize, token: u64, cut_short: bool, start: Time) {
+        let ttl = self.settings.wants_of(w).rules.ttl;
+        let worker = &mut self.workers[w];
+        let by_deadline = worker.limit < start + ttl;
+        if !(cut_short && by_deadline && worker.refusal.is_some()) {
+            worker.refusal = Some(token);
+        }
+    }
+
+    /// A worker is told this refusal.
+    pub(super) fn check_refusal(&mut self, w: usize, told: Option<u64>) {
+        let worker = &self.workers[w];
+        let (app, key, refusal) = (worker.app, worker.key, worker.refusal);
+        if told != refusal {
+            self.violate(Check::Refusal, Some(key), Some(app), || {
+                format!("worker {w} is told the refusal of {told:?}, and not that of {refusal:?}")
             });
         }
     }

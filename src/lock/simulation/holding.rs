@@ -21,7 +21,7 @@ impl World {
         let start = claim.attempt.start();
         let worker = &mut self.workers[w];
         if self.keeps_samples {
-            self.samples.acquires.push(now - worker.since);
+            self.samples.acquires.push(now - worker.caller.since());
         }
         worker.stage = WorkerStage::Holding;
         worker.found = found;

@@ -173,6 +173,8 @@ pub enum Check {
     Permit,
     /// Only the release of a lock that was held is announced.
     Announcement,
+    /// A caller is told the refusal of its last attempt; or of the last that was complete, if its deadline cut the last one short.
+    Refusal,
 }
 
 /// Something that happened against a law.

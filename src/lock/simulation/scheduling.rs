@@ -62,10 +62,8 @@ impl World {
                 WorkerStage::Resting if due => self.begin_cycle(w, now),
                 WorkerStage::Resting => {}
                 WorkerStage::InLine => self.look_at_line(w, now),
-                WorkerStage::Pausing if self.asks_at(w, now) <= now => self.ask_again(w, now),
-                WorkerStage::Pausing => {}
+                WorkerStage::Waiting => self.look_at_remaining(w, now),
                 WorkerStage::Asking => self.look_at_votes(w, now),
-                WorkerStage::LookingUp => self.look_at_remaining(w, now),
                 WorkerStage::Holding => self.look_at_lock(w, now),
                 WorkerStage::Releasing => {
                     if due || self.is_released(w) {
@@ -83,8 +81,7 @@ impl World {
         let now = self.time(worker.app);
         let next = match worker.stage {
             WorkerStage::Idle => return,
-            WorkerStage::Resting | WorkerStage::InLine | WorkerStage::LookingUp => worker.until,
-            WorkerStage::Pausing => self.asks_at(w, now),
+            WorkerStage::Resting | WorkerStage::InLine | WorkerStage::Waiting => worker.until,
             WorkerStage::Asking => match worker
                 .claim
                 .map(|id| self.claims[id].attempt.waiting(worker.limit, now))

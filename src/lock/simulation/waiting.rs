@@ -8,14 +8,14 @@ use super::connection::Job;
 use super::event::EventKind;
 use super::report::Check;
 use super::units::short;
-use super::worker::{LookUp, WorkerStage};
+use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Acquire, Announcements, Decision, Line, NodeSet, Time, free_after};
+use crate::protocol::{Announcements, Line, NodeSet, Time, WaitAnnouncement};
 
 impl World {
     // The line of an app server.
 
-    pub(super) fn enter_line(&mut self, w: usize, now: Time) {
+    pub(super) fn enter_line(&mut self, w: usize, deadline: Time, now: Time) {
         let worker = &self.workers[w];
         let (app, key) = (worker.app, worker.key);
         if !self.apps[app].lines.contains_key(&key) {
@@ -27,14 +27,14 @@ impl World {
                 held: None,
             };
             self.apps[app].lines.insert(key, line);
-            return self.take_permit(w, permit, now);
+            return self.take_permit(w, permit, false, now);
         }
-        let since = worker.since;
+        let since = worker.caller.since();
         let worker = &mut self.workers[w];
         worker.ticket += 1;
         worker.stage = WorkerStage::InLine;
         // It checks the caller ahead of it at once.
-        worker.until = now;
+        (worker.until, worker.limit) = (now, deadline);
         let waiter = Waiter {
             worker: w,
             ticket: worker.ticket,
@@ -44,8 +44,7 @@ impl World {
         if let Some(line) = self.apps[app].lines.get_mut(&key) {
             line.line.enter(since, waiter);
         }
-        let front = self.front(app, key);
-        self.announce(app, key, front, false, now);
+        self.announce_front(app, key, now);
     }
 
     /// Since when the first waiter behind the present permit has waited.
@@ -60,29 +59,24 @@ impl World {
         self.apps[app].last_permit
     }
 
-    /// A worker has the permit: it asks, after the head start of app servers that have waited longer.
-    fn take_permit(&mut self, w: usize, permit: u64, now: Time) {
-        let worker = &self.workers[w];
-        let (app, key, since) = (worker.app, worker.key, worker.since);
-        let (mut heard, mut at) = (0, now);
-        if let Some(channel) = self.apps[app].channels.get_mut(&key) {
-            heard = channel.announcements.changes();
-            at = now + channel.announcements.yield_delay(since, now);
-        }
+    fn take_permit(&mut self, w: usize, permit: u64, waited: bool, now: Time) {
         let worker = &mut self.workers[w];
+        let channel = self.apps[worker.app].channels.get_mut(&worker.key);
+        let channel = channel.map(|channel| &mut channel.announcements);
         worker.permit = Some(permit);
-        worker.heard = heard;
-        self.pause_until(w, at);
+        worker.ticket += 1;
+        worker.caller.on_turn(channel, waited, now);
+        self.wait_until(w, now);
         self.wake(w);
     }
 
     /// Checks whether the lock ahead has ended without a release, and whether the time of this worker is over.
     pub(super) fn look_at_line(&mut self, w: usize, now: Time) {
         let worker = &self.workers[w];
-        let (app, key, deadline) = (worker.app, worker.key, worker.acquire.deadline());
+        let (app, key, deadline) = (worker.app, worker.key, worker.limit);
         if now >= deadline {
-            self.report.refused += 1;
-            return self.end_cycle(w);
+            let refusal = worker.caller.clone().into_last();
+            return self.end_refused(w, refusal, now);
         }
         if now < worker.until {
             return;
@@ -141,7 +135,7 @@ impl World {
             (line.permit, line.worker, line.held) = (following, waiter.worker, None);
             if self.workers[waiter.worker].ticket == waiter.ticket {
                 self.report.permits_passed_on += 1;
-                return self.take_permit(waiter.worker, following, now);
+                return self.take_permit(waiter.worker, following, true, now);
             }
             permit = following;
         }
@@ -155,8 +149,7 @@ impl World {
             && permit.is_some_and(|permit| line.line.is_permit(permit))
         {
             line.held = Some(id);
-            let front = self.front(app, key);
-            self.announce(app, key, front, false, now);
+            self.announce_front(app, key, now);
         }
     }
 
@@ -179,7 +172,7 @@ impl World {
     // Announcements.
 
     /// The channel of a key, which is joined if necessary.
-    fn join(&mut self, app: usize, key: usize, now: Time) -> &mut Announcements<u64> {
+    pub(super) fn join(&mut self, app: usize, key: usize, now: Time) -> &mut Announcements<u64> {
         if !self.apps[app].channels.contains_key(&key) {
             self.subscribe(app, key);
         }
@@ -195,13 +188,18 @@ impl World {
         &mut channel.announcements
     }
 
-    /// Announces the waiters of this app server to the others.
-    fn announce(&mut self, app: usize, key: usize, since: Option<Time>, asked: bool, now: Time) {
-        let Some(channel) = self.apps[app].channels.get_mut(&key) else {
-            return;
-        };
-        channel.used = now;
-        if let Some(waited) = channel.announcements.announce(since, asked, now) {
+    /// Announces the waiters behind the present permit to the other app servers.
+    fn announce_front(&mut self, app: usize, key: usize, now: Time) {
+        let front = self.front(app, key);
+        if let Some(channel) = self.apps[app].channels.get_mut(&key) {
+            channel.used = now;
+            let waited = channel.announcements.announce(front, false, now);
+            self.announce(app, key, waited, now);
+        }
+    }
+
+    pub(super) fn announce(&mut self, app: usize, key: usize, waited: Option<WaitAnnouncement>, now: Time) {
+        if let Some(waited) = waited {
             for c in self.connections_of(app) {
                 let waited = Box::new(waited);
                 let key = short(key);
@@ -264,63 +262,16 @@ impl World {
 
     // The worker with the permit.
 
-    /// When a worker that waits between attempts asks again.
-    pub(super) fn asks_at(&mut self, w: usize, now: Time) -> Time {
-        let worker = &self.workers[w];
-        let (planned, heard, since) = (worker.until, worker.heard, worker.since);
-        let deadline = worker.acquire.deadline();
-        let (app, key, in_line) = (worker.app, worker.key, worker.permit.is_some());
-        let channel = self.apps[app].channels.get_mut(&key).filter(|_| in_line);
-        let at = channel.map_or(planned, |channel| {
-            channel.announcements.ask_at(planned, heard, since, now)
-        });
-        at.min(deadline)
-    }
-
-    pub(super) fn ask_again(&mut self, w: usize, now: Time) {
-        let worker = &self.workers[w];
-        if worker.permit.is_some()
-            && let Some(channel) = self.apps[worker.app].channels.get(&worker.key)
-        {
-            self.workers[w].heard = channel.announcements.changes();
-        }
-        self.ask(w, now);
-    }
-
-    /// After a refusal, announces to the others that we wait. Returns the upper bound of the random delays that keep callers
-    /// apart that split the nodes between them.
-    pub(super) fn after_refusal(&mut self, w: usize, why: Decision, elapsed: Duration, now: Time) -> Duration {
-        let worker = &self.workers[w];
-        let (app, key, since) = (worker.app, worker.key, worker.since);
-        self.join(app, key, now);
-        self.announce(app, key, Some(since), true, now);
-        let announcements = self.join(app, key, now);
-        if why == Decision::Contended {
-            // Other attempts may lack answers and then say nothing about round trips.
-            announcements.on_round_trip(elapsed);
-        }
-        announcements.spread()
-    }
-
     /// Asks the nodes that refused how long the key will still exist.
-    pub(super) fn look_up(&mut self, w: usize, holders: NodeSet, needed: usize, latest: Time, now: Time) {
-        let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
+    pub(super) fn look_up(&mut self, w: usize, held: NodeSet, until: Time, now: Time) {
+        self.wait_until(w, until);
         let worker = &mut self.workers[w];
-        worker.stage = WorkerStage::LookingUp;
-        worker.ticket += 1;
-        worker.until = worker.acquire.deadline().min(now + reply_timeout);
-        worker.lookup = LookUp {
-            unanswered: holders,
-            remaining: std::mem::take(&mut worker.lookup.remaining),
-            needed,
-            latest,
-        };
-        worker.lookup.remaining.clear();
-        let (ticket, key) = (worker.ticket, short(worker.key));
-        let app = worker.app;
+        worker.looks_up = held;
+        worker.remaining.clear();
+        let (ticket, key, app) = (worker.ticket, short(worker.key), worker.app);
         let first = self.connections_of(app).start;
         let worker = short(w);
-        for node in holders {
+        for node in held {
             self.push(first + node, Job::Question { worker, ticket, key }, now);
         }
         self.look_at_remaining(w, now);
@@ -329,34 +280,23 @@ impl World {
     /// A node answered how long the key will still exist; `None` if it gave no answer.
     pub(super) fn on_remaining(&mut self, w: usize, ticket: u32, node: usize, remaining: Option<Duration>) {
         let worker = &mut self.workers[w];
-        if worker.ticket == ticket && worker.stage == WorkerStage::LookingUp {
-            worker.lookup.unanswered.remove(node);
-            worker.lookup.remaining.extend(remaining);
+        if worker.ticket == ticket && worker.stage == WorkerStage::Waiting {
+            worker.looks_up.remove(node);
+            worker.remaining.extend(remaining);
             self.wake(w);
         }
     }
 
-    /// Plans the next attempt if all nodes have answered, their time is over, or there is a reason to ask again.
+    /// Does what is due for a worker that waits; perhaps all nodes have answered.
     pub(super) fn look_at_remaining(&mut self, w: usize, now: Time) {
-        let random = self.random.next();
         let worker = &mut self.workers[w];
-        let (app, key, since) = (worker.app, worker.key, worker.since);
-        let channel = self.apps[app].channels.get_mut(&key);
-        let changed = channel
-            .as_ref()
-            .is_some_and(|channel| channel.announcements.changes() != worker.heard);
-        if !worker.lookup.unanswered.is_empty() && now < worker.until && !changed {
-            return;
+        if worker.looks_up.is_empty() || now >= worker.until {
+            let random = self.random.next();
+            let channel = self.apps[worker.app].channels.get_mut(&worker.key);
+            let channel = channel.map(|channel| &mut channel.announcements);
+            let remaining = std::mem::take(&mut worker.remaining);
+            worker.caller.on_remaining(remaining, channel, random, now);
         }
-        let LookUp { needed, latest, .. } = worker.lookup;
-        let remaining = std::mem::take(&mut worker.lookup.remaining);
-        let at = match free_after(remaining, needed) {
-            Some(remaining) if !changed => {
-                let yields = channel.map_or(Duration::ZERO, |channel| channel.announcements.yield_delay(since, now));
-                Acquire::on_remaining(latest, remaining, yields, random, now)
-            }
-            _ => latest,
-        };
-        self.pause_until(w, at);
+        self.go_on(w, now);
     }
 }

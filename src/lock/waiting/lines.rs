@@ -64,6 +64,10 @@ pub(crate) struct Waiter {
     permit: oneshot::Receiver<Permit>,
 }
 
+/// The deadline of a waiter came before its turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TimeOver;
+
 impl Lines {
     /// Takes the permit of the key if nobody has it.
     pub(crate) fn try_enter(&self, key: &str) -> Option<Permit> {
@@ -161,7 +165,8 @@ impl Lines {
         }
     }
 
-    fn refusal(&self, key: &str) -> Refusal {
+    /// Why the caller with the permit has not got the lock yet, for one whose time is over.
+    pub(crate) fn refusal(&self, key: &str) -> Refusal {
         let noted = self.lock().lines.get(key).and_then(|line| line.refusal.clone());
         noted.unwrap_or(Refusal::Contended)
     }
@@ -228,15 +233,15 @@ impl Waiter {
     /// at that time; while no lock is held yet, this is checked every `recheck_interval`.
     ///
     /// # Errors
-    /// Why the callers ahead did not get the lock.
-    pub(crate) async fn wait(mut self, deadline: Time, recheck_interval: Duration) -> Result<Permit, Refusal> {
+    /// If it is not its turn by then.
+    pub(crate) async fn wait(mut self, deadline: Time, recheck_interval: Duration) -> Result<Permit, TimeOver> {
         loop {
             let ends = self.lines.pass_on_if_over(&self.key);
             let look_up = ends.unwrap_or_else(|| clock::now() + recheck_interval.min(FOREVER));
             match clock::timeout_at(deadline.min(look_up), &mut self.permit).await {
                 Ok(Ok(permit)) => return Ok(permit),
                 Err(_) if clock::now() < deadline => {}
-                Ok(Err(_)) | Err(_) => return Err(self.lines.refusal(&self.key)),
+                Ok(Err(_)) | Err(_) => return Err(TimeOver),
             }
         }
     }
@@ -282,12 +287,14 @@ mod tests {
         let lines = Lines::default();
         let permit = first(&lines);
         let deadline = clock::now() + Duration::from_millis(5);
-        let wait = behind(&lines).wait(deadline, Duration::MAX);
-        assert_eq!(wait.await.unwrap_err(), Refusal::Contended);
+        assert_eq!(
+            behind(&lines).wait(deadline, Duration::MAX).await.unwrap_err(),
+            TimeOver
+        );
+        assert_eq!(lines.refusal("k"), Refusal::Contended);
         let refusal = Refusal::NoQuorum { causes: Vec::new() };
         permit.note(&refusal);
-        let deadline = clock::now() + Duration::from_millis(5);
-        assert_eq!(behind(&lines).wait(deadline, Duration::MAX).await.unwrap_err(), refusal);
+        assert_eq!(lines.refusal("k"), refusal);
         assert!(lines.front("k").is_none());
     }
 }

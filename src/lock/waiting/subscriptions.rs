@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::announcement;
 use super::channel::Channel;
 use super::channels::Channels;
 use super::feed::Feed;
 use crate::node::wire;
 use crate::nodes::Nodes;
-use crate::protocol::Time;
+use crate::protocol::WaitAnnouncement;
 
 /// Subscriber connections are opened when a caller has to wait for the first time; an app server in which nobody waits has
 /// none.
@@ -46,12 +47,9 @@ impl Subscriptions {
         channel
     }
 
-    /// Announces to the other app servers since when the first waiter of this one has waited for the key; `None` if nobody
-    /// waits any more. `asked`: an attempt of that waiter failed.
-    pub(crate) fn announce(&self, key: &str, channel: &Channel, since: Option<Time>, asked: bool) {
-        if let Some(announcement) = channel.announce(since, asked) {
-            self.nodes.tell(&wire::publish(key, &announcement));
-        }
+    /// Announces to the other app servers how long the first waiter of this one has waited for the key.
+    pub(crate) fn announce(&self, key: &str, waited: &WaitAnnouncement) {
+        self.nodes.tell(&wire::publish(key, &announcement::write(waited)));
     }
 
     /// This node delivered our release to a subscriber. If we are not subscribed there ourselves, we join the channel, so
