@@ -17,12 +17,12 @@ use crate::guard::Guard;
 use crate::node::wire::{self, Token};
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
-use crate::protocol::{Announcements, Caller, Failed, NodeSet, Step, Time, Wait, WaitAnnouncement};
+use crate::protocol::{Announcements, Caller, Failed, NodeSet, Rules, Step, Time, Wait, WaitAnnouncement};
 use crate::quorum::lock::{Owned, QuorumLock};
 use crate::refusal::Refusal;
 use crate::renewals::Renewals;
 use crate::waiting::channel::Channel;
-use crate::waiting::lines::{Entered, Lines, Permit, TimeOver};
+use crate::waiting::lines::{Lines, Permit, TimeOver};
 use crate::waiting::subscriptions::Subscriptions;
 
 /// What all acquires of a lock share.
@@ -86,13 +86,16 @@ impl Callers {
         self.check(key)?;
         // If nobody has the permit, this caller takes it, so that later callers wait in line behind it while the lock is
         // held.
-        let permit = (options.wait == Wait::Queue)
-            .then(|| self.lines.try_enter(key))
-            .flatten();
         let now = clock::lately();
         let limit = now + options.timeout.min(options.ttl);
+        let permit = (options.wait == Wait::Queue)
+            .then(|| self.lines.try_enter(key, now, limit))
+            .flatten();
         let attempt = self.attempt(key, options, gauges, now, limit).await;
         let lock = attempt.map_err(|(_, refusal)| refusal)?;
+        if let Some(permit) = &permit {
+            permit.hold(&lock);
+        }
         Ok(self.granted(lock, permit, options, 1, false))
     }
 
@@ -141,9 +144,6 @@ impl Callers {
         attempts: u32,
         waited: bool,
     ) -> Guard {
-        if let Some(permit) = &permit {
-            permit.hold(&lock);
-        }
         let renew = |interval| self.renewals.start(Arc::clone(&lock), lock.renewal(interval));
         let renewing = options.renew.map(renew);
         Guard::quorum(lock, renewing, permit, attempts, waited)
@@ -172,34 +172,34 @@ impl Driver<'_> {
         loop {
             match self.step(|caller, channel| caller.poll(channel, now)) {
                 Step::StandInLine(until) => {
-                    let permit = self.stand_in_line(until).await;
-                    let Ok((permit, waited)) = permit else {
-                        let refusal = || self.callers.lines.refusal(self.key);
-                        return Err(self.caller.into_last().unwrap_or_else(refusal));
+                    let waited = self.stand_in_line(now, until).await;
+                    let Ok(waited) = waited else {
+                        let told = || self.callers.lines.refusal(self.key, &self.rules());
+                        return Err(self.caller.take_last().unwrap_or_else(told));
                     };
                     if waited {
                         now = clock::now();
                     }
-                    self.permit = Some(permit);
                     self.channel = self.callers.subscriptions.get(self.key);
                     self.step(|caller, channel| caller.on_turn(channel, waited, now));
                     continue;
                 }
-                Step::Wait(until) => {
+                Step::Wait(until) if self.promise(until) => {
                     let _waiting = self.gauges.wait();
                     match &self.channel {
                         Some(channel) => Box::pin(channel.wait_until(until)).await,
                         None => clock::sleep_until(until).await,
                     }
                 }
-                Step::Ask(limit) => {
+                Step::Ask(limit) if self.promise(limit) => {
                     let attempt = self.callers.attempt(self.key, self.options, self.gauges, now, limit);
                     match attempt.await {
                         Ok(lock) => return Ok(self.granted(lock)),
                         Err((failed, refusal)) => self.on_refused(&failed, refusal),
                     }
                 }
-                Step::LookUp(held, until) => Box::pin(self.look_up(held, until)).await,
+                Step::LookUp(held, until) if self.promise(until) => Box::pin(self.look_up(held, until)).await,
+                Step::Wait(_) | Step::Ask(_) | Step::LookUp(..) => {}
                 Step::Refuse(refusal) => return Err(refusal.unwrap_or(Refusal::Contended)),
             }
             now = clock::now();
@@ -214,23 +214,36 @@ impl Driver<'_> {
         }
     }
 
-    /// Waits until no other caller of this app server is ahead. Returns also whether there was a wait.
-    async fn stand_in_line(&mut self, until: Time) -> Result<(Permit, bool), TimeOver> {
-        let Callers {
-            lines, subscriptions, ..
-        } = self.callers;
-        match lines.enter(self.key, self.caller.since()) {
-            Entered::First(permit) => Ok((permit, false)),
-            Entered::Behind(waiter) => {
-                let _waiting = self.gauges.wait();
-                // As long as no other app server waits, nothing needs to be announced and no subscription is needed. The
-                // reply to a release says whether anybody is subscribed.
-                self.channel = subscriptions.get(self.key);
-                self.announce_front();
-                // Boxed, so that the futures of callers that do not wait in line stay small.
-                Ok((Box::pin(waiter.wait(until, self.options.ttl)).await?, true))
-            }
+    /// Its turn in line lasts at least until then, if it stands in line. Returns false if it is over, and tells the protocol.
+    fn promise(&mut self, until: Time) -> bool {
+        let kept = self.permit.as_mut().is_none_or(|permit| permit.promise(until));
+        if !kept {
+            self.caller.on_turn_over();
+            self.permit = None;
         }
+        kept
+    }
+
+    fn rules(&self) -> Rules {
+        self.options.rules(self.callers.nodes.node_timeout())
+    }
+
+    /// Waits until no other caller of this app server is ahead. Returns whether there was a wait.
+    async fn stand_in_line(&mut self, now: Time, until: Time) -> Result<bool, TimeOver> {
+        let since = self.caller.since();
+        let asks_until = until.min(now + self.options.ttl);
+        let (mut permit, waits) = self.callers.lines.enter(self.key, since, asks_until);
+        if waits {
+            let _waiting = self.gauges.wait();
+            // As long as no other app server waits, nothing needs to be announced and no subscription is needed. The
+            // reply to a release says whether anybody is subscribed.
+            self.channel = self.callers.subscriptions.get(self.key);
+            self.announce_waiting();
+            // Boxed, so that the futures of callers that do not wait in line stay small.
+            Box::pin(permit.turn(since, until)).await?;
+        }
+        self.permit = Some(permit);
+        Ok(waits)
     }
 
     fn on_refused(&mut self, failed: &Failed, refusal: Refusal) {
@@ -239,13 +252,16 @@ impl Driver<'_> {
                 // Waiting does not help.
                 return self.caller.on_hopeless(refusal);
             }
-            permit.note(&refusal);
+            permit.note(self.rules(), &refusal);
             self.channel
                 .get_or_insert_with(|| self.callers.subscriptions.join(self.key));
         }
         let (random, now) = (self.callers.random(), clock::now());
         let waited = self.step(|caller, channel| caller.on_refused(failed, refusal, channel, random, now));
         self.announce(waited);
+        if self.caller.steps_back() {
+            self.permit = None;
+        }
     }
 
     /// Asks how long the key will still exist, unless there is a reason to ask for the lock meanwhile.
@@ -262,19 +278,20 @@ impl Driver<'_> {
     }
 
     fn granted(mut self, lock: Owned) -> Guard {
-        if self.permit.is_some() && self.channel.is_none() {
-            self.channel = self.callers.subscriptions.get(self.key);
+        let permit = self.permit.take();
+        if let Some(permit) = &permit {
+            permit.hold(&lock);
+            self.channel = self.channel.take().or_else(|| self.callers.subscriptions.get(self.key));
         }
-        self.announce_front();
         let (attempts, waited) = (self.caller.attempts(), self.caller.waited());
-        self.callers.granted(lock, self.permit, self.options, attempts, waited)
+        self.callers.granted(lock, permit, self.options, attempts, waited)
     }
 
-    /// Tells the other app servers how long the first waiter here has waited.
-    fn announce_front(&self) {
+    /// Tells the other app servers how long the first waiter here has waited, if anybody waits.
+    fn announce_waiting(&self) {
         if let Some(channel) = &self.channel {
-            let (front, now) = (self.callers.lines.front(self.key), clock::now());
-            self.announce(channel.with(|announcements| announcements.announce(front, false, now)));
+            let (since, now) = (self.callers.lines.waiting_since(self.key), clock::now());
+            self.announce(channel.with(|announcements| announcements.announce(since, false, now)));
         }
     }
 
@@ -282,6 +299,14 @@ impl Driver<'_> {
         if let Some(waited) = waited {
             self.callers.subscriptions.announce(self.key, &waited);
         }
+    }
+}
+
+/// Whoever it was that waited does so no more: others need not wait for it.
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        self.permit = None;
+        self.announce_waiting();
     }
 }
 

@@ -48,7 +48,7 @@ impl Failed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<R> {
     /// Stand in line behind the other callers of the app server until it is its turn, for [`Caller::on_turn`], but not beyond
-    /// this time, see [`Caller::into_last`].
+    /// this time, see [`Caller::take_last`].
     StandInLine(Time),
     /// Wait until this time, or until the announcements give a reason to ask again; then poll again.
     Wait(Time),
@@ -64,6 +64,8 @@ pub enum Step<R> {
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     InLine,
+    /// Stands in line again at this time.
+    Apart(Time),
     /// Asks at this time, or earlier if there is a reason to.
     Pausing(Time),
     /// `by_deadline`: the caller's deadline ends the attempt, and not the TTL.
@@ -97,6 +99,8 @@ pub struct Caller<R> {
     stage: Stage,
     /// The number of reasons to ask again that were seen.
     seen: u64,
+    /// It was given its turn just now, as happens after a release.
+    has_turn: bool,
     waited: bool,
     /// What the caller is told if nothing better comes.
     last: Option<R>,
@@ -118,6 +122,7 @@ impl<R> Caller<R> {
             since,
             stage,
             seen: 0,
+            has_turn: false,
             waited: false,
             last: None,
         }
@@ -148,7 +153,7 @@ impl<R> Caller<R> {
     }
 
     /// What to do at `now`.
-    pub fn poll<T: Clone + PartialEq>(&mut self, channel: Option<&mut Announcements<T>>, now: Time) -> Step<R> {
+    pub fn poll<T: Clone + PartialEq>(&mut self, mut channel: Option<&mut Announcements<T>>, now: Time) -> Step<R> {
         let deadline = self.acquire.deadline();
         if let Stage::LookingUp { latest, until, .. } = self.stage {
             let changed = |channel: &&mut Announcements<T>| channel.changes() != self.seen;
@@ -158,19 +163,22 @@ impl<R> Caller<R> {
             self.stage = Stage::Pausing(latest);
         }
         match self.stage {
-            Stage::InLine => Step::StandInLine(deadline),
+            Stage::Apart(until) if now < until.min(deadline) => Step::Wait(until.min(deadline)),
+            Stage::InLine | Stage::Apart(_) => Step::StandInLine(deadline),
             Stage::Pausing(planned) => {
-                let (mut at, mut changes) = (planned, self.seen);
-                if let Some(channel) = channel {
+                let mut at = planned;
+                if let Some(channel) = &mut channel {
                     at = channel.ask_at(planned, self.seen, self.since, now);
-                    changes = channel.changes();
                 }
                 let at = at.min(deadline);
                 if now < at {
                     self.waited = true;
                     return Step::Wait(at);
                 }
-                self.seen = changes;
+                if let Some(channel) = channel {
+                    let released = std::mem::take(&mut self.has_turn) || channel.changes() != self.seen;
+                    self.seen = channel.on_ask(released, self.since);
+                }
                 self.ask(now)
             }
             Stage::LookUp { held, needed, latest } => {
@@ -197,13 +205,28 @@ impl<R> Caller<R> {
     /// It has its turn in line at `now`: it asks, after the head start of app servers that have waited longer. `waited`: others
     /// were ahead.
     pub fn on_turn<T: Clone + PartialEq>(&mut self, channel: Option<&mut Announcements<T>>, waited: bool, now: Time) {
-        self.waited |= waited;
+        (self.has_turn, self.waited) = (waited, self.waited || waited);
         let mut at = now;
         if let Some(channel) = channel {
             self.seen = channel.changes();
             at = now + channel.yield_delay(self.since, now);
         }
         self.stage = Stage::Pausing(at);
+    }
+
+    /// Its turn in line has passed on, since it did not do in time what it was to do: it stands in line again.
+    pub fn on_turn_over(&mut self) {
+        if let Stage::Asking { .. } = self.stage {
+            self.acquire.take_back();
+        }
+        self.stage = Stage::InLine;
+    }
+
+    /// Whether it leaves the line now, and stands in line again later: the lock was free, but it was too slow for its TTL, so
+    /// others try first.
+    #[must_use]
+    pub const fn steps_back(&self) -> bool {
+        matches!(self.stage, Stage::Apart(_))
     }
 
     /// An attempt failed, and no other can succeed.
@@ -237,9 +260,11 @@ impl<R> Caller<R> {
             spread = channel.spread();
         }
         let Failed { decision, votes, .. } = *failed;
+        let late = decision != Decision::Contended && failed.elapsed >= self.ttl;
         self.stage = match self.acquire.on_refused(decision, votes, spread, random, now) {
             Next::GiveUp => Stage::Refused,
             Next::At(at) => Stage::Pausing(at),
+            Next::LookUp(latest) if decision == Decision::Expired || late => Stage::Apart(latest),
             Next::LookUp(latest) => Stage::LookUp {
                 held: failed.held,
                 needed: quorum(failed.nodes).saturating_sub(votes),
@@ -266,9 +291,8 @@ impl<R> Caller<R> {
     }
 
     /// Its time was over in line: what it is told; `None` if none of its attempts was refused.
-    #[must_use]
-    pub fn into_last(self) -> Option<R> {
-        self.last
+    pub const fn take_last(&mut self) -> Option<R> {
+        self.last.take()
     }
 }
 
@@ -374,7 +398,7 @@ mod tests {
             caller.stage = Stage::Pausing(at(50));
             assert!(matches!(poll(&mut caller, 50), Step::Ask(_)));
             refuse(&mut caller, false, true, "last", 60);
-            assert_eq!(caller.into_last(), Some(told));
+            assert_eq!(caller.take_last(), Some(told));
         }
         let mut alone = caller(Wait::FailFast, 10);
         poll(&mut alone, 0);

@@ -7,7 +7,7 @@
 //! - [`Caller`] is one caller of acquire: its turn in line, its attempts, and what it is told.
 //! - [`Lease`] and [`Renewal`] work above one attempt: loss, and renewal times.
 //! - [`Link`] and [`Suspicion`] describe a node as one app server sees it.
-//! - [`Line`] and [`Announcements`] order the waiters, within an app server and among app servers.
+//! - [`Lines`] and [`Announcements`] order the waiters, within an app server and among app servers.
 //!
 //! The algorithm is Redlock (<https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/>), with all nodes
 //! asked at once.
@@ -36,7 +36,7 @@ pub use attempt::{Attempt, Decision, Effect, Released, Rules, Vote, Waiting};
 pub use caller::{Caller, Failed, Step};
 pub use extension::Extension;
 pub use lease::Lease;
-pub use line::Line;
+pub use line::Lines;
 pub use link::{Link, Obstacle, Suspicion, WINDOW};
 pub use node_set::NodeSet;
 pub use per_node::PerNode;

@@ -27,6 +27,7 @@ impl World {
         if probe.is_some() {
             (wait, timeout) = self.probe_terms(wait);
         }
+        let forgotten = gives_up < Time::MAX && self.random.chance(300);
         let heeds_loss = self.random.chance(self.settings.heed_loss_per_mille);
         let worker = &mut self.workers[w];
         worker.key = key;
@@ -34,6 +35,7 @@ impl World {
         worker.refusal = None;
         worker.gives_up = gives_up;
         worker.heeds_loss = heeds_loss;
+        worker.forgotten = forgotten;
         self.go_on(w, now);
     }
 
@@ -41,11 +43,14 @@ impl World {
     pub(super) fn go_on(&mut self, w: usize, now: Time) {
         let worker = &mut self.workers[w];
         let channel = self.apps[worker.app].channels.get_mut(&worker.key);
-        let channel = channel.filter(|_| worker.permit.is_some());
+        let channel = channel.filter(|_| worker.place.is_some());
         let step = worker
             .caller
             .poll(channel.map(|channel| &mut channel.announcements), now);
         match step {
+            Step::Wait(until) | Step::Ask(until) | Step::LookUp(_, until) if !self.promise(w, until) => {
+                self.go_on(w, now)
+            }
             Step::StandInLine(until) => self.enter_line(w, until, now),
             Step::Wait(until) => self.wait_until(w, until),
             Step::Ask(limit) => self.ask(w, limit, now),
@@ -134,6 +139,7 @@ impl World {
         let votes = attempt.votes();
         let decision = attempt.decide(now);
         self.report.attempts.count(decision);
+        self.report.splits += u64::from(decision == Decision::Contended && votes > 0);
         self.note(|world| {
             let Claim { app, key, token, .. } = world.claims[id];
             format!("app server {app}, worker {w}, key {key}: token {token} is {decision:?} with {votes} votes")
@@ -142,6 +148,9 @@ impl World {
             self.check_votes(id);
             self.hold(w, id, now);
         } else {
+            if decision == Decision::Expired {
+                self.workers[w].too_slow = self.workers[w].place;
+            }
             let failed = Failed::of(&self.claims[id].attempt, decision, cut_short, now);
             self.refused(w, id, &failed, now);
         }
@@ -157,10 +166,14 @@ impl World {
         }
         let worker = &mut self.workers[w];
         let channel = self.apps[app].channels.get_mut(&key);
-        let channel = channel.filter(|_| worker.permit.is_some());
+        let channel = channel.filter(|_| worker.place.is_some());
         let channel = channel.map(|channel| &mut channel.announcements);
         let waited = worker.caller.on_refused(failed, token, channel, random, now);
+        let steps_back = worker.caller.steps_back();
         self.announce(app, key, waited, now);
+        if steps_back {
+            self.leave_line(w, now);
+        }
         self.go_on(w, now);
     }
 
@@ -168,6 +181,7 @@ impl World {
         self.report.refused += 1;
         self.check_refusal(w, refusal);
         self.leave_line(w, now);
+        self.announce_waiting(self.workers[w].app, self.workers[w].key, now);
         self.end_cycle(w);
     }
 

@@ -31,7 +31,7 @@ impl World {
         worker.renews = worker.renewal.map_or(Time::MAX, |renewal| renewal.first());
         worker.probes.pop();
         self.begin_belief(id);
-        self.keep_permit(w, id, now);
+        self.keep_turn(w, id, now);
         self.look_at_loss(w, now);
     }
 

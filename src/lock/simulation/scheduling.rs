@@ -61,6 +61,7 @@ impl World {
                 WorkerStage::Idle => return,
                 WorkerStage::Resting if due => self.begin_cycle(w, now),
                 WorkerStage::Resting => {}
+                WorkerStage::InLine | WorkerStage::Waiting | WorkerStage::Asking if self.workers[w].forgotten => {}
                 WorkerStage::InLine => self.look_at_line(w, now),
                 WorkerStage::Waiting => self.look_at_remaining(w, now),
                 WorkerStage::Asking => self.look_at_votes(w, now),
@@ -81,6 +82,7 @@ impl World {
         let now = self.time(worker.app);
         let next = match worker.stage {
             WorkerStage::Idle => return,
+            WorkerStage::InLine | WorkerStage::Waiting | WorkerStage::Asking if worker.forgotten => Time::MAX,
             WorkerStage::Resting | WorkerStage::InLine | WorkerStage::Waiting => worker.until,
             WorkerStage::Asking => match worker
                 .claim
@@ -150,7 +152,12 @@ impl World {
             self.report.attempts.dropped += 1;
         }
         self.close(w, now);
+        let worker = &self.workers[w];
+        let (app, key, waits) = (worker.app, worker.key, worker.place.is_some());
         self.leave_line(w, now);
+        if waits {
+            self.announce_waiting(app, key, now);
+        }
         self.end_cycle(w);
     }
 

@@ -9,7 +9,7 @@ pub(super) enum WorkerStage {
     Idle,
     /// Between two cycles, until a time.
     Resting,
-    /// In line behind another worker of its app server, whose lock is checked at a time.
+    /// In line behind another worker of its app server, until a time.
     InLine,
     /// It waits until a time, or until there is a reason to ask earlier; perhaps for answers on how long the key will still exist.
     Waiting,
@@ -42,8 +42,14 @@ pub(super) struct Worker {
     /// When it gives up whatever it is doing.
     pub(super) gives_up: Time,
     pub(super) claim: Option<u32>,
-    /// The permit that it has, if any.
-    pub(super) permit: Option<u64>,
+    /// Its place in line, if any.
+    pub(super) place: Option<u64>,
+    /// The place in which its votes came when no validity was left.
+    pub(super) too_slow: Option<u64>,
+    /// By when it promised to act, if it is its turn.
+    pub(super) promised: Time,
+    /// Whether nobody polls its future any more until it gives up.
+    pub(super) forgotten: bool,
     /// When an attempt ends for the caller.
     pub(super) limit: Time,
     /// The nodes that have not answered yet how long the key will still exist, and what the others answered.
@@ -83,7 +89,10 @@ impl Worker {
             refusal: None,
             gives_up: Time::MAX,
             claim: None,
-            permit: None,
+            place: None,
+            too_slow: None,
+            promised: Time::ZERO,
+            forgotten: false,
             limit: Time::MAX,
             looks_up: NodeSet::EMPTY,
             remaining: Vec::new(),
