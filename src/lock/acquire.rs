@@ -43,9 +43,9 @@ impl Callers {
     pub(crate) fn new(nodes: Nodes, seed: u64) -> Self {
         Self {
             subscriptions: Arc::new(Subscriptions::new(nodes.clone())),
+            renewals: Arc::new(Renewals::new(nodes.clone())),
+            lines: Lines::new(nodes.clone()),
             nodes,
-            renewals: Arc::new(Renewals::new()),
-            lines: Lines::default(),
             rng: Mutex::new(StdRng::seed_from_u64(seed)),
         }
     }
@@ -174,8 +174,8 @@ impl Driver<'_> {
                 Step::StandInLine(until) => {
                     let waited = self.stand_in_line(now, until).await;
                     let Ok(waited) = waited else {
-                        let told = || self.callers.lines.refusal(self.key, &self.rules());
-                        return Err(self.caller.take_last().unwrap_or_else(told));
+                        let told = self.caller.take_last();
+                        return Err(told.unwrap_or_else(|| self.callers.lines.refusal(self.key, &self.rules())));
                     };
                     if waited {
                         now = clock::now();
@@ -296,8 +296,8 @@ impl Driver<'_> {
     }
 
     fn announce(&self, waited: Option<WaitAnnouncement>) {
-        if let Some(waited) = waited {
-            self.callers.subscriptions.announce(self.key, &waited);
+        if let (Some(waited), Some(channel)) = (waited, &self.channel) {
+            self.callers.subscriptions.announce(self.key, channel, &waited);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The task that owns the connection to one node: it writes queued commands in order and hands out the replies.
+//! One connection to one node: queued commands are written in order, and the replies are handed out.
 //!
 //! One ordered connection makes it safe to take a lock back: a compare-and-delete written behind a `SET` runs after it,
 //! however long the node was stopped. Therefore a late reply never closes the connection.
@@ -7,19 +7,16 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::Sleep;
 
-use super::census::Seat;
-use super::greeting::{self, Greeted};
+use super::greeting::forbids_scripts;
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
-use super::place::Place;
 use super::queue::Queue;
 use super::replication::{self, Replication};
 use super::reply::{Malformed, Reply};
@@ -34,88 +31,7 @@ const OUTPUT_LIMIT: usize = 1 << 16;
 /// The size of the buffer for replies; no reply may be longer.
 const INPUT_SIZE: usize = 1 << 15;
 
-/// How long commands wait for the first connection.
-pub(crate) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
-
-/// Marks the node as ended when its task ends, also when the runtime is dropped.
-struct EndOnDrop<'a>(&'a Queue);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-/// Maintains a connection to the node, wherever it is, until nobody uses it. With a `seat` among others it has no vote as long as
-/// it is the same server as one of these.
-pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions, seat: Option<Seat>) {
-    let _end = EndOnDrop(&node);
-    let must_be_master = place.must_be_master();
-    let mut first = true;
-    loop {
-        let address = place.address();
-        // Commands wait for the first address, but not for long.
-        if first && address.is_err() && place.stay(sleep(FIRST_CONNECTION_WAIT)).await.is_none() {
-            continue;
-        }
-        let greet = async {
-            let address = address?;
-            let greet = greeting::greet(&address, must_be_master, seat.is_some(), &options);
-            match first {
-                true => await_first(&node, greet).await,
-                false => greet.await,
-            }
-        };
-        let Some(greeted) = place.stay(greet).await else {
-            // There was no connection yet that could break.
-            continue;
-        };
-        first = false;
-        let mut moved = false;
-        let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
-        match greeted {
-            Ok(greeted) => {
-                let _seated = seat.as_ref().map(|seat| seat.connected(greeted.server_id));
-                node.connected();
-                let server = greeted.stream.server();
-                let mut connection = Connection::new(greeted.stream, server, greeted.native, &options);
-                match place.stay(connection.drive(&node)).await {
-                    Some(Ok(())) => return,
-                    Some(Err(_)) => connection.blame(&node),
-                    // To those who asked, the connection broke.
-                    None => moved = true,
-                }
-                unwritten = connection.unwritten;
-                unwritten.extend(connection.refused.into_iter().map(Job::Lock));
-                let run = connection.replication.into_iter().flat_map(Replication::into_run);
-                written = run.chain(connection.written.into_iter().map(|(job, _)| job)).collect();
-            }
-            Err(failed) => cause = failed,
-        }
-        node.disconnected(written, unwritten, &cause);
-        if node.is_abandoned() && !node.is_owing() {
-            return;
-        }
-        if !moved {
-            // It matters not whether the node moves during the pause: then the pause is over.
-            let _ = place.stay(sleep(options.reconnect_backoff)).await;
-        }
-    }
-}
-
-/// Awaits the first connection. Commands wait for it, but not for long.
-async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, Cause>>) -> Result<Greeted, Cause> {
-    let mut greet = pin!(greet);
-    match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
-        Ok(greeted) => greeted,
-        Err(_) => {
-            node.suspect(&mut VecDeque::new());
-            greet.await
-        }
-    }
-}
-
-struct Connection<S> {
+pub(super) struct Connection<S> {
     stream: S,
     /// The address of its other end.
     server: Option<SocketAddr>,
@@ -128,16 +44,16 @@ struct Connection<S> {
     /// The number of bytes of `output` that are written already.
     sent: usize,
     /// Commands that are not in the output yet.
-    unwritten: VecDeque<Job>,
+    pub(super) unwritten: VecDeque<Job>,
     /// Commands whose replies are outstanding, in order, with the times at which they were written.
-    written: VecDeque<(Job, Time)>,
+    pub(super) written: VecDeque<(Job, Time)>,
     /// Deletes that the node refused to run.
-    refused: Vec<LockJob>,
+    pub(super) refused: Vec<LockJob>,
     /// Fires when the refused deletes are to be tried again.
     retry: Pin<Box<Sleep>>,
     backoff: Duration,
     /// The wait for replicas, if votes need it.
-    replication: Option<Replication>,
+    pub(super) replication: Option<Replication>,
     suspicion: Suspicion,
     /// Whether the node has said which command it could not read.
     accused: bool,
@@ -150,7 +66,7 @@ struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    fn new(stream: S, server: Option<SocketAddr>, native: Option<Native>, options: &NodeOptions) -> Self {
+    pub(super) fn new(stream: S, server: Option<SocketAddr>, native: Option<Native>, options: &NodeOptions) -> Self {
         let now = clock::now();
         Self {
             stream,
@@ -175,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
-    async fn drive(&mut self, node: &Queue) -> io::Result<()> {
+    pub(super) async fn drive(&mut self, node: &Queue) -> io::Result<()> {
         let driven = poll_fn(|cx| self.poll(node, cx)).await;
         // What has arrived counts, although nothing can be written any more. Behind what is not a reply nothing counts.
         if let Err(error) = &driven
@@ -192,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// The other end broke the connection, maybe because of the command to which it owed the next reply. A delete that this
     /// happens to twice is given up: written again and again, it would take the locks of everybody with it.
-    fn blame(&mut self, node: &Queue) {
+    pub(super) fn blame(&mut self, node: &Queue) {
         // A node that has owed replies for long was stopped or cut off, whatever it was asked.
         let due = self.suspicion.next_timeout(self.oldest(), node.node_timeout());
         if !self.accused
@@ -304,7 +220,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled += length;
         // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
-        let (mut done, mut finished) = (0, 0);
+        let (mut done, mut finished, mut forbidden) = (0, 0, false);
         while let Some((reply, length)) =
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
@@ -330,6 +246,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 job.deaths += 1;
                 self.accused = true;
             }
+            if let (Reply::Error(error), Job::Lock(LockJob { spelled_out: true, .. })) = (&reply, &job)
+                && forbids_scripts(error)
+            {
+                // A new connection will find that too, and be given up.
+                (self.accused, forbidden) = (true, true);
+            }
             let job = match (&reply, node.redirector()) {
                 (Reply::Error(error), Some(redirector)) => match redirector.redirect(job, error) {
                     Some(job) => job,
@@ -351,6 +273,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if self.suspicion.on_answers(now) {
                 node.trust();
             }
+        }
+        if forbidden {
+            return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
         }
         Poll::Ready(Ok(()))
     }

@@ -25,8 +25,8 @@ pub(crate) trait Asker: fmt::Debug + Send + Sync {
     /// finished is owed.
     fn on_answer(&self, node: usize, report: Report, now: Time) -> bool;
 
-    /// The node delivered the release to at least one subscriber.
-    fn on_release_delivered(&self, node: usize);
+    /// The node delivered the release to so many subscribers.
+    fn on_release_delivered(&self, node: usize, subscribers: usize);
 
     /// A delete is given up: the key stays until its TTL is over.
     fn on_given_up(&self);
@@ -220,8 +220,9 @@ impl LockJob {
             (Command::Set, Reply::Ok) => (Answer::Yes, None),
             (Command::Set, Reply::Nil) => (Answer::No, None),
             (Command::Extend | Command::Delete, Reply::Int(number)) => {
-                if self.command == Command::Delete && number > 1 {
-                    self.asker.on_release_delivered(self.node);
+                if self.announce && number > 0 {
+                    let subscribers = usize::try_from(number - 1).unwrap_or(0);
+                    self.asker.on_release_delivered(self.node, subscribers);
                 }
                 (if number > 0 { Answer::Yes } else { Answer::No }, None)
             }

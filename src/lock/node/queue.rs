@@ -48,6 +48,7 @@ impl QueueState {
             Obstacle::Ended => Cause::Refused,
             Obstacle::Suspect => Cause::Suspect,
             Obstacle::Busy => Cause::Busy,
+            Obstacle::TooMany => Cause::TooMany,
         }
     }
 }
@@ -239,16 +240,30 @@ impl Queue {
         self.up.send_replace(true);
     }
 
-    /// There is no connection, because of `cause`. The commands in `written` may or may not have run; those in the queue and
-    /// in `unwritten` never will. Deletes wait for the next connection, as long as their keys may exist.
-    pub(crate) fn disconnected(&self, written: VecDeque<Job>, unwritten: VecDeque<Job>, cause: &Cause) {
+    /// There is no connection, because of `cause`. The commands in `written` may or may not have run. Those in the queue and
+    /// in `unwritten` never will, unless we are `reconnecting`: then they wait. Deletes wait for the next connection, as long as
+    /// their keys may exist.
+    pub(crate) fn disconnected(
+        &self,
+        written: VecDeque<Job>,
+        unwritten: VecDeque<Job>,
+        cause: &Cause,
+        reconnecting: bool,
+    ) {
         let mut state = self.lock();
-        state.link.on_disconnected();
+        state.link.on_disconnected(reconnecting);
         state.down = cause.clone();
         let queue = self.leave(state);
         let mut owed = self.fail(written, &Cause::Disconnected);
-        owed.extend(self.fail(unwritten.into_iter().chain(queue), cause));
-        self.owe(owed);
+        if reconnecting {
+            let mut state = self.lock();
+            let later = mem::take(&mut state.queue);
+            let owed = owed.into_iter().map(Job::Lock);
+            state.queue = owed.chain(unwritten).chain(queue).chain(later).collect();
+        } else {
+            owed.extend(self.fail(unwritten.into_iter().chain(queue), cause));
+            self.owe(owed);
+        }
         self.on_trouble();
     }
 
@@ -373,7 +388,7 @@ mod tests {
             .finished
         }
 
-        fn on_release_delivered(&self, _: usize) {}
+        fn on_release_delivered(&self, _: usize, _: usize) {}
 
         fn on_given_up(&self) {}
     }
@@ -486,7 +501,7 @@ mod tests {
         let sent = ask(&queue);
         let jobs = written(&queue);
         let queued = ask(&queue);
-        queue.disconnected(jobs, VecDeque::new(), &Cause::Refused);
+        queue.disconnected(jobs, VecDeque::new(), &Cause::Refused, false);
         assert_eq!(sent.vote(), (Vote::Unknown, Some(Cause::Disconnected)));
         assert_eq!(queued.vote(), NEVER(Cause::Refused));
         assert_eq!(ask(&queue).vote(), NEVER(Cause::Refused));

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub struct Lines<K, W, H> {
     lines: HashMap<K, Line<W, H>>,
     last_ticket: u64,
-    /// Which turns to look at, and when. They may include turns that are over.
+    /// Which turns to look at, and when.
     due: BTreeMap<(Time, u64), K>,
 }
 
@@ -119,11 +119,14 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
 
     fn pass_on(&mut self, key: &K, now: Time) -> Option<W> {
         let line = self.lines.get_mut(key)?;
+        if let Some(at) = line.looked_at.take() {
+            self.due.remove(&(at, line.turn.0));
+        }
         let Some((ticket, (since, waiter))) = line.behind.pop_first() else {
             self.lines.remove(key);
             return None;
         };
-        (line.turn, line.acts_by, line.held, line.looked_at) = ((ticket, since), now + PATIENCE, None, None);
+        (line.turn, line.acts_by, line.held) = ((ticket, since), now + PATIENCE, None);
         self.watch(key);
         Some(waiter)
     }
@@ -148,9 +151,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
         let mut told = Vec::new();
         while let Some(entry) = self.due.first_entry().filter(|entry| entry.key().0 <= now) {
             let ((_, ticket), key) = entry.remove_entry();
-            let Some(line) = self.lines.get_mut(&key).filter(|line| line.turn.0 == ticket) else {
-                continue;
-            };
+            let Some(line) = self.lines.get_mut(&key) else { continue };
             let ends = line.held.as_ref().map_or(Some(line.acts_by), &valid_until);
             line.looked_at = ends.filter(|ends| *ends > now && !line.behind.is_empty());
             if let Some(ends) = line.looked_at {

@@ -24,13 +24,15 @@ pub enum Obstacle {
     Ended,
     /// The node owes answers for too long.
     Suspect,
+    /// As many attempts as allowed may have a key on the node: locks that are held, for the most part.
+    TooMany,
     /// As many commands as allowed are under way to the node, or the command's turn had not come.
     Busy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
-    /// The first attempt to connect is under way, and commands wait for it.
+    /// The first attempt to connect, or the first one after a connection broke, is under way, and commands wait for it.
     Begun,
     Up,
     Down,
@@ -86,7 +88,10 @@ impl Link {
         if command == Some(Command::Delete) {
             return Ok(());
         }
-        if self.attempts >= ATTEMPT_LIMIT || queued >= QUEUE_LIMIT {
+        if self.attempts >= ATTEMPT_LIMIT {
+            return Err(Obstacle::TooMany);
+        }
+        if queued >= QUEUE_LIMIT {
             return Err(Obstacle::Busy);
         }
         self.attempts += usize::from(self.counted && command == Some(Command::Set));
@@ -121,9 +126,22 @@ impl Link {
         (self.connection, self.suspect) = (Connection::Up, false);
     }
 
-    /// There is no connection. Deletes are kept for the next one, as long as their keys may exist.
-    pub const fn on_disconnected(&mut self) {
-        (self.connection, self.suspect) = (Connection::Down, false);
+    /// There is no connection. Deletes are kept for the next one, as long as their keys may exist; so are all other commands if it
+    /// is being made already.
+    pub const fn on_disconnected(&mut self, reconnecting: bool) {
+        let connection = if reconnecting {
+            Connection::Begun
+        } else {
+            Connection::Down
+        };
+        (self.connection, self.suspect) = (connection, false);
+    }
+
+    /// How long commands wait for a connection to a node that may take `node_timeout` for a reply: it takes two round trips. After
+    /// that the node is suspect.
+    #[must_use]
+    pub const fn connection_wait(node_timeout: Duration) -> Duration {
+        node_timeout.saturating_mul(2)
     }
 
     /// There will be no connection any more: nothing is kept.
@@ -226,8 +244,10 @@ mod tests {
         );
         link.on_trusted();
         assert_eq!((link.admit(None, 0), link.not_written()), (Ok(()), Obstacle::Busy));
+        link.on_disconnected(true);
+        assert_eq!((link.admit(SET, 0), link.is_well()), (Ok(()), false));
         link.on_suspect();
-        link.on_disconnected();
+        link.on_disconnected(false);
         assert_eq!(
             (link.admit(None, 0), link.not_written()),
             (Err(Obstacle::Down), Obstacle::Down)
@@ -246,10 +266,13 @@ mod tests {
         }
         assert_eq!(
             (link.admit(SET, 0), link.admit(DELETE, QUEUE_LIMIT)),
-            (Err(Obstacle::Busy), Ok(()))
+            (Err(Obstacle::TooMany), Ok(()))
         );
         link.on_finished(1);
-        assert_eq!((link.admit(SET, 0), link.admit(SET, 0)), (Ok(()), Err(Obstacle::Busy)));
+        assert_eq!(
+            (link.admit(SET, 0), link.admit(SET, 0)),
+            (Ok(()), Err(Obstacle::TooMany))
+        );
         assert_eq!(up().admit(None, QUEUE_LIMIT), Err(Obstacle::Busy));
         let mut uncounted = Link::uncounted();
         assert!((0..=ATTEMPT_LIMIT).all(|_| uncounted.admit(SET, 0) == Ok(())) && uncounted.attempts() == 0);

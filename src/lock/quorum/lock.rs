@@ -271,15 +271,16 @@ impl QuorumLock {
     /// The times of its renewals, one every `interval`.
     pub(crate) fn renewal(&self, interval: Duration) -> Renewal {
         let attempt = &self.state().attempt;
-        Renewal::new(interval, attempt.rules().reply_timeout, attempt.start())
+        Renewal::new(interval, attempt.rules(), attempt.start())
     }
 
     /// Sends what is due for its renewal, and does not wait.
     pub(crate) fn renew(self: &Arc<Self>, due: Due) {
+        let well = if due.extend { self.nodes.well() } else { NodeSet::EMPTY };
         let (missing, nodes) = {
             let attempt = &mut self.state().attempt;
             let missing = if due.repair { attempt.repair() } else { NodeSet::EMPTY };
-            (missing, if due.extend { attempt.extend() } else { NodeSet::EMPTY })
+            (missing, attempt.renew(well))
         };
         let asked = clock::now();
         self.send(missing, Command::Set, asked, false);
@@ -411,9 +412,9 @@ impl Asker for QuorumLock {
         self.gauges.give_up();
     }
 
-    fn on_release_delivered(&self, node: usize) {
+    fn on_release_delivered(&self, node: usize, subscribers: usize) {
         if let Some(subscriptions) = &self.subscriptions {
-            subscriptions.on_release_delivered(node, self.wire.key());
+            subscriptions.on_release_delivered(node, self.wire.key(), subscribers);
         }
     }
 }

@@ -14,13 +14,13 @@ use super::view::View;
 use crate::cause::Cause;
 use crate::clock;
 use crate::node::address::NodeAddress;
-use crate::node::connection;
 use crate::node::job::{Job, LockJob};
 use crate::node::options::NodeOptions;
 use crate::node::place::{Named, Place, Spot};
 use crate::node::queue::{Queue, RoundTripHook};
 use crate::node::redirector::Redirector;
 use crate::node::route::Route;
+use crate::node::task;
 use crate::protocol::Time;
 
 /// How often a command is sent on before its asker is told that it was moved. One is the rule; while slots move, nodes may
@@ -235,7 +235,7 @@ impl Router {
         self.sample(&queue);
         let named = watch::Sender::new(Ok(spot.clone()));
         let place = Place::named(named.subscribe(), self.login.clone());
-        tokio::spawn(connection::run(Arc::clone(&queue), place, self.options, None));
+        tokio::spawn(task::run(Arc::clone(&queue), place, self.options, None));
         let master = Master {
             queue: Arc::clone(&queue),
             named,
@@ -318,7 +318,7 @@ impl Router {
                 None => left.push_back(job),
             }
         }
-        self.unrouted.disconnected(VecDeque::new(), left, cause);
+        self.unrouted.disconnected(VecDeque::new(), left, cause, false);
     }
 
     /// Whether all masters are known, connected and not suspect.

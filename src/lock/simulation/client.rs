@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::clock::NEVER;
-use super::connection::{FIRST_CONNECTION_WAIT, Job};
+use super::connection::Job;
 use super::event::EventKind;
 use super::report::Check;
 use super::socket::{Phase, Reply, Request, Socket};
 use super::units::{nanos, short};
 use super::world::World;
-use crate::protocol::{Answer, Command, Effect, NodeSet, Suspicion, Time};
+use crate::protocol::{Answer, Command, Effect, Link, NodeSet, Suspicion, Time};
 
 impl World {
     // Queueing.
@@ -371,7 +371,7 @@ impl World {
         let takes = self.draw_delay();
         self.request(s, Request::Greet, takes);
         if !self.is_feed(s) && self.connections[s].begun {
-            let at = self.now + nanos(FIRST_CONNECTION_WAIT);
+            let at = self.now + nanos(Link::connection_wait(self.settings.longest_reply_timeout()));
             self.plan_alarm(s, at);
         }
     }
@@ -382,7 +382,7 @@ impl World {
             return self.subscribe_again(s);
         }
         let connection = &mut self.connections[s];
-        (connection.begun, connection.suspect) = (false, false);
+        (connection.begun, connection.suspect, connection.since) = (false, false, Some(now));
         connection.link.on_connected();
         connection.suspicion = Suspicion::new(now);
         // Deletes of keys that have expired meanwhile are no longer owed.
@@ -399,18 +399,26 @@ impl World {
         let socket = &mut self.sockets[s];
         (socket.phase, socket.open, socket.ending) = (Phase::Down, false, false);
         socket.requests.clear();
+        let mut pause = self.settings.reconnect;
         if self.is_feed(s) {
             self.on_unsubscribed(s, now);
         } else {
             let connection = &mut self.connections[s];
-            (connection.begun, connection.suspect, connection.alarm) = (false, false, NEVER);
-            connection.link.on_disconnected();
+            // Commands wait for the connection after one that had lasted.
+            let reconnecting = connection.since.take().is_some_and(|since| now - since > pause);
+            (connection.begun, connection.suspect, connection.alarm) = (reconnecting, false, NEVER);
+            connection.link.on_disconnected(reconnecting);
             let written = std::mem::take(&mut connection.written);
             let queue = std::mem::take(&mut connection.queue);
             self.fail_all(s, written.into_iter().map(|(job, _)| job), Answer::Unknown, now);
-            self.fail_all(s, queue, Answer::Never, now);
+            if reconnecting {
+                pause = Duration::ZERO;
+                self.connections[s].queue.extend(queue);
+            } else {
+                self.fail_all(s, queue, Answer::Never, now);
+            }
         }
-        let at = self.now + nanos(self.settings.reconnect) + self.draw_lag();
+        let at = self.now + nanos(pause) + self.draw_lag();
         self.sockets[s].connects = at;
         self.events.plan(at, EventKind::Connect(short(s)));
     }

@@ -1,11 +1,7 @@
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::clock::NEVER;
 use crate::protocol::{Command, Link, Suspicion, Time, WaitAnnouncement};
-
-/// How long commands wait for the first connection, as in the lock engine.
-pub(super) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
 
 /// A command that waits to be written, or for its answer.
 #[derive(Debug)]
@@ -46,8 +42,10 @@ pub(super) struct Connection {
     pub(super) suspicion: Suspicion,
     /// The node was found suspect and has not answered since.
     pub(super) suspect: bool,
-    /// The first connection has not been made yet.
+    /// Commands wait for the connection that is being made.
     pub(super) begun: bool,
+    /// Since when there has been a connection, if there is one.
+    pub(super) since: Option<Time>,
     pub(super) queue: VecDeque<Job>,
     /// Commands without an answer, in order, with the times at which they were written.
     pub(super) written: VecDeque<(Job, Time)>,
@@ -65,6 +63,7 @@ impl Connection {
             suspicion: Suspicion::new(Time::ZERO),
             suspect: false,
             begun: true,
+            since: None,
             queue: VecDeque::new(),
             written: VecDeque::new(),
             alarm: NEVER,

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use super::connection::FIRST_CONNECTION_WAIT;
 use super::report::{Check, Report};
 use super::socket::{Phase, Socket};
 use super::units::nanos;
 use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::Wait;
+use crate::protocol::{Link, Wait};
 
 /// The pause between two attempts at a lock that must soon be free.
 const RETRY: Duration = Duration::from_millis(5);
@@ -49,7 +48,10 @@ impl World {
         let Self { settings, .. } = self;
         let under_way = settings.delay.usual.most().max(settings.delay.long.most);
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
-        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.delay.usual.most() * 4 + settings.lag;
+        let connected = settings.reconnect
+            + Link::connection_wait(settings.longest_reply_timeout())
+            + settings.delay.usual.most() * 4
+            + settings.lag;
         let round = settings.delay.usual.most() * 4 + settings.lag * 6;
         let others = Duration::from_millis(4) + settings.longest_reply_timeout() * 4;
         let yields = others * u32::try_from(settings.app_servers).unwrap_or(u32::MAX);
@@ -69,7 +71,7 @@ impl World {
         let freezes = settings.freezes.as_ref();
         let freezes = freezes.map_or(Duration::ZERO, |freezes| freezes.every.most() + freezes.lasts.most());
         let timers = freezes + settings.hold.most() + timeouts.max().unwrap_or_default() + faults.unwrap_or_default();
-        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.lag * 8;
+        let connected = settings.reconnect + Link::connection_wait(settings.longest_reply_timeout()) + settings.lag * 8;
         nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected) + self.orders.linger * 2
     }
 

@@ -172,6 +172,8 @@ pub enum Check {
     /// which it promised to act, nor long after that while others wait. It leaves the line if
     /// its votes came when no validity was left.
     Permit,
+    /// A lock is extended only if that can put off the end of its validity, and only so often if it does not.
+    Renewal,
     /// Only the release of a lock that was held is announced; and an app server that announced that it waits says when it does
     /// not any more.
     Announcement,

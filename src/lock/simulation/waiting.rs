@@ -141,7 +141,6 @@ impl World {
     pub(super) fn announce_waiting(&mut self, app: usize, key: usize, now: Time) {
         let since = self.apps[app].lines.waiting_since(&key);
         if let Some(channel) = self.apps[app].channels.get_mut(&key) {
-            channel.used = now;
             let waited = channel.announcements.announce(since, false, now);
             self.announce(app, key, waited, now);
             self.check_withdrawn(app, key, since, now);
@@ -151,7 +150,7 @@ impl World {
     pub(super) fn announce(&mut self, app: usize, key: usize, waited: Option<WaitAnnouncement>, now: Time) {
         if let Some(waited) = waited {
             if let Some(channel) = self.apps[app].channels.get_mut(&key) {
-                channel.announced = waited.waited.map(|_| now);
+                (channel.used, channel.announced) = (now, waited.waited.map(|_| now));
             }
             for c in self.connections_of(app) {
                 let waited = Box::new(waited);

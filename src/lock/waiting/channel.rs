@@ -71,13 +71,21 @@ impl Channel {
         self.lock().announcements.on_unknown_app_server(clock::now());
     }
 
+    /// Whether another app server has announced, a moment ago, that it waits or does not wait any more.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.lock().announcements.is_answered()
+    }
+
     // For the caller that has the permit of this app server.
 
     /// Takes a step of the protocol with the announcements.
     pub(crate) fn with<T>(&self, step: impl FnOnce(&mut Announcements<Token>) -> T) -> T {
-        let mut state = self.lock();
-        state.used = clock::now();
-        step(&mut state.announcements)
+        step(&mut self.lock().announcements)
+    }
+
+    /// Something is announced on it, so it is in use.
+    pub(crate) fn on_announced(&self) {
+        self.lock().used = clock::now();
     }
 
     /// Waits until there have been more than `seen` reasons to ask again.

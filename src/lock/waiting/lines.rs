@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::clock;
+use crate::nodes::Nodes;
 use crate::protocol::{self, Rules, Time};
 use crate::quorum::extensions::remember;
 use crate::quorum::lock::QuorumLock;
@@ -20,7 +21,11 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The lines of all keys; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lines(Arc<Mutex<LinesState>>);
+pub(crate) struct Lines {
+    /// Whose runtime looks after them; if there are none, the first waiter's.
+    nodes: Option<Nodes>,
+    state: Arc<Mutex<LinesState>>,
+}
 
 #[derive(Debug, Default)]
 struct LinesState {
@@ -48,6 +53,14 @@ pub(crate) struct Permit {
 pub(crate) struct TimeOver;
 
 impl Lines {
+    /// No lines yet, for keys of these nodes.
+    pub(crate) fn new(nodes: Nodes) -> Self {
+        Self {
+            nodes: Some(nodes),
+            state: Arc::default(),
+        }
+    }
+
     /// Takes a place, and returns whether others are ahead. `since`: when the wait began; `until`: when it has asked the nodes if
     /// nobody is ahead.
     pub(crate) fn enter(&self, key: &str, since: Time, until: Time) -> (Permit, bool) {
@@ -96,59 +109,67 @@ impl Lines {
         self.lock().lines.behind(&Arc::from(key))
     }
 
-    fn lock(&self) -> MutexGuard<'_, LinesState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn change<T>(&self, change: impl FnOnce(&mut LinesState) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state);
-        if state.lines.due().is_some()
-            && state.watch.as_ref().is_none_or(JoinHandle::is_finished)
-            && let Ok(runtime) = Handle::try_current()
-        {
-            state.watch = Some(runtime.spawn(watch(Arc::downgrade(&self.0))));
+        if state.lines.due().is_some() && state.watch.as_ref().is_none_or(JoinHandle::is_finished) {
+            let watch = watch(Arc::downgrade(&self.state));
+            state.watch = match (&self.nodes, Handle::try_current()) {
+                (Some(nodes), _) => Some(nodes.spawn(watch)),
+                (None, Ok(runtime)) => Some(runtime.spawn(watch)),
+                (None, Err(_)) => None,
+            };
         }
         result
     }
+
+    fn lock(&self) -> MutexGuard<'_, LinesState> {
+        lock(&self.state)
+    }
+}
+
+fn lock(state: &Mutex<LinesState>) -> MutexGuard<'_, LinesState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Passes on turns that nobody acts on, until nobody waits.
-async fn watch(lines: Weak<Mutex<LinesState>>) {
-    let valid_until = |lock: &Weak<QuorumLock>| lock.upgrade()?.lease().valid_until();
-    while let Some(lines) = lines.upgrade().map(Lines) {
-        let now = clock::now();
-        let told = {
-            let mut state = lines.lock();
-            let told = state
-                .lines
-                .look(|lock| valid_until(lock).filter(|until| *until > now), now);
-            if state.lines.due().is_none() {
-                state.watch = None;
-            }
-            told
-        };
-        drop(lines);
-        told.into_iter().filter_map(|(_, waker)| waker).for_each(Waker::wake);
-        clock::sleep_until(now + LOOK_INTERVAL).await;
+async fn watch(state: Weak<Mutex<LinesState>>) {
+    let now = clock::now;
+    while let Some(told) = state.upgrade().and_then(|state| lock(&state).look(now())) {
+        told.into_iter().flatten().for_each(Waker::wake);
+        clock::sleep_until(now() + LOOK_INTERVAL).await;
+    }
+}
+
+impl LinesState {
+    /// Returns those to wake; `None` once nobody waits.
+    fn look(&mut self, now: Time) -> Option<Vec<Option<Waker>>> {
+        if self.lines.due().is_none() {
+            self.watch = None;
+            return None;
+        }
+        let valid_until = |lock: &Weak<QuorumLock>| lock.upgrade()?.lease().valid_until().filter(|until| *until > now);
+        let told = self.lines.look(valid_until, now).into_iter();
+        Some(told.map(|(_, waker)| waker).collect())
     }
 }
 
 impl Permit {
-    /// Waits for its turn until `deadline`; `since`: when the wait began.
+    /// Waits for its turn until `deadline`, and promises once more what it promised when it took its place. `since`: when the
+    /// wait began.
     ///
     /// # Errors
     /// If it is not its turn by then.
     pub(crate) async fn turn(&mut self, since: Time, deadline: Time) -> Result<(), TimeOver> {
         let turn = poll_fn(|cx| {
             let mut state = self.lines.lock();
-            let mut is_turn = state.lines.is_turn(&self.key, self.ticket);
+            let mut is_turn = state.lines.promise(&self.key, self.ticket, self.until);
             if let Some(waker) = state.lines.waiter(&self.key, self.ticket) {
                 remember(waker, cx.waker());
             } else if !is_turn {
                 drop(state);
                 // Nobody polled this when it was its turn.
-                let (permit, waits) = self.lines.enter(&self.key, since, clock::now());
+                let (permit, waits) = self.lines.enter(&self.key, since, self.until);
                 *self = permit;
                 is_turn = !waits;
                 cx.waker().wake_by_ref();
@@ -213,7 +234,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_permit_passes_over_those_who_are_gone_and_they_take_no_room() {
-        let lines = Lines::default();
+        let lines = Lines::new(Nodes::unconnected(1));
         let permit = enter(&lines);
         assert!(lines.try_enter("k", clock::now(), soon()).is_none());
         let first = enter(&lines);
@@ -231,7 +252,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_waiter_whose_time_is_over_gets_the_reason_if_it_is_not_a_matter_of_the_others_rules() {
-        let lines = Lines::default();
+        let lines = Lines::new(Nodes::unconnected(1));
         let permit = enter(&lines);
         let deadline = clock::now() + Duration::from_millis(5);
         assert_eq!(enter(&lines).turn(clock::now(), deadline).await, Err(TimeOver));
@@ -251,7 +272,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_turn_that_nobody_takes_passes_on_and_comes_again() {
-        let lines = Lines::default();
+        let lines = Lines::new(Nodes::unconnected(1));
         let permit = enter(&lines);
         let (mut unpolled, mut next) = (enter(&lines), enter(&lines));
         drop(permit);

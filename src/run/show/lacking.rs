@@ -55,6 +55,7 @@ fn state(cause: &Cause) -> String {
         Cause::Suspect => "silent (it owes replies)".to_owned(),
         Cause::Disconnected => "gone (the connection broke)".to_owned(),
         Cause::Busy => "busy (too many commands under way)".to_owned(),
+        Cause::TooMany => "not asked (too many locks are held)".to_owned(),
         Cause::Duplicate { of } => format!("the same server as host {}", of + 1),
         Cause::ReadOnly => "a replica (it takes no writes)".to_owned(),
         Cause::Moved => "not the key's node (its cluster keeps the key on another)".to_owned(),
