@@ -93,8 +93,8 @@
 //! From the bottom to the top; no two files use each other, directly or through others:
 //!
 //! - `protocol/`: everything that decides, with `std` alone; answers and the time come in from outside. `quorum`
-//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `acquire` (retries, what a queue does
-//!   next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
+//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `caller` and `acquire` (what a
+//!   caller does next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
 //!   way)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
@@ -110,7 +110,7 @@
 //! - `waiting/`: `lines` within an app server; `channel`, `channels`, `feed`, `subscriptions`: messages among app
 //!   servers
 //! - `quorum/`: the lock that a quorum of nodes keeps: an attempt, its extension, its loss, its release
-//! - `renewals`, `acquire`: one timer for all renewals, the one loop of attempts
+//! - `renewals`, `acquire`: one timer for all renewals, what a caller does next
 //! - `local`, `guard`, `lock`, `redlock`, `sentinels`, `cluster`, `fence`: the public interface
 //! - `simulation/`: the virtual world in which the protocol is tested, and which planning and recipes use; a feature.
 //!   What breaks comes at random (`fault`) or on `order`, by the same functions

@@ -71,6 +71,11 @@ impl Acquire {
         begins
     }
 
+    /// The attempt that began last is not made after all.
+    pub const fn take_back(&mut self) {
+        self.attempts -= 1;
+    }
+
     /// What to do at `now` after an attempt that ended with the decision `why` and `votes` votes. `spread` bounds the random
     /// delays that keep callers apart that split the nodes between them; `random` is a new random number for each call, over the
     /// whole range of numbers.
