@@ -93,7 +93,7 @@
 //! From the bottom to the top; no two files use each other, directly or through others:
 //!
 //! - `protocol/`: everything that decides, with `std` alone; answers and the time come in from outside. `quorum`
-//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `caller` and `acquire` (what a
+//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `caller` (what a
 //!   caller does next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
 //!   way)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time

@@ -12,11 +12,11 @@
 //! The algorithm is Redlock (<https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/>), with all nodes
 //! asked at once.
 
-mod acquire;
 mod announcements;
 mod answer;
 mod attempt;
 mod caller;
+mod draw;
 mod extension;
 mod lease;
 mod line;
@@ -28,12 +28,12 @@ mod renewal;
 mod time;
 mod wait;
 
-#[cfg(feature = "simulation")]
-pub use acquire::draw;
 pub use announcements::{Announcements, WaitAnnouncement};
 pub use answer::{Answer, Command};
 pub use attempt::{Attempt, Decision, Effect, Released, Rules, Vote, Waiting};
 pub use caller::{Caller, Failed, Step};
+#[cfg(feature = "simulation")]
+pub use draw::draw;
 pub use extension::Extension;
 pub use lease::Lease;
 pub use line::Lines;
