@@ -2,13 +2,25 @@
 
 use std::time::Duration;
 
-use super::acquire::{Acquire, Next, free_after};
 use super::announcements::{Announcements, WaitAnnouncement};
 use super::attempt::{Attempt, Decision, Rules, Vote};
+use super::draw::draw;
 use super::node_set::NodeSet;
 use super::quorum::quorum;
 use super::time::Time;
 use super::wait::Wait;
+
+/// The least pause before a waiter asks again without an announcement, unless the keys expire earlier.
+const POLL_PAUSE: Duration = Duration::from_millis(50);
+
+/// The most that is added to the pause, drawn anew each time.
+const POLL_JITTER: Duration = Duration::from_millis(50);
+
+/// The most that is added to the remaining TTL of a key, so that its waiters do not all ask at once.
+const EXPIRY_JITTER: Duration = Duration::from_millis(5);
+
+/// How often an attempt that got some of the nodes is repeated soon, since perhaps nobody got a quorum.
+const MAX_SPLITS: u32 = 3;
 
 /// How an attempt failed.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +104,12 @@ enum Stage {
 /// Only a caller that waits in line has announcements of others to heed, once it had to wait.
 #[derive(Debug, Clone)]
 pub struct Caller<R> {
-    acquire: Acquire,
+    wait: Wait,
+    /// No attempt begins after it but the first.
+    deadline: Time,
+    attempts: u32,
+    /// Successive attempts that got some of the nodes but not enough.
+    splits: u32,
     ttl: Duration,
     reply_timeout: Duration,
     since: Time,
@@ -116,7 +133,10 @@ impl<R> Caller<R> {
             Stage::Pausing(since)
         };
         Self {
-            acquire: Acquire::new(wait, since + timeout),
+            wait,
+            deadline: since + timeout,
+            attempts: 0,
+            splits: 0,
             ttl: rules.ttl,
             reply_timeout: rules.reply_timeout,
             since,
@@ -143,7 +163,7 @@ impl<R> Caller<R> {
     /// The number of attempts so far.
     #[must_use]
     pub const fn attempts(&self) -> u32 {
-        self.acquire.attempts()
+        self.attempts
     }
 
     /// Whether somebody else may have had the lock since it began.
@@ -154,7 +174,7 @@ impl<R> Caller<R> {
 
     /// What to do at `now`.
     pub fn poll<T: Clone + PartialEq>(&mut self, mut channel: Option<&mut Announcements<T>>, now: Time) -> Step<R> {
-        let deadline = self.acquire.deadline();
+        let deadline = self.deadline;
         if let Stage::LookingUp { latest, until, .. } = self.stage {
             let changed = |channel: &&mut Announcements<T>| channel.changes() != self.seen;
             if now < until && !channel.as_ref().is_some_and(changed) {
@@ -192,10 +212,11 @@ impl<R> Caller<R> {
     }
 
     fn ask(&mut self, now: Time) -> Step<R> {
-        if !self.acquire.begins(now) {
+        let (deadline, ends) = (self.deadline, now + self.ttl);
+        if self.attempts > 0 && now >= deadline {
             return Step::Refuse(self.last.take());
         }
-        let (deadline, ends) = (self.acquire.deadline(), now + self.ttl);
+        self.attempts += 1;
         self.stage = Stage::Asking {
             by_deadline: deadline < ends,
         };
@@ -217,7 +238,7 @@ impl<R> Caller<R> {
     /// Its turn in line has passed on, since it did not do in time what it was to do: it stands in line again.
     pub fn on_turn_over(&mut self) {
         if let Stage::Asking { .. } = self.stage {
-            self.acquire.take_back();
+            self.attempts -= 1;
         }
         self.stage = Stage::InLine;
     }
@@ -259,19 +280,42 @@ impl<R> Caller<R> {
             }
             spread = channel.spread();
         }
-        let Failed { decision, votes, .. } = *failed;
-        let late = decision != Decision::Contended && failed.elapsed >= self.ttl;
-        self.stage = match self.acquire.on_refused(decision, votes, spread, random, now) {
-            Next::GiveUp => Stage::Refused,
-            Next::At(at) => Stage::Pausing(at),
-            Next::LookUp(latest) if decision == Decision::Expired || late => Stage::Apart(latest),
-            Next::LookUp(latest) => Stage::LookUp {
-                held: failed.held,
-                needed: quorum(failed.nodes).saturating_sub(votes),
-                latest,
-            },
-        };
+        self.stage = self.after(failed, spread, random, now);
         announced
+    }
+
+    /// What comes after an attempt that failed. `spread` bounds the random delays that keep callers apart that split the nodes
+    /// between them.
+    fn after(&mut self, failed: &Failed, spread: Duration, random: u64, now: Time) -> Stage {
+        let Failed { decision, votes, .. } = *failed;
+        let contended = decision == Decision::Contended;
+        let latest = now + POLL_PAUSE + draw(POLL_JITTER, random);
+        match self.wait {
+            Wait::FailFast => Stage::Refused,
+            Wait::Retry { retries, delay, jitter } => {
+                let next = now + delay.saturating_add(draw(jitter, random));
+                // Waiting for an attempt that may not begin is useless.
+                if self.attempts > retries || next >= self.deadline {
+                    Stage::Refused
+                } else {
+                    Stage::Pausing(next)
+                }
+            }
+            Wait::Queue if contended && votes > 0 && self.splits < MAX_SPLITS => {
+                self.splits += 1;
+                Stage::Pausing(now + draw(spread.saturating_mul(self.splits), random))
+            }
+            // It was too slow for its TTL.
+            Wait::Queue if decision == Decision::Expired || !contended && failed.elapsed >= self.ttl => {
+                Stage::Apart(latest)
+            }
+            Wait::Queue => {
+                self.splits = 0;
+                let needed = quorum(failed.nodes).saturating_sub(votes);
+                let held = failed.held;
+                Stage::LookUp { held, needed, latest }
+            }
+        }
     }
 
     /// The nodes have answered how long the key will still exist.
@@ -284,9 +328,8 @@ impl<R> Caller<R> {
     ) {
         if let Stage::LookingUp { needed, latest, .. } = self.stage {
             let yields = channel.map_or(Duration::ZERO, |channel| channel.yield_delay(self.since, now));
-            let at = free_after(remaining, needed)
-                .map(|remaining| Acquire::on_remaining(latest, remaining, yields, random, now));
-            self.stage = Stage::Pausing(at.unwrap_or(latest));
+            let at = free_after(remaining, needed).map(|free| now + free + yields + draw(EXPIRY_JITTER, random));
+            self.stage = Stage::Pausing(at.unwrap_or(latest).min(latest));
         }
     }
 
@@ -294,6 +337,14 @@ impl<R> Caller<R> {
     pub const fn take_last(&mut self) -> Option<R> {
         self.last.take()
     }
+}
+
+/// How long it takes until enough keys have expired for a lock, given the remaining times of the keys that are held, of
+/// which `needed` must expire. `None` if no remaining time is known.
+fn free_after(mut remaining: Vec<Duration>, needed: usize) -> Option<Duration> {
+    remaining.sort_unstable();
+    let last = remaining.last().copied();
+    remaining.get(needed.saturating_sub(1)).copied().or(last)
 }
 
 #[cfg(test)]
@@ -350,6 +401,58 @@ mod tests {
         refuse(&mut caller, true, false, "second", 30);
         assert_eq!(poll(&mut caller, 30), Step::Refuse(Some("second")));
         assert_eq!(caller.attempts(), 2);
+    }
+
+    #[test]
+    fn pauses_are_drawn_and_only_the_first_attempt_begins_after_the_deadline() {
+        let spread = Duration::from_millis(3);
+        let failed = |decision, votes| Failed {
+            decision,
+            votes,
+            held: NodeSet::EMPTY,
+            nodes: 3,
+            cut_short: false,
+            elapsed: Duration::ZERO,
+        };
+        let wait = Wait::Retry {
+            retries: 9,
+            delay: Duration::from_millis(20),
+            jitter: Duration::from_millis(10),
+        };
+        let mut late = caller(wait, 40);
+        assert_eq!(poll(&mut late, 41), Step::Ask(at(40)));
+        for (random, now, next) in [
+            (0, 1, Some(21)),
+            (u64::MAX, 1, Some(31)),
+            (0, 19, Some(39)),
+            (0, 20, None),
+        ] {
+            let stage = late.after(&failed(Decision::Unknown, 0), spread, random, at(now));
+            let next = next.map_or(Stage::Refused, |next| Stage::Pausing(at(next)));
+            assert_eq!(format!("{stage:?}"), format!("{next:?}"));
+        }
+        late.on_hopeless("refused");
+        late.stage = Stage::Pausing(at(41));
+        assert_eq!(poll(&mut late, 41), Step::Refuse(Some("refused")));
+        // In line a split is tried again soon, three times.
+        let mut split = caller(Wait::Queue, 1000);
+        for millis in [3, 6, 9, 100] {
+            let stage = split.after(&failed(Decision::Contended, 1), spread, u64::MAX, at(0));
+            assert!(
+                matches!(stage, Stage::Pausing(next) | Stage::LookUp { latest: next, needed: 1, .. } if next == at(millis))
+            );
+        }
+        let too_late = split.after(&failed(Decision::Expired, 2), spread, 0, at(0));
+        assert!(matches!(too_late, Stage::Apart(until) if until == at(50)));
+    }
+
+    #[test]
+    fn a_lock_is_free_when_as_many_keys_are_gone_as_are_needed() {
+        let millis = |list: &[u64]| list.iter().copied().map(Duration::from_millis).collect();
+        assert_eq!(free_after(millis(&[30, 10, 20]), 2), Some(Duration::from_millis(20)));
+        assert_eq!(free_after(millis(&[30]), 2), Some(Duration::from_millis(30)));
+        assert_eq!(free_after(millis(&[30, 10]), 0), Some(Duration::from_millis(10)));
+        assert_eq!(free_after(millis(&[]), 2), None);
     }
 
     #[test]

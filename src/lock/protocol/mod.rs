@@ -13,11 +13,11 @@
 //! The algorithm is Redlock (<https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/>), with all nodes
 //! asked at once.
 
-mod acquire;
 mod announcements;
 mod answer;
 mod attempt;
 mod caller;
+mod draw;
 mod extension;
 mod lease;
 mod line;
@@ -31,12 +31,12 @@ mod time;
 mod wait;
 mod window;
 
-#[cfg(feature = "simulation")]
-pub use acquire::draw;
 pub use announcements::{Announcements, WaitAnnouncement};
 pub use answer::{Answer, Command};
 pub use attempt::{Attempt, Decision, Effect, Released, Rules, Vote, Waiting};
 pub use caller::{Caller, Failed, Step};
+#[cfg(feature = "simulation")]
+pub use draw::draw;
 pub use extension::Extension;
 pub use lease::Lease;
 pub use line::Lines;

@@ -272,7 +272,7 @@ impl World {
 
     // Lines.
 
-    /// Nobody asks in line unless it is its turn.
+    /// Nobody asks in line, or passes on the turn, unless it is its turn.
     pub(super) fn check_permit(&mut self, w: usize) {
         let worker = &self.workers[w];
         let (app, key) = (worker.app, worker.key);
@@ -282,9 +282,9 @@ impl World {
                 format!("worker {w} was too slow for its TTL, and asks again before it lets others try")
             });
         }
-        if self.workers[w].place.is_some() && turn != Some(w) {
+        if self.is_in_line(w) && turn != Some(w) {
             self.violate(Check::Permit, Some(key), Some(app), || {
-                format!("worker {w} asks though it is the turn of {turn:?}")
+                format!("worker {w} asks, or passes on the turn, though it is the turn of {turn:?}")
             });
         }
     }

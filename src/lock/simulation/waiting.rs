@@ -77,6 +77,7 @@ impl World {
         let Some(place) = worker.place.take() else { return };
         let next = self.apps[app].lines.leave(&key, place, now);
         if let Some(next) = next {
+            self.check_permit(w);
             self.take_turn(next, true, now);
             self.plan_watch(app);
         }
