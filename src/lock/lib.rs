@@ -94,8 +94,8 @@
 //!
 //! - `protocol/`: everything that decides, with `std` alone; answers and the time come in from outside. `quorum`
 //!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `caller` (what a
-//!   caller does next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
-//!   way)
+//!   caller does next), `line` and `announcements` (who waits, here and in other app servers), `mailbox` (what is queued for a node,
+//!   under way and owed), `window` (how much may be under way), `link` (suspicion)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
 //!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection`, `task` (connects), `census`
@@ -130,9 +130,11 @@
 //!   (`src/lock/tests/mutants`). Drivers are thin: they read the clock (after the reply), queue commands, set timers
 //!   (again only when one fires) and wake callers.
 //! - **A slow node is not confused with a full queue.** The node timeout counts from the moment a command is written,
-//!   so the time that it spends in the app server's own queue is not held against the node. At most 2,048 commands are
-//!   under way on a connection; even a busy node answers that many within the timeout. Without this limit, ten thousand
-//!   simultaneous acquires all time out, take back what they have, and try again for ever.
+//!   so the time that it spends in the app server's own queue is not held against the node. As many commands are under way on a
+//!   connection as the node answers within half of that timeout (`protocol/window`), 2,048 at most: without this limit, whoever asks
+//!   for more than a link or a machine can carry gets nothing in time, takes back what it has, and tries again for ever. Deletes and
+//!   extensions go first. A vote that would come too late for its caller is refused at once, as
+//!   [`Overloaded`](Cause::Overloaded).
 //! - **Waiters are woken, and only the first one asks.** In an app server waiters stand in a line in memory, and only
 //!   the first asks the nodes; the next one's `SET` is sent right behind the deletes of the one before
 //!   (`lock/waiting/lines`). Whoever does not act when it is its turn, since nobody polls its future, loses it after 50 to 75 ms;
