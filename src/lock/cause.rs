@@ -15,9 +15,15 @@ pub enum Cause {
     Disconnected,
     /// The node had owed a reply for longer than the node timeout, so it was not asked at all.
     Suspect,
-    /// As many commands as may be under way to this node were ahead, or the command's turn had not come when the caller
-    /// stopped waiting: the node was not asked at all.
+    /// As many locks as an app server may have on this node are held or being acquired, or as many commands as may wait for it do:
+    /// the node was not asked at all.
     Busy,
+    /// What is queued for this node can't be answered as soon as the caller needs it, or the command's turn had not come when the
+    /// caller stopped waiting: the node was not asked at all. The app server asks for more than the node, or the way to it, can carry.
+    Overloaded,
+    /// This app server holds as many locks as it can: [`Nodes`](crate::Nodes) has room for 131,072 attempts that may have a key
+    /// on a node, held locks included. The node was not asked at all.
+    TooMany,
     /// The node is the same server as another one of the list, which has the vote of that server: it was not asked. This is a
     /// mistake in the configuration: the list has fewer servers than nodes.
     Duplicate {
@@ -35,8 +41,8 @@ pub enum Cause {
     /// Nobody knows of a master: no Sentinel can be asked, none knows one, or the node that they name says that it is none. Of a
     /// cluster: none of its nodes can be asked, or none has the key's slot.
     NoMaster,
-    /// The node can't run commands at this time, and did not run this one: it loads its data (`LOADING`), has lost its master
-    /// (`MASTERDOWN`) or its cluster (`CLUSTERDOWN`), hands the key to another node (`TRYAGAIN`), or has too few replicas
+    /// The node can't run commands at this time, and did not run this one: it loads its data (`LOADING`), a script keeps it
+    /// (`BUSY`), it has lost its master (`MASTERDOWN`) or its cluster (`CLUSTERDOWN`), hands the key to another node (`TRYAGAIN`), or has too few replicas
     /// (`NOREPLICAS`).
     NotReady(String),
     /// The node ran the command, but only so many replicas confirmed it in time
@@ -55,17 +61,16 @@ pub enum Cause {
 
 /// The codes of errors with which a server turns a command away before it runs it, because of its own state. Our scripts
 /// write once only, so one that ends with such an error has written nothing.
-const NOT_READY: [&str; 5] = ["LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"];
+const NOT_READY: [&str; 6] = ["BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"];
 
 /// How the error begins of a server that could not read a command, because it is too long, say. It closes the connection.
 const UNREADABLE: &str = "ERR Protocol error";
 
 /// How other errors begin that servers give before they run a command.
-const NOT_RUN: [&str; 11] = [
+const NOT_RUN: [&str; 10] = [
     UNREADABLE,
     "OOM",
     "MISCONF",
-    "BUSY",
     "NOSCRIPT",
     "CROSSSLOT",
     "ERR unknown command",
@@ -150,6 +155,8 @@ kinds! {
     Disconnected "disconnected"
     Suspect "suspect"
     Busy "busy"
+    Overloaded "overloaded"
+    TooMany "too_many"
     Duplicate "duplicate"
     NoPermission "no_permission"
     Tls "tls"
@@ -184,6 +191,8 @@ impl fmt::Display for Cause {
             | Self::Disconnected
             | Self::Suspect
             | Self::Busy
+            | Self::Overloaded
+            | Self::TooMany
             | Self::Moved => self.kind().fmt(f),
         }
     }
@@ -198,6 +207,7 @@ mod tests {
         let cause = |error: &str| Cause::of_error(error.into());
         for error in [
             "LOADING Redis is loading the dataset in memory",
+            "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
             "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
             "CLUSTERDOWN The cluster is down",
             "CLUSTERDOWN Hash slot not served",

@@ -25,11 +25,19 @@
 //!
 //! ```text
 //! ACL SETUSER locks on >secret ~* resetchannels &lockstorm:released:*
-//!     +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish +subscribe +unsubscribe +ping +info
+//!     +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish +subscribe +unsubscribe +ping +info +select
 //! ```
 //!
+//! `~*` may be the prefix of all keys of locks. `SELECT` is for databases other than 0, and [`Nodes::flush`] uses `PING`.
+//!
 //! A node that does not allow this gives no vote, with the cause [`NoPermission`](Cause::NoPermission); if the quorum is
-//! missed because of such nodes, the refusal is [`Refusal::NotPermitted`].
+//! missed because of such nodes, the refusal is [`Refusal::NotPermitted`]. That a user may run no scripts is known from the start of
+//! a connection, so that nothing is acquired there that can't be released. Until somebody mends it, such a node is tried less and
+//! less often, every 5 s in the end.
+//!
+//! # Limits
+//! An app server may hold 131,072 locks at the same time on the same [`Nodes`], attempts and owed deletes included; for more, the
+//! cause is [`TooMany`](Cause::TooMany). A lock has 64 nodes at most.
 //!
 //! # Masters that Sentinels name
 //! [`Sentinels`] finds the master, and the node for locks on it follows it. What such a lock is worth is said there. Sentinels
@@ -72,7 +80,7 @@
 //! without I/O and the virtual world in which it is tested, without any promise of stability.
 //!
 //! # Keys that may stay behind
-//! Releases go on in the background and end with the runtime: await [`Nodes::flush`] before a program ends, or its last keys
+//! Releases go on in the background and end with the runtime: await [`Nodes::shutdown`] before a program ends, or its last keys
 //! may stay until their TTL is over. Otherwise nothing stays behind, with three exceptions: a delete is given up if two
 //! connections break just when the node was to answer it, as those do on which a key comes that is longer than the server allows
 //! ([`NodeOptions::longest_key`], [`Gauges::given_up`]); if a connection breaks while a
@@ -90,7 +98,7 @@
 //!   way)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
-//!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection` (one task), `census`
+//!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection`, `task` (connects), `census`
 //!   (nodes that are the same server have one vote), `replication` (votes that replicas must confirm), `redirector`
 //!   (what a node of a cluster leaves to the others) and `route` (how a command came to it); `nodes` are all those of an
 //!   app server

@@ -2,21 +2,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::cause::Cause;
 use crate::clock::{self, FOREVER};
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::census::Census;
-use crate::node::connection;
 use crate::node::job::Job;
 use crate::node::options::NodeOptions;
 use crate::node::place::Place;
 use crate::node::question::{self, Answered, Question};
 use crate::node::queue::Queue;
 use crate::node::route::Route;
+use crate::node::task;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
 use crate::routing::router::Router;
@@ -43,10 +45,19 @@ const ROUNDS_OF_A_CLUSTER: usize = 4;
 /// first has a vote, and the other has the cause [`Duplicate`](Cause::Duplicate) until that changes. If a user may not run
 /// `INFO`, nobody knows, and both vote.
 ///
-/// Each connection is owned by a task of the runtime in which it was opened. The tasks end with the runtime, or once no
-/// clone, lock or guard uses them and nothing is left to delete.
+/// Each connection is owned by a task of the runtime in which it was opened; the renewals of locks and the messages to waiters
+/// are tasks there too, whichever runtime acquires. The tasks end with that runtime, or once no clone, lock or guard uses them and
+/// nothing is left to delete. If that runtime is blocked (a thread that computes for long, a blocking call), nothing is sent or
+/// read meanwhile: locks that are longest without an extension are lost after their TTL, nodes' answers come late, waiters
+/// elsewhere hear of no release, and other runtimes that use these nodes suffer as well. Open nodes where nobody blocks.
 #[derive(Clone)]
-pub struct Nodes(Arc<[Arc<Handle>]>);
+pub struct Nodes(Arc<Shared>);
+
+struct Shared {
+    handles: Box<[Arc<Handle>]>,
+    /// Where the connections were opened: all tasks that locks on these nodes need run there.
+    runtime: runtime::Handle,
+}
 
 #[expect(
     clippy::large_enum_variant,
@@ -64,14 +75,19 @@ enum Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
+impl Handle {
+    /// Its connections end once nothing is owed.
+    fn abandon(&self) {
         match self {
             Self::Node { queue, .. } => queue.abandon(),
             Self::Cluster(router) => router.abandon(),
         }
     }
-}
 
-impl Handle {
     fn push(&self, job: Job) {
         match self {
             Self::Node { queue, .. } => queue.push(job),
@@ -188,16 +204,26 @@ impl Nodes {
         let is_one_of_several = places.len() > 1;
         let start = |((place, queue), seat): ((Place, Arc<Queue>), _)| {
             let seat = is_one_of_several.then_some(seat);
-            tokio::spawn(connection::run(Arc::clone(&queue), place.clone(), options, seat));
+            tokio::spawn(task::run(Arc::clone(&queue), place.clone(), options, seat));
             Arc::new(Handle::Node { queue, place, options })
         };
         let seats = Census::of(&queues);
-        Self(places.into_iter().zip(queues).zip(seats).map(start).collect())
+        let handles = places.into_iter().zip(queues).zip(seats).map(start).collect();
+        Self::on(runtime::Handle::current(), handles)
+    }
+
+    fn on(runtime: runtime::Handle, handles: Box<[Arc<Handle>]>) -> Self {
+        Self(Arc::new(Shared { handles, runtime }))
+    }
+
+    /// Runs a task in the runtime in which the connections were opened, whichever the caller's is.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.0.runtime.spawn(task)
     }
 
     /// All masters of a cluster, as one node.
     pub(crate) fn of_cluster(router: Arc<Router>) -> Self {
-        Self([Arc::new(Handle::Cluster(router))].into())
+        Self::on(runtime::Handle::current(), [Arc::new(Handle::Cluster(router))].into())
     }
 
     /// Nodes that nobody connects to.
@@ -209,17 +235,19 @@ impl Nodes {
             place: Place::Fixed(std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()),
             options,
         };
-        Self((0..nodes).map(handle).map(Arc::new).collect())
+        let none = |_| tokio::runtime::Runtime::new().unwrap().handle().clone();
+        let runtime = runtime::Handle::try_current().unwrap_or_else(none);
+        Self::on(runtime, (0..nodes).map(handle).map(Arc::new).collect())
     }
 
     /// Waits until all nodes are connected, but no longer than `within`; returns how many are connected then.
     pub async fn ready(&self, within: Duration) -> usize {
         let until = clock::now() + within.min(FOREVER);
-        for handle in self.0.iter() {
+        for handle in &self.0.handles {
             handle.ready(until).await;
         }
         let mut ready = 0;
-        for handle in self.0.iter() {
+        for handle in &self.0.handles {
             ready += usize::from(handle.ready(Time::ZERO).await);
         }
         ready
@@ -231,7 +259,11 @@ impl Nodes {
     /// server ends in the regular way.
     pub async fn flush(&self, within: Duration) -> usize {
         let until = clock::now() + within.min(FOREVER);
-        let clusters = self.0.iter().any(|handle| matches!(**handle, Handle::Cluster(_)));
+        let clusters = self
+            .0
+            .handles
+            .iter()
+            .any(|handle| matches!(**handle, Handle::Cluster(_)));
         for _ in 0..if clusters { ROUNDS_OF_A_CLUSTER } else { ROUNDS } {
             let mut left = NodeSet::first(self.len());
             while !left.is_empty() {
@@ -247,12 +279,24 @@ impl Nodes {
         self.len()
     }
 
+    /// [Flushes](Self::flush), and then ends the connections of all clones: nothing more can be acquired. Returns how many nodes
+    /// have run everything. What the others are owed is tried until its keys have expired, or the runtime ends.
+    ///
+    /// Await this as the last thing of a program, after the guards are dropped: their keys are deleted by tasks of the runtime, and
+    /// those end with it. Dropping the last clone can't do the same, since nothing may block inside a runtime, and a runtime that
+    /// is dropped runs nothing any more.
+    pub async fn shutdown(&self, within: Duration) -> usize {
+        let flushed = self.flush(within).await;
+        self.0.handles.iter().for_each(|handle| handle.abandon());
+        flushed
+    }
+
     /// Waits until these nodes have answered all commands queued before, but no longer than `until`. Returns those that have
     /// not.
     async fn pass(&self, nodes: NodeSet, until: Time) -> NodeSet {
         let (mut left, mut queues) = (NodeSet::EMPTY, Vec::new());
         for node in nodes {
-            match self.0[node].queues() {
+            match self.0.handles[node].queues() {
                 Some(all) => queues.extend(all.into_iter().map(|queue| (node, queue))),
                 None => {
                     left.insert(node);
@@ -266,8 +310,7 @@ impl Nodes {
         drop(sender);
         let answers = question::collect(answers, queues.len(), until, |_| false).await;
         for ((node, _), answer) in queues.iter().zip(answers) {
-            // A node of a cluster may not have the slot of this question, but it has got to it.
-            if !matches!(answer, Some(Ok(_) | Err(Cause::Moved))) {
+            if !matches!(answer, Some(Ok(_))) {
                 left.insert(*node);
             }
         }
@@ -280,31 +323,32 @@ impl Nodes {
     /// If there is no node at one of them.
     #[must_use]
     pub fn subset(&self, indexes: &[usize]) -> Self {
-        Self(indexes.iter().map(|&index| Arc::clone(&self.0[index])).collect())
+        let handles = indexes.iter().map(|&index| Arc::clone(&self.0.handles[index]));
+        Self::on(self.0.runtime.clone(), handles.collect())
     }
 
     /// The number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.handles.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.handles.is_empty()
     }
 
     /// The length of the longest key in bytes.
     pub(crate) fn longest_key(&self) -> usize {
-        let first = self.0.first().map(|handle| handle.options().longest_key);
+        let first = self.0.handles.first().map(|handle| handle.options().longest_key);
         first.unwrap_or_else(|| NodeOptions::default().longest_key)
     }
 
     /// How long a node may owe a reply, the wait for its replicas included.
     #[must_use]
     pub fn node_timeout(&self) -> Duration {
-        let first = self.0.first().map(|handle| handle.options().owed_within());
+        let first = self.0.handles.first().map(|handle| handle.options().owed_within());
         first.unwrap_or_else(|| NodeOptions::default().node_timeout)
     }
 
@@ -320,11 +364,11 @@ impl Nodes {
             Handle::Node { queue, .. } => queue.round_trip_hook().is_some(),
             Handle::Cluster(router) => router.samples_round_trips(),
         };
-        if self.0.iter().any(has_one) {
+        if self.0.handles.iter().any(has_one) {
             return false;
         }
         let hook = Arc::new(hook);
-        let all = self.0.iter().enumerate();
+        let all = self.0.handles.iter().enumerate();
         all.fold(true, |set, (node, handle)| {
             let hook = Arc::clone(&hook);
             let hook = Arc::new(move |time| hook(node, time));
@@ -365,15 +409,25 @@ impl Nodes {
 
     /// Where the node is, and how to connect to it.
     pub(crate) fn place(&self, node: usize) -> (Place, NodeOptions) {
-        match &*self.0[node] {
+        match &*self.0.handles[node] {
             Handle::Node { place, options, .. } => (place.clone(), *options),
             Handle::Cluster(router) => (router.place(), *router.options()),
         }
     }
 
+    /// The nodes that are connected and owe no reply for too long.
+    pub(crate) fn well(&self) -> NodeSet {
+        let is_well = |&node: &usize| match &*self.0.handles[node] {
+            Handle::Node { queue, .. } => queue.is_well(),
+            // That depends on the key.
+            Handle::Cluster(_) => true,
+        };
+        (0..self.len()).filter(is_well).collect()
+    }
+
     /// The other node that has the vote of the same server.
     fn same_server_as(&self, node: usize) -> Option<usize> {
-        match &*self.0[node] {
+        match &*self.0.handles[node] {
             Handle::Node { queue, .. } => queue.same_server_as(),
             Handle::Cluster(_) => None,
         }
@@ -381,12 +435,12 @@ impl Nodes {
 
     /// Queues a command for this node; never waits.
     pub(crate) fn push(&self, node: usize, job: Job) {
-        self.0[node].push(job);
+        self.0.handles[node].push(job);
     }
 
     /// Why a command for this key was never written to this node.
     pub(crate) fn not_written(&self, node: usize, key: &str) -> Cause {
-        match &*self.0[node] {
+        match &*self.0.handles[node] {
             Handle::Node { queue, .. } => queue.not_written(),
             Handle::Cluster(router) => router.not_written(key),
         }

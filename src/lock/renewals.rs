@@ -10,15 +10,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::clock;
+use crate::nodes::Nodes;
 use crate::protocol::{Renewal, Time};
 use crate::quorum::lock::QuorumLock;
-
-/// The least time between two checks of the same renewal.
-const LEAST_RECHECK: Duration = Duration::from_millis(1);
 
 /// The renewals of a lock and its clones.
 #[derive(Debug)]
 pub(crate) struct Renewals {
+    /// Whose runtime renews: the one that acquires may end sooner.
+    nodes: Nodes,
     schedule: Mutex<Schedule>,
     /// Notified when something is due before the timer fires.
     earlier: Arc<Notify>,
@@ -57,8 +57,9 @@ impl Drop for Schedule {
 }
 
 impl Renewals {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(nodes: Nodes) -> Self {
         Self {
+            nodes,
             schedule: Mutex::default(),
             earlier: Arc::default(),
         }
@@ -72,7 +73,8 @@ impl Renewals {
         let first = schedule.put(id, renewal.first());
         schedule.renewals.insert(id, (lock, renewal));
         if schedule.task.as_ref().is_none_or(JoinHandle::is_finished) {
-            schedule.task = Some(tokio::spawn(run(Arc::downgrade(self), Arc::clone(&self.earlier))));
+            let task = run(Arc::downgrade(self), Arc::clone(&self.earlier));
+            schedule.task = Some(self.nodes.spawn(task));
         } else if first {
             self.earlier.notify_one();
         }
@@ -98,7 +100,7 @@ impl Renewals {
                 continue;
             };
             all_due.push((Arc::clone(lock), due));
-            schedule.put(id, due.next.max(now + LEAST_RECHECK));
+            schedule.put(id, due.next);
         }
         if schedule.renewals.is_empty() {
             // Nothing is worth a wake-up any more.

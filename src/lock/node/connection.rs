@@ -1,4 +1,4 @@
-//! The task that owns the connection to one node: it writes queued commands in order and hands out the replies.
+//! One connection to one node: queued commands are written in order, and the replies are handed out.
 //!
 //! One ordered connection makes it safe to take a lock back: a compare-and-delete written behind a `SET` runs after it,
 //! however long the node was stopped. Therefore a late reply never closes the connection.
@@ -7,26 +7,23 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::Sleep;
 
-use super::census::Seat;
-use super::greeting::{self, Greeted};
+use super::greeting::forbids_scripts;
 use super::job::{Done, Job, LockJob};
 use super::options::NodeOptions;
-use super::place::Place;
 use super::queue::Queue;
 use super::replication::{self, Replication};
 use super::reply::{Malformed, Reply};
 use super::wire::Native;
 use crate::cause::Cause;
 use crate::clock;
-use crate::protocol::{Command, Suspicion, Time, WINDOW};
+use crate::protocol::{Command, Pipeline, Time, WINDOW};
 
 /// The most bytes collected for writing. Further commands stay in the queue, where they can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;
@@ -34,88 +31,7 @@ const OUTPUT_LIMIT: usize = 1 << 16;
 /// The size of the buffer for replies; no reply may be longer.
 const INPUT_SIZE: usize = 1 << 15;
 
-/// How long commands wait for the first connection.
-pub(crate) const FIRST_CONNECTION_WAIT: Duration = Duration::from_millis(40);
-
-/// Marks the node as ended when its task ends, also when the runtime is dropped.
-struct EndOnDrop<'a>(&'a Queue);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.end();
-    }
-}
-
-/// Maintains a connection to the node, wherever it is, until nobody uses it. With a `seat` among others it has no vote as long as
-/// it is the same server as one of these.
-pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions, seat: Option<Seat>) {
-    let _end = EndOnDrop(&node);
-    let must_be_master = place.must_be_master();
-    let mut first = true;
-    loop {
-        let address = place.address();
-        // Commands wait for the first address, but not for long.
-        if first && address.is_err() && place.stay(sleep(FIRST_CONNECTION_WAIT)).await.is_none() {
-            continue;
-        }
-        let greet = async {
-            let address = address?;
-            let greet = greeting::greet(&address, must_be_master, seat.is_some(), &options);
-            match first {
-                true => await_first(&node, greet).await,
-                false => greet.await,
-            }
-        };
-        let Some(greeted) = place.stay(greet).await else {
-            // There was no connection yet that could break.
-            continue;
-        };
-        first = false;
-        let mut moved = false;
-        let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
-        match greeted {
-            Ok(greeted) => {
-                let _seated = seat.as_ref().map(|seat| seat.connected(greeted.server_id));
-                node.connected();
-                let server = greeted.stream.server();
-                let mut connection = Connection::new(greeted.stream, server, greeted.native, &options);
-                match place.stay(connection.drive(&node)).await {
-                    Some(Ok(())) => return,
-                    Some(Err(_)) => connection.blame(&node),
-                    // To those who asked, the connection broke.
-                    None => moved = true,
-                }
-                unwritten = connection.unwritten;
-                unwritten.extend(connection.refused.into_iter().map(Job::Lock));
-                let run = connection.replication.into_iter().flat_map(Replication::into_run);
-                written = run.chain(connection.written.into_iter().map(|(job, _)| job)).collect();
-            }
-            Err(failed) => cause = failed,
-        }
-        node.disconnected(written, unwritten, &cause);
-        if node.is_abandoned() && !node.is_owing() {
-            return;
-        }
-        if !moved {
-            // It matters not whether the node moves during the pause: then the pause is over.
-            let _ = place.stay(sleep(options.reconnect_backoff)).await;
-        }
-    }
-}
-
-/// Awaits the first connection. Commands wait for it, but not for long.
-async fn await_first(node: &Queue, greet: impl Future<Output = Result<Greeted, Cause>>) -> Result<Greeted, Cause> {
-    let mut greet = pin!(greet);
-    match timeout(FIRST_CONNECTION_WAIT, &mut greet).await {
-        Ok(greeted) => greeted,
-        Err(_) => {
-            node.suspect(&mut VecDeque::new());
-            greet.await
-        }
-    }
-}
-
-struct Connection<S> {
+pub(super) struct Connection<S> {
     stream: S,
     /// The address of its other end.
     server: Option<SocketAddr>,
@@ -128,17 +44,16 @@ struct Connection<S> {
     /// The number of bytes of `output` that are written already.
     sent: usize,
     /// Commands that are not in the output yet.
-    unwritten: VecDeque<Job>,
-    /// Commands whose replies are outstanding, in order, with the times at which they were written.
-    written: VecDeque<(Job, Time)>,
+    pub(super) unwritten: VecDeque<Job>,
+    /// Commands whose replies are outstanding.
+    pub(super) pipeline: Pipeline<Job>,
     /// Deletes that the node refused to run.
-    refused: Vec<LockJob>,
+    pub(super) refused: Vec<LockJob>,
     /// Fires when the refused deletes are to be tried again.
     retry: Pin<Box<Sleep>>,
     backoff: Duration,
     /// The wait for replicas, if votes need it.
-    replication: Option<Replication>,
-    suspicion: Suspicion,
+    pub(super) replication: Option<Replication>,
     /// Whether the node has said which command it could not read.
     accused: bool,
     /// Whether a command that a connection may have died on is under way, or waits until nothing else is.
@@ -150,7 +65,7 @@ struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    fn new(stream: S, server: Option<SocketAddr>, native: Option<Native>, options: &NodeOptions) -> Self {
+    pub(super) fn new(stream: S, server: Option<SocketAddr>, native: Option<Native>, options: &NodeOptions) -> Self {
         let now = clock::now();
         Self {
             stream,
@@ -161,12 +76,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             output: Vec::new(),
             sent: 0,
             unwritten: VecDeque::new(),
-            written: VecDeque::new(),
+            pipeline: Pipeline::new(WINDOW, now),
             refused: Vec::new(),
             retry: Box::pin(clock::sleep_until(now)),
             backoff: options.reconnect_backoff,
             replication: options.wait_replicas.map(Replication::new),
-            suspicion: Suspicion::new(now),
             accused: false,
             alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
@@ -175,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
-    async fn drive(&mut self, node: &Queue) -> io::Result<()> {
+    pub(super) async fn drive(&mut self, node: &Queue) -> io::Result<()> {
         let driven = poll_fn(|cx| self.poll(node, cx)).await;
         // What has arrived counts, although nothing can be written any more. Behind what is not a reply nothing counts.
         if let Err(error) = &driven
@@ -192,20 +106,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// The other end broke the connection, maybe because of the command to which it owed the next reply. A delete that this
     /// happens to twice is given up: written again and again, it would take the locks of everybody with it.
-    fn blame(&mut self, node: &Queue) {
+    pub(super) fn blame(&mut self, node: &Queue) {
         // A node that has owed replies for long was stopped or cut off, whatever it was asked.
-        let due = self.suspicion.next_timeout(self.oldest(), node.node_timeout());
+        let due = self.pipeline.next_timeout(self.oldest(), node.node_timeout());
         if !self.accused
             && due.is_some_and(|due| clock::now() < due)
-            && let Some((Job::Lock(job), _)) = self.written.front_mut()
+            && let Some((Job::Lock(job), _)) = self.pipeline.written_mut().front_mut()
         {
             job.deaths += 1;
         }
-        let before = self.written.len() + self.refused.len();
-        self.written
-            .retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
+        let written = self.pipeline.written_mut();
+        let before = written.len() + self.refused.len();
+        written.retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
         self.refused.retain(|job| !job.is_given_up());
-        node.finished(before - self.written.len() - self.refused.len());
+        node.finished(before - written.len() - self.refused.len());
     }
 
     fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -214,14 +128,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
             self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
         }
-        let abandoned = node.take(&mut self.unwritten, cx.waker());
+        let mut is_over;
         loop {
-            self.fill(node);
-            if self.poll_flush(cx)?.is_pending() || !self.can_fill() {
+            is_over = node.take(&mut self.unwritten, &self.pipeline, cx.waker());
+            let withdrawn = self.fill(node);
+            // Where commands were withdrawn there is room for those that are still queued.
+            if self.poll_flush(cx)?.is_pending() || !(self.can_fill() || withdrawn > 0) {
                 break;
             }
         }
-        if abandoned && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
+        if is_over && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
             return Poll::Ready(Ok(()));
         }
         self.poll_alarm(node, cx);
@@ -231,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn can_fill(&self) -> bool {
         !self.unwritten.is_empty()
             && self.output.len() < OUTPUT_LIMIT
-            && self.written.len() < WINDOW
+            && self.pipeline.room() > 0
             && self.waiting_since().is_none()
             && !self.alone
     }
@@ -241,10 +157,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.replication.as_ref().and_then(Replication::since)
     }
 
-    /// Moves commands from the queue to the output.
-    fn fill(&mut self, node: &Queue) {
+    /// Moves commands to the output, and returns how many were withdrawn.
+    fn fill(&mut self, node: &Queue) -> usize {
         if !self.can_fill() {
-            return;
+            return 0;
         }
         let now = clock::lately();
         // A caller that asks again at once after a timeout may get here before the alarm fires.
@@ -256,7 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             // Written alone, so that the connection dies on nothing else.
             let alone = matches!(&job, Job::Lock(job) if job.deaths > 0);
-            if alone && !self.written.is_empty() {
+            if alone && self.pipeline.oldest().is_some() {
                 self.unwritten.push_front(job);
                 self.alone = true;
                 break;
@@ -265,9 +181,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
                 if job.route().asking {
-                    self.written.push_back((Job::Asking, now));
+                    self.pipeline.on_written(Job::Asking, now);
                 }
-                self.written.push_back((job, now));
+                self.pipeline.on_written(job, now);
                 self.alone = alone;
             } else {
                 withdrawn += 1;
@@ -277,6 +193,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             replication.write(&mut self.output, now);
         }
         node.finished(withdrawn);
+        withdrawn
     }
 
     /// Writes as much of the output as the socket takes.
@@ -304,12 +221,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled += length;
         // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
-        let (mut done, mut finished) = (0, 0);
+        let (mut done, mut finished, mut last, mut forbidden) = (0, 0, None, false);
         while let Some((reply, length)) =
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
             done += length;
-            let Some((job, since)) = self.written.pop_front() else {
+            let Some((job, since)) = self.pipeline.pop() else {
                 // Nothing is written behind a WAIT.
                 let replication = self.replication.as_mut();
                 let confirmed = replication.and_then(|replication| replication.confirm(reply, now));
@@ -319,6 +236,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 continue;
             };
             self.alone = false;
+            last = Some(since);
             if let Some(hook) = hook {
                 hook(now - since);
             }
@@ -329,6 +247,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 // It closes the connection behind this.
                 job.deaths += 1;
                 self.accused = true;
+            }
+            if let (Reply::Error(error), Job::Lock(LockJob { spelled_out: true, .. })) = (&reply, &job)
+                && forbids_scripts(error)
+            {
+                // A new connection will find that too, and be given up.
+                (self.accused, forbidden) = (true, true);
             }
             let job = match (&reply, node.redirector()) {
                 (Reply::Error(error), Some(redirector)) => match redirector.redirect(job, error) {
@@ -348,9 +272,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled -= done;
         if done > 0 {
             node.finished(finished);
-            if self.suspicion.on_answers(now) {
+            if self.pipeline.on_answers(last, node.node_timeout(), now) {
                 node.trust();
             }
+        }
+        if forbidden {
+            return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
         }
         Poll::Ready(Ok(()))
     }
@@ -383,7 +310,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn poll_alarm(&mut self, node: &Queue, cx: &mut Context<'_>) {
         loop {
             if !self.armed {
-                let Some(at) = self.suspicion.next_timeout(self.oldest(), node.node_timeout()) else {
+                let Some(at) = self.pipeline.next_timeout(self.oldest(), node.node_timeout()) else {
                     return;
                 };
                 clock::reset(self.alarm.as_mut(), at);
@@ -400,15 +327,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// If the node has owed a reply for too long by `now`, nothing but deletes is written until it replies.
     fn suspect_if_overdue(&mut self, node: &Queue, now: Time) {
         let oldest = self.oldest();
-        if self.suspicion.on_timeout(oldest, node.node_timeout(), now) {
+        if self.pipeline.on_timeout(oldest, node.node_timeout(), now) {
             node.suspect(&mut self.unwritten);
         }
     }
 
     /// When the oldest command without a reply was written.
     fn oldest(&self) -> Option<Time> {
-        let oldest = self.written.front().map(|(_, since)| *since);
-        oldest.or_else(|| self.waiting_since())
+        self.pipeline.oldest().or_else(|| self.waiting_since())
     }
 }
 
@@ -423,10 +349,11 @@ mod tests {
         let (said, later) = (&b"+OK\r\n?\r\n"[..], &b"+OK\r\n"[..]);
         let stream = join(said.chain(later), sink());
         let mut connection = Connection::new(stream, None, None, &NodeOptions::default());
-        let written = [Job::Asking, Job::Asking, Job::Asking];
-        connection.written.extend(written.map(|job| (job, clock::now())));
+        for job in [Job::Asking, Job::Asking, Job::Asking] {
+            connection.pipeline.on_written(job, clock::now());
+        }
         let node = Queue::new(Duration::from_secs(1));
         connection.drive(&node).await.expect_err("a ? is no reply");
-        assert_eq!(connection.written.len(), 2);
+        assert_eq!(connection.pipeline.written().len(), 2);
     }
 }

@@ -41,7 +41,7 @@ pub enum SessionError {
     /// The TLS handshake failed.
     #[error("TLS: {0}")]
     Tls(String),
-    /// The node's answer to an [order](crate::Session::order) is this error.
+    /// The node's answer to an [order](crate::Session::order) is this error; or it can't be used at this time, and says so.
     #[error("{0}")]
     Answer(String),
 }
@@ -84,7 +84,8 @@ pub(crate) async fn greet(
     options: &NodeOptions,
 ) -> Result<Greeted, Cause> {
     let scripts = [&DELETE, &RELEASE, &EXTEND].map(|script| ["SCRIPT", "LOAD", script.body]);
-    let mut commands: Vec<&[&str]> = scripts.iter().map(|load| &load[..]).collect();
+    let mut commands: Vec<&[&str]> = vec![&["EVAL", "return 1", "0"]];
+    commands.extend(scripts.iter().map(|load| &load[..]));
     if identify {
         commands.push(&["INFO", "server"]);
     }
@@ -96,6 +97,12 @@ pub(crate) async fn greet(
     // and was given none says so in its reply to `HELLO`.
     if let Some(Reply::Error(text)) = replies.last()
         && text.starts_with("NOAUTH")
+    {
+        return Err(Cause::NoPermission(text.clone()));
+    }
+    // Nobody may acquire on a node what can't be released there.
+    if let Some(Reply::Error(text)) = replies.first()
+        && forbids_scripts(text)
     {
         return Err(Cause::NoPermission(text.clone()));
     }
@@ -171,6 +178,7 @@ async fn introduce(
             }
             return Err(match reply.cause() {
                 Cause::NoPermission(text) | Cause::Error(text) => SessionError::Denied(text),
+                Cause::NotReady(text) => SessionError::Answer(text),
                 _ => io::Error::from(io::ErrorKind::InvalidData).into(),
             });
         }
@@ -220,6 +228,12 @@ pub(crate) async fn read(stream: &mut Stream, input: &mut Vec<u8>, count: usize)
     }
     input.drain(..start);
     Ok(replies)
+}
+
+/// Whether the error says that the node runs no script for this user, whatever the key.
+pub(super) fn forbids_scripts(error: &str) -> bool {
+    let is_refused = error.starts_with("NOPERM") || error.starts_with("ERR unknown command");
+    is_refused && error.to_ascii_lowercase().contains("'eval'")
 }
 
 /// Whether the server that sent this `HELLO` reply is a replica. A server that does not know the command may be one too: its

@@ -1,8 +1,9 @@
 //! One node: its address, the queue of commands for it, the connection, and the wire format.
 
 pub(crate) mod address;
+pub(crate) mod backoff;
 pub(crate) mod census;
-pub(crate) mod connection;
+mod connection;
 pub(crate) mod greeting;
 pub(crate) mod job;
 mod listener;
@@ -16,6 +17,7 @@ pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod session;
 pub(crate) mod stream;
+pub(crate) mod task;
 #[cfg(feature = "tls")]
 mod tls;
 mod url;

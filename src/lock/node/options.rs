@@ -1,14 +1,17 @@
 use std::time::Duration;
 
 use crate::clock::FOREVER;
+use crate::protocol::Link;
 
 /// How connections to nodes are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// How long one attempt to connect may take.
+    /// How long one attempt to connect may take. Commands wait for the first connection, and for the one after a connection that
+    /// broke, as long as for two replies (twice the `node_timeout`), but not longer than this.
     pub connect_timeout: Duration,
-    /// The pause before the next attempt after a connection was refused or broke. At least 1 ms, and at most 100 ms, since a
-    /// node that came back must be usable soon.
+    /// The pause before the next attempt after a connection was refused, or broke before it was as old as this; an older one is
+    /// made again at once. At least 1 ms, and at most 100 ms, since a node that came back must be usable soon. As long as a node
+    /// does not let us in (wrong password, missing permission, TLS) the pause is doubled each time, up to 5 s.
     pub reconnect_backoff: Duration,
     /// How long a node may owe a reply. After that it is suspect until it replies: callers go on without it, and it is sent
     /// nothing new but deletes. A caller that has asked it waits for its answer for as long, counted from the writing.
@@ -60,6 +63,11 @@ impl NodeOptions {
                 .map(WaitReplicas::bounded),
             ..self
         }
+    }
+
+    /// How long commands wait for a connection that is being made.
+    pub(crate) fn connection_wait(&self) -> Duration {
+        Link::connection_wait(self.node_timeout).min(self.connect_timeout)
     }
 
     /// How long a node may owe a reply, if it may have to wait for replicas before.

@@ -16,6 +16,8 @@ impl From<Reply> for Answered {
     fn from(reply: Reply) -> Self {
         match reply {
             Reply::Int(number) => Ok(number),
+            // To a barrier; nobody asks for its text.
+            Reply::Text(_) => Ok(0),
             other => Err(other.cause()),
         }
     }

@@ -213,10 +213,10 @@ pub(crate) fn pttl(key: &str) -> Packed {
     Packed::keyed(&["PTTL", key], 1)
 }
 
-/// A question that every node answers somehow, after everything that was sent before it.
+/// A question that every node answers, after everything that was sent before it, whatever keys the user may use.
 pub(crate) fn barrier() -> Packed {
     Packed {
-        bytes: pack(&["PTTL", ""]).into(),
+        bytes: pack(&["PING"]).into(),
         key: None,
     }
 }
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_barrier_asks_of_no_key_and_asking_is_packed() {
-        assert_eq!((barrier().bytes(), barrier().key()), (&pack(&["PTTL", ""])[..], None));
+        assert_eq!((barrier().bytes(), barrier().key()), (&pack(&["PING"])[..], None));
         assert_eq!(ASKING, pack(&["ASKING"]));
     }
 

@@ -168,6 +168,12 @@ impl<R: Clone + PartialEq> Announcements<R> {
         });
     }
 
+    /// Whether another app server has announced, a moment ago, that it waits or does not wait any more.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        self.others.keys().any(|id| *id != UNKNOWN_ID)
+    }
+
     /// An attempt took `time`.
     pub fn on_round_trip(&mut self, time: Duration) {
         self.round_trip = if self.round_trip.is_zero() {

@@ -359,6 +359,19 @@ impl Attempt {
         self.select(Vote::may_hold)
     }
 
+    /// The nodes to ask for a renewal now, if these are well: none if they are fewer than a quorum, since then it can't put off the
+    /// end of the validity.
+    #[must_use]
+    pub fn renew(&self, well: NodeSet) -> NodeSet {
+        let nodes = self.extend();
+        let able = nodes.into_iter().filter(|&node| well.contains(node)).count();
+        if able < quorum(self.nodes()) {
+            NodeSet::EMPTY
+        } else {
+            nodes
+        }
+    }
+
     /// Takes the answer of a node to an extension that was queued at `asked`.
     pub fn on_extended(&mut self, node: usize, asked: Time, answer: Answer, now: Time) -> Effect {
         let until = match answer {
@@ -375,6 +388,11 @@ impl Attempt {
         // under way, whose key the node must still be told to delete.
         if until.is_none() && !matches!(state.vote, Vote::Granted | Vote::Unconfirmed | Vote::Unknown) {
             return Effect::default();
+        }
+        // It has our key: its vote was lost with a connection, and counts from now on.
+        if until.is_some() && state.vote == Vote::Unknown {
+            state.vote = Vote::Granted;
+            self.ever_granted.insert(node);
         }
         // An extension never shortens the known time.
         state.until = until.map(|until| state.until.map_or(until, |before| before.max(until)));
@@ -774,5 +792,35 @@ mod tests {
                 prop_assert_eq!(after(&answers).decide(at(3)), expected);
             }
         }
+    }
+
+    #[test]
+    fn a_vote_that_was_lost_with_its_connection_counts_once_the_node_extends_the_key() {
+        let mut attempt = written(3);
+        for (node, answer) in [Answer::Yes, Answer::Yes, Answer::Unknown].into_iter().enumerate() {
+            let _ = attempt.on_vote(node, at(0), answer, at(2));
+        }
+        assert_eq!((attempt.decide(at(3)), attempt.votes()), (Decision::Granted, 2));
+        // What says nothing about the key makes no vote.
+        let _ = attempt.on_extended(2, at(10), Answer::Unknown, at(11));
+        assert_eq!((attempt.vote(2), attempt.votes()), (Vote::Unknown, 2));
+        let _ = attempt.on_extended(2, at(20), Answer::Yes, at(21));
+        assert_eq!(
+            (attempt.vote(2), attempt.votes(), attempt.ever_granted()),
+            (Vote::Granted, 3, 3)
+        );
+    }
+
+    #[test]
+    fn a_renewal_asks_only_if_a_quorum_can_answer() {
+        let attempt = held(3, 3);
+        let well = |nodes: &[usize]| nodes.iter().copied().collect::<NodeSet>();
+        assert_eq!(attempt.renew(well(&[0, 2])), NodeSet::first(3));
+        assert_eq!(attempt.renew(well(&[1])), NodeSet::EMPTY);
+        // A node without the key does not help.
+        let mut attempt = held(3, 2);
+        let _ = attempt.on_vote(2, at(0), Answer::No, at(4));
+        assert_eq!(attempt.renew(well(&[0, 2])), NodeSet::EMPTY);
+        assert_eq!(attempt.renew(well(&[0, 1])), NodeSet::first(2));
     }
 }

@@ -5,10 +5,6 @@ use std::time::Duration;
 use super::answer::Command;
 use super::time::Time;
 
-/// The most commands on a connection without an answer; the rest waits in the queue, where it can still be withdrawn. So no
-/// more than these pile up for a stopped node, and a busy node answers them within the node timeout.
-pub const WINDOW: usize = 1 << 11;
-
 /// The most attempts that may have a key on a node, or a command under way to it: room is kept for the delete of each.
 const ATTEMPT_LIMIT: usize = 1 << 17;
 
@@ -24,13 +20,17 @@ pub enum Obstacle {
     Ended,
     /// The node owes answers for too long.
     Suspect,
-    /// As many commands as allowed are under way to the node, or the command's turn had not come.
+    /// As many attempts as allowed may have a key on the node: locks that are held, for the most part.
+    TooMany,
+    /// As many commands as allowed wait to be sent.
     Busy,
+    /// The commands ahead can't be answered in time, or the command's turn had not come.
+    Overloaded,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
-    /// The first attempt to connect is under way, and commands wait for it.
+    /// The first attempt to connect, or the first one after a connection broke, is under way, and commands wait for it.
     Begun,
     Up,
     Down,
@@ -86,7 +86,10 @@ impl Link {
         if command == Some(Command::Delete) {
             return Ok(());
         }
-        if self.attempts >= ATTEMPT_LIMIT || queued >= QUEUE_LIMIT {
+        if self.attempts >= ATTEMPT_LIMIT {
+            return Err(Obstacle::TooMany);
+        }
+        if queued >= QUEUE_LIMIT {
             return Err(Obstacle::Busy);
         }
         self.attempts += usize::from(self.counted && command == Some(Command::Set));
@@ -99,7 +102,7 @@ impl Link {
         match self.connection {
             Connection::Up if self.suspect => Obstacle::Suspect,
             // It waited behind others until its caller stopped waiting.
-            Connection::Up => Obstacle::Busy,
+            Connection::Up => Obstacle::Overloaded,
             Connection::Down => Obstacle::Down,
             Connection::Begun | Connection::Ended => Obstacle::Ended,
         }
@@ -121,9 +124,22 @@ impl Link {
         (self.connection, self.suspect) = (Connection::Up, false);
     }
 
-    /// There is no connection. Deletes are kept for the next one, as long as their keys may exist.
-    pub const fn on_disconnected(&mut self) {
-        (self.connection, self.suspect) = (Connection::Down, false);
+    /// There is no connection. Deletes are kept for the next one, as long as their keys may exist; so are all other commands if it
+    /// is being made already.
+    pub const fn on_disconnected(&mut self, reconnecting: bool) {
+        let connection = if reconnecting {
+            Connection::Begun
+        } else {
+            Connection::Down
+        };
+        (self.connection, self.suspect) = (connection, false);
+    }
+
+    /// How long commands wait for a connection to a node that may take `node_timeout` for a reply: it takes two round trips. After
+    /// that the node is suspect.
+    #[must_use]
+    pub const fn connection_wait(node_timeout: Duration) -> Duration {
+        node_timeout.saturating_mul(2)
     }
 
     /// There will be no connection any more: nothing is kept.
@@ -225,9 +241,14 @@ mod tests {
             (Err(Obstacle::Suspect), Obstacle::Suspect)
         );
         link.on_trusted();
-        assert_eq!((link.admit(None, 0), link.not_written()), (Ok(()), Obstacle::Busy));
+        assert_eq!(
+            (link.admit(None, 0), link.not_written()),
+            (Ok(()), Obstacle::Overloaded)
+        );
+        link.on_disconnected(true);
+        assert_eq!((link.admit(SET, 0), link.is_well()), (Ok(()), false));
         link.on_suspect();
-        link.on_disconnected();
+        link.on_disconnected(false);
         assert_eq!(
             (link.admit(None, 0), link.not_written()),
             (Err(Obstacle::Down), Obstacle::Down)
@@ -246,10 +267,13 @@ mod tests {
         }
         assert_eq!(
             (link.admit(SET, 0), link.admit(DELETE, QUEUE_LIMIT)),
-            (Err(Obstacle::Busy), Ok(()))
+            (Err(Obstacle::TooMany), Ok(()))
         );
         link.on_finished(1);
-        assert_eq!((link.admit(SET, 0), link.admit(SET, 0)), (Ok(()), Err(Obstacle::Busy)));
+        assert_eq!(
+            (link.admit(SET, 0), link.admit(SET, 0)),
+            (Ok(()), Err(Obstacle::TooMany))
+        );
         assert_eq!(up().admit(None, QUEUE_LIMIT), Err(Obstacle::Busy));
         let mut uncounted = Link::uncounted();
         assert!((0..=ATTEMPT_LIMIT).all(|_| uncounted.admit(SET, 0) == Ok(())) && uncounted.attempts() == 0);

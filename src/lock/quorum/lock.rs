@@ -93,7 +93,7 @@ impl fmt::Debug for QuorumLock {
 }
 
 impl QuorumLock {
-    /// Asks all nodes at once, under a new token, and does not wait. `asked` is the current time.
+    /// Asks all nodes at once, under a new token, and does not wait. `asked` is the current time; after `limit` no vote is of use.
     pub(crate) fn ask(
         nodes: &Nodes,
         key: &str,
@@ -101,6 +101,7 @@ impl QuorumLock {
         subscriptions: Option<Arc<Subscriptions>>,
         gauges: &Arc<Gauges>,
         asked: Time,
+        limit: Time,
     ) -> Owned {
         let state = AcquireState {
             attempt: Attempt::new(nodes.len(), options.rules(nodes.node_timeout()), asked),
@@ -117,11 +118,11 @@ impl QuorumLock {
             state: Mutex::new(state),
             sooner: Notify::new(),
         });
-        lock.send(NodeSet::first(nodes.len()), Command::Set, asked, false);
+        lock.send(NodeSet::first(nodes.len()), Command::Set, asked, false, limit - asked);
         Owned(lock)
     }
 
-    fn send(self: &Arc<Self>, nodes: NodeSet, command: Command, asked: Time, announce: bool) {
+    fn send(self: &Arc<Self>, nodes: NodeSet, command: Command, asked: Time, announce: bool, patience: Duration) {
         for node in nodes {
             let job = LockJob {
                 command,
@@ -133,6 +134,7 @@ impl QuorumLock {
                 route: Route::default(),
                 server: None,
                 deaths: 0,
+                patience,
             };
             self.nodes.push(node, Job::Lock(job));
         }
@@ -257,7 +259,7 @@ impl QuorumLock {
             (nodes, asked, state.attempt.rules().reply_timeout)
         };
         let extending = Extending(self, asked);
-        self.send(nodes, Command::Extend, asked, false);
+        self.send(nodes, Command::Extend, asked, false, Duration::MAX);
         // Answers count even if the timeout fired meanwhile: the clock is read after them.
         let _ = clock::timeout_at(until.min(asked + reply_timeout), extending.decided()).await;
         let now = clock::now();
@@ -293,19 +295,20 @@ impl QuorumLock {
     /// The times of its renewals, one every `interval`.
     pub(crate) fn renewal(&self, interval: Duration) -> Renewal {
         let attempt = &self.state().attempt;
-        Renewal::new(interval, attempt.rules().reply_timeout, attempt.start())
+        Renewal::new(interval, attempt.rules(), attempt.start())
     }
 
     /// Sends what is due for its renewal, and does not wait.
     pub(crate) fn renew(self: &Arc<Self>, due: Due) {
+        let well = if due.extend { self.nodes.well() } else { NodeSet::EMPTY };
         let (missing, nodes) = {
             let attempt = &mut self.state().attempt;
             let missing = if due.repair { attempt.repair() } else { NodeSet::EMPTY };
-            (missing, if due.extend { attempt.extend() } else { NodeSet::EMPTY })
+            (missing, attempt.renew(well))
         };
         let asked = clock::now();
-        self.send(missing, Command::Set, asked, false);
-        self.send(nodes, Command::Extend, asked, false);
+        self.send(missing, Command::Set, asked, false, Duration::MAX);
+        self.send(nodes, Command::Extend, asked, false, Duration::MAX);
     }
 
     /// Releases the lock at `now`, announces that to those who wait for it, and does not wait for the nodes.
@@ -321,7 +324,7 @@ impl QuorumLock {
             }
             (nodes, was_held && self.subscriptions.is_some())
         };
-        self.send(nodes, Command::Delete, now, announce);
+        self.send(nodes, Command::Delete, now, announce, Duration::MAX);
     }
 
     /// Resolves when a quorum has confirmed the release at `now`, all nodes have answered, or the reply timeout is over.
@@ -433,9 +436,9 @@ impl Asker for QuorumLock {
         self.gauges.give_up();
     }
 
-    fn on_release_delivered(&self, node: usize) {
+    fn on_release_delivered(&self, node: usize, subscribers: usize) {
         if let Some(subscriptions) = &self.subscriptions {
-            subscriptions.on_release_delivered(node, self.wire.key());
+            subscriptions.on_release_delivered(node, self.wire.key(), subscribers);
         }
     }
 }
@@ -475,7 +478,15 @@ mod tests {
     async fn the_loss_is_signalled_in_time_also_when_the_validity_ends_sooner_than_was_known() {
         let options = AcquireOptions::default();
         let start = clock::now();
-        let lock = QuorumLock::ask(&Nodes::unconnected(3), "k", &options, None, &Arc::default(), start);
+        let lock = QuorumLock::ask(
+            &Nodes::unconnected(3),
+            "k",
+            &options,
+            None,
+            &Arc::default(),
+            start,
+            Time::MAX,
+        );
         for node in 0..3 {
             lock.on_written(node, Command::Set, start);
             answer(&lock, node, Command::Set, start, Answer::Yes);
@@ -506,6 +517,7 @@ mod tests {
             None,
             &gauges,
             start,
+            Time::MAX,
         );
         let told = || (gauges.holding(), gauges.partial());
         for node in 0..2 {

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -14,13 +13,13 @@ use super::view::View;
 use crate::cause::Cause;
 use crate::clock;
 use crate::node::address::NodeAddress;
-use crate::node::connection;
 use crate::node::job::{Job, LockJob};
 use crate::node::options::NodeOptions;
 use crate::node::place::{Named, Place, Spot};
 use crate::node::queue::{Queue, RoundTripHook};
 use crate::node::redirector::Redirector;
 use crate::node::route::Route;
+use crate::node::task;
 use crate::protocol::Time;
 
 /// How often a command is sent on before its asker is told that it was moved. One is the rule; while slots move, nodes may
@@ -235,7 +234,7 @@ impl Router {
         self.sample(&queue);
         let named = watch::Sender::new(Ok(spot.clone()));
         let place = Place::named(named.subscribe(), self.login.clone());
-        tokio::spawn(connection::run(Arc::clone(&queue), place, self.options, None));
+        tokio::spawn(task::run(Arc::clone(&queue), place, self.options, None));
         let master = Master {
             queue: Arc::clone(&queue),
             named,
@@ -310,15 +309,14 @@ impl Router {
 
     /// Sends what waits to the masters that are known now. What is left fails, but for deletes.
     fn route_again(&self, cause: &Cause) {
-        let (mut waiting, mut left) = (VecDeque::new(), VecDeque::new());
-        self.unrouted.take(&mut waiting, Waker::noop());
-        for job in waiting {
+        let mut left = VecDeque::new();
+        for job in self.unrouted.take_all() {
             match self.queue_for(job.key()) {
                 Some(queue) => queue.push(job),
                 None => left.push_back(job),
             }
         }
-        self.unrouted.disconnected(VecDeque::new(), left, cause);
+        self.unrouted.disconnected(VecDeque::new(), left, cause, false);
     }
 
     /// Whether all masters are known, connected and not suspect.

@@ -9,7 +9,6 @@ use super::router::Router;
 use super::view::{self, QUESTION};
 use crate::cause::Cause;
 use crate::node::address::NodeAddress;
-use crate::node::connection::FIRST_CONNECTION_WAIT;
 use crate::node::greeting::SessionError;
 use crate::node::place::Spot;
 use crate::node::session::Session;
@@ -21,9 +20,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// runtime, or once nobody uses the cluster and nothing is owed.
 pub(crate) fn start(router: &Arc<Router>, seeds: Arc<[NodeAddress]>) {
     // Commands wait for the first answer, but not for long.
-    let waiting = Arc::downgrade(router);
+    let (waiting, wait) = (Arc::downgrade(router), router.options().connection_wait());
     tokio::spawn(async move {
-        sleep(FIRST_CONNECTION_WAIT).await;
+        sleep(wait).await;
         if let Some(router) = waiting.upgrade() {
             router.on_all_silent(&Cause::NoMaster);
         }

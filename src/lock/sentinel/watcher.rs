@@ -14,6 +14,7 @@ use super::opinions::Opinion;
 use super::question;
 use crate::cause::Cause;
 use crate::node::address::NodeAddress;
+use crate::node::backoff::Backoff;
 use crate::node::greeting::{self, SessionError};
 use crate::node::options::NodeOptions;
 use crate::node::place::Named;
@@ -58,14 +59,17 @@ struct Watcher {
 impl Watcher {
     /// Asks the Sentinel for ever.
     async fn run(&self) {
+        let mut backoff = Backoff::new(self.options.reconnect_backoff);
         loop {
             let Err(failed) = self.talk().await;
-            let opinion = match failed.cause() {
-                cause @ (Cause::NoPermission(_) | Cause::Tls(_)) => Opinion::Refused(cause),
+            let cause = failed.cause();
+            let pause = backoff.after(&cause);
+            let opinion = match cause {
+                Cause::NoPermission(_) | Cause::Tls(_) => Opinion::Refused(cause),
                 _ => Opinion::Silent,
             };
             self.heard.hear(self.index, opinion);
-            sleep(self.options.reconnect_backoff).await;
+            sleep(pause).await;
         }
     }
 

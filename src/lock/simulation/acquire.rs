@@ -64,6 +64,7 @@ impl World {
             was_held: false,
             lost: false,
             valid_until: None,
+            renewals: (None, 0),
             granted: NodeSet::EMPTY,
             asked: NodeSet::EMPTY,
             owes: NodeSet::EMPTY,

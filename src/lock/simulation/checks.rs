@@ -235,7 +235,13 @@ impl World {
                 format!("token {token}, whose validity was over or which was lost, is valid again")
             });
         }
-        let granted = self.claims[id].granted;
+        let claim = &self.claims[id];
+        let (granted, attempt) = (claim.granted, &claim.attempt);
+        if granted.into_iter().any(|node| attempt.vote(node) == Vote::Unknown) {
+            self.violate(Check::Vote, Some(key), Some(app), || {
+                format!("token {token} does not count the votes of all nodes {granted:?} that have said that they have its key")
+            });
+        }
         if granted.len() < majority(self.nodes.len()) {
             self.violate(Check::Support, Some(key), Some(app), || {
                 format!("token {token} is valid though only the nodes {granted:?} have said that they have its key")

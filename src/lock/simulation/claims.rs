@@ -23,6 +23,8 @@ pub(super) struct Claim {
     pub(super) lost: bool,
     /// The end of the validity as the world last saw it.
     pub(super) valid_until: Option<Time>,
+    /// The end of its validity when it was last extended, and how often that was tried since then.
+    pub(super) renewals: (Option<Time>, u32),
     /// The nodes that answered that they have its key, and have not answered since that it is gone.
     pub(super) granted: NodeSet,
     /// The nodes that a `Set` is under way to.

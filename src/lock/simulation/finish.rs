@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use super::connection::FIRST_CONNECTION_WAIT;
 use super::report::{Check, Report};
 use super::socket::{Phase, Socket};
 use super::units::nanos;
 use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Time, Wait};
+use crate::protocol::{Link, Time, Wait};
 
 /// The pause between two attempts at a lock that must soon be free.
 const RETRY: Duration = Duration::from_millis(5);
@@ -49,7 +48,10 @@ impl World {
         let Self { settings, .. } = self;
         let under_way = settings.delay.usual.most().max(settings.delay.long.most);
         let expiry = settings.longest_ttl().mul_f64(1.01) + Duration::from_millis(2);
-        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.delay.usual.most() * 4 + settings.lag;
+        let connected = settings.reconnect
+            + Link::connection_wait(settings.longest_reply_timeout())
+            + settings.delay.usual.most() * 4
+            + settings.lag;
         let round = settings.delay.usual.most() * 4 + settings.lag * 6;
         let others = Duration::from_millis(4) + settings.longest_reply_timeout() * 4;
         let yields = others * u32::try_from(settings.app_servers).unwrap_or(u32::MAX);
@@ -69,7 +71,7 @@ impl World {
         let freezes = settings.freezes.as_ref();
         let freezes = freezes.map_or(Duration::ZERO, |freezes| freezes.every.most() + freezes.lasts.most());
         let timers = freezes + settings.hold.most() + timeouts.max().unwrap_or_default() + faults.unwrap_or_default();
-        let connected = settings.reconnect + FIRST_CONNECTION_WAIT + settings.lag * 8;
+        let connected = settings.reconnect + Link::connection_wait(settings.longest_reply_timeout()) + settings.lag * 8;
         nanos(expiry * 2 + settings.channel_idle * 2 + longest * 2 + timers + connected) + self.orders.linger * 2
     }
 
@@ -130,7 +132,7 @@ impl World {
         }
         for (connection, socket) in self.connections.iter().zip(&self.sockets) {
             let Socket { app, node, phase, .. } = *socket;
-            let commands = connection.queue.len() + connection.written.len();
+            let commands = connection.mailbox.len() + connection.pipeline.written().len();
             if commands > 0 {
                 left.push(format!("{commands} commands of app server {app} for node {node}"));
             }
@@ -162,7 +164,7 @@ impl World {
     fn check_room(&mut self) {
         for c in 0..self.connections.len() {
             let connection = &self.connections[c];
-            let (counted, room) = (connection.link.attempts(), connection.room);
+            let (counted, room) = (connection.mailbox.link().attempts(), connection.room);
             let Socket { app, node, .. } = self.sockets[c];
             if counted != 0 || room != 0 {
                 self.violate(Check::Room, None, Some(app), || {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::report::Check;
 use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Command, Renewal, Time};
+use crate::protocol::{Command, NodeSet, Renewal, Time};
 
 impl World {
     /// A worker got its lock.
@@ -15,7 +16,7 @@ impl World {
             hold = Duration::ZERO;
         }
         let wants = self.settings.wants_of(w);
-        let (renew, reply_timeout) = (wants.renew, wants.rules.reply_timeout);
+        let (renew, rules) = (wants.renew, wants.rules);
         let claim = &mut self.claims[id];
         claim.was_held = true;
         let start = claim.attempt.start();
@@ -27,7 +28,7 @@ impl World {
         worker.found = found;
         worker.granted = now;
         worker.until = if worker.probes.is_empty() { now + hold } else { now };
-        worker.renewal = renew.map(|interval| Renewal::new(interval, reply_timeout, start));
+        worker.renewal = renew.map(|interval| Renewal::new(interval, &rules, start));
         worker.renews = worker.renewal.map_or(Time::MAX, |renewal| renewal.first());
         worker.probes.pop();
         self.begin_belief(id);
@@ -118,15 +119,52 @@ impl World {
             worker.renews = Time::MAX;
             return;
         };
-        // Not again within the same millisecond.
-        worker.renews = due.next.max(now + Duration::from_millis(1));
+        worker.renews = due.next;
         if due.repair {
             let missing = self.claims[id].attempt.repair();
             self.send(id, missing, Command::Set, false, now);
         }
         if due.extend {
-            let nodes = self.claims[id].attempt.extend();
+            self.check_renewal(w, id, valid_until);
+            let connections = self.connections_of(self.claims[id].app);
+            let well = self.connections[connections].iter().enumerate();
+            let well: NodeSet = well
+                .filter(|(_, one)| one.mailbox.link().is_well())
+                .map(|(node, _)| node)
+                .collect();
+            let nodes = self.claims[id].attempt.renew(well);
+            if !nodes.is_empty() && well.len() <= self.nodes.len() / 2 {
+                let (app, key) = (self.claims[id].app, self.claims[id].key);
+                self.violate(Check::Renewal, Some(key), Some(app), || {
+                    format!("an extension is asked of {nodes:?} though only {well:?} are well")
+                });
+            }
             self.send(id, nodes, Command::Extend, false, now);
+        }
+    }
+
+    /// A lock that is valid until this time is extended: that must be able to put the end off, and must not have been tried too
+    /// often in vain.
+    fn check_renewal(&mut self, w: usize, id: u32, valid_until: Option<Time>) {
+        let wants = self.settings.wants_of(w);
+        let (rules, interval) = (wants.rules, wants.renew.unwrap_or(wants.rules.ttl));
+        let claim = &mut self.claims[id];
+        claim.renewals = match claim.renewals {
+            (until, tries) if until == valid_until => (until, tries + 1),
+            _ => (valid_until, 1),
+        };
+        let (tries, app, key) = (claim.renewals.1, claim.app, claim.key);
+        let end = rules.lifetime.map(|lifetime| claim.attempt.start() + lifetime);
+        // They come half as often each time and then twice as often, and never less often than renewals.
+        let checks = interval.as_nanos() / rules.reply_timeout.saturating_mul(2).min(interval).as_nanos().max(1);
+        let most = 2 * u128::BITS - 2 * checks.leading_zeros() + 6;
+        let most = u128::from(most) + rules.ttl.as_nanos() / interval.as_nanos().max(1);
+        if u128::from(tries) > most || end.is_some() && end == valid_until {
+            self.violate(Check::Renewal, Some(key), Some(app), || {
+                format!(
+                    "an extension of a lock that is valid until {valid_until:?} is tried in vain for the {tries}th time"
+                )
+            });
         }
     }
 

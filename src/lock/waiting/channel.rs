@@ -71,6 +71,11 @@ impl Channel {
         self.lock().announcements.on_unknown_app_server(clock::now());
     }
 
+    /// Whether another app server has announced, a moment ago, that it waits or does not wait any more.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.lock().announcements.is_answered()
+    }
+
     // For the caller that has the permit of this app server.
 
     /// The number of reasons to ask again so far.
@@ -125,8 +130,8 @@ impl Channel {
     pub(crate) fn announce(&self, since: Option<Time>, asked: bool) -> Option<String> {
         let now = clock::now();
         let mut state = self.lock();
-        state.used = now;
         let waited = state.announcements.announce(since, asked, now)?;
+        state.used = now;
         Some(announcement::write(&waited))
     }
 

@@ -12,11 +12,14 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::channels::Channels;
-use crate::node::greeting;
+use crate::cause::Cause;
+use crate::node::backoff::Backoff;
+use crate::node::greeting::{self, SessionError};
 use crate::node::options::NodeOptions;
 use crate::node::place::Place;
 use crate::node::reply::{Malformed, Reply};
 use crate::node::wire::{self, CHANNEL_PREFIX};
+use crate::nodes::Nodes;
 
 /// How often to look for channels that nobody uses any more.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -43,12 +46,13 @@ impl Drop for Feed {
 
 impl Feed {
     /// Begins to connect to the node, whose messages go to the channels.
-    pub(crate) fn open(channels: &Arc<Channels>, node: usize, (place, options): (Place, NodeOptions)) -> Self {
+    pub(crate) fn open(channels: &Arc<Channels>, node: usize, nodes: &Nodes) -> Self {
         let (sender, keys) = mpsc::unbounded_channel();
+        let (place, options) = nodes.place(node);
         let feed = run(Arc::downgrade(channels), node, place, options, keys);
         Self {
             keys: sender,
-            task: tokio::spawn(feed),
+            task: nodes.spawn(feed),
         }
     }
 
@@ -61,6 +65,7 @@ impl Feed {
 
 /// Maintains a connection to the node, wherever it is, until it is aborted.
 async fn run(channels: Weak<Channels>, node: usize, mut place: Place, options: NodeOptions, mut keys: Keys) {
+    let mut backoff = Backoff::new(options.reconnect_backoff);
     loop {
         // Nothing must pile up here while the node is down. A new connection subscribes to all keys that are in use at that
         // time.
@@ -70,8 +75,9 @@ async fn run(channels: Weak<Channels>, node: usize, mut place: Place, options: N
         while keys.try_recv().is_ok() {}
         let address = place.address();
         let connection = async {
-            let address = address.ok()?;
-            let (stream, _) = greeting::enter(&address, &options, &[]).await.ok()?;
+            let address = address?;
+            let entered = greeting::enter(&address, &options, &[]).await;
+            let (stream, _) = entered.map_err(SessionError::cause)?;
             let mut subscriber = Subscriber {
                 channels: channels.clone(),
                 node,
@@ -80,15 +86,15 @@ async fn run(channels: Weak<Channels>, node: usize, mut place: Place, options: N
                 subscribed: HashSet::new(),
             };
             // The error does not matter: waiters ask again from time to time.
-            subscriber.drive(&mut keys).await.ok()
+            subscriber.drive(&mut keys).await.map_err(|_| Cause::Refused)
         };
         let stayed = place.stay(connection).await;
         if let Some(channels) = channels.upgrade() {
             channels.on_disconnected(node);
         }
-        if stayed.is_some() {
+        if let Some(Err(cause)) = stayed {
             // It matters not whether the node moves during the pause: then the pause is over.
-            let _ = place.stay(sleep(options.reconnect_backoff)).await;
+            let _ = place.stay(sleep(backoff.after(&cause))).await;
         }
     }
 }

@@ -5,4 +5,5 @@ pub(crate) mod channel;
 mod channels;
 mod feed;
 pub(crate) mod lines;
+mod silence;
 pub(crate) mod subscriptions;

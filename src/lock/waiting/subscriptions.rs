@@ -1,10 +1,14 @@
 //! The subscriptions of an app server to the keys that it waits for, and its announcements to other app servers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::channel::Channel;
 use super::channels::Channels;
 use super::feed::Feed;
+use super::silence::Silence;
+use crate::clock;
 use crate::node::wire;
 use crate::nodes::Nodes;
 use crate::protocol::Time;
@@ -17,12 +21,24 @@ pub(crate) struct Subscriptions {
     channels: Arc<Channels>,
     /// One subscriber connection for each node.
     feeds: OnceLock<Vec<Feed>>,
+    /// The subscribers of each node.
+    looks: Vec<Look>,
+}
+
+/// What is known of the subscribers of one node.
+#[derive(Debug, Default)]
+struct Look {
+    /// Whether the last release was delivered to anybody; most are to nobody.
+    delivers: AtomicBool,
+    /// The silent ones, and the channel on which an answer is awaited.
+    state: Mutex<(Silence, Weak<Channel>)>,
 }
 
 impl Subscriptions {
     pub(crate) fn new(nodes: Nodes) -> Self {
         Self {
             channels: Arc::new(Channels::new(nodes.len())),
+            looks: (0..nodes.len()).map(|_| Look::default()).collect(),
             nodes,
             feeds: OnceLock::new(),
         }
@@ -37,7 +53,7 @@ impl Subscriptions {
     pub(crate) fn join(&self, key: &str) -> Arc<Channel> {
         let (channel, new) = self.channels.join(key);
         if let Some(key) = new {
-            let open = |node| Feed::open(&self.channels, node, self.nodes.place(node));
+            let open = |node| Feed::open(&self.channels, node, &self.nodes);
             let feeds = self.feeds.get_or_init(|| (0..self.nodes.len()).map(open).collect());
             for feed in feeds {
                 feed.subscribe(&key);
@@ -54,11 +70,22 @@ impl Subscriptions {
         }
     }
 
-    /// This node delivered our release to a subscriber. If we are not subscribed there ourselves, we join the channel, so
-    /// that the others' announcements reach us.
-    pub(crate) fn on_release_delivered(&self, node: usize, key: &str) {
-        if !self.get(key).is_some_and(|channel| channel.is_subscribed(node)) {
-            self.join(key).on_unknown_app_server();
+    /// This node delivered our release to so many subscribers. If they are others, and not known to be silent, we join the
+    /// channel, so that their announcements reach us.
+    pub(crate) fn on_release_delivered(&self, node: usize, key: &str, subscribers: usize) {
+        let look = &self.looks[node];
+        if subscribers == 0 && !look.delivers.load(Relaxed) {
+            return;
+        }
+        look.delivers.store(subscribers > 0, Relaxed);
+        let ours = self.get(key).is_some_and(|channel| channel.is_subscribed(node));
+        let others = subscribers.saturating_sub(usize::from(ours));
+        let mut state = look.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = state.1.upgrade().is_some_and(|channel| channel.is_answered());
+        if state.0.on_delivered(others, answered, clock::now()) && !ours {
+            let channel = self.join(key);
+            channel.on_unknown_app_server();
+            state.1 = Arc::downgrade(&channel);
         }
     }
 }

@@ -9,6 +9,7 @@ mod allocations;
 mod chaos;
 mod cluster;
 mod fence;
+mod liveness;
 mod mistakes;
 mod package;
 mod peers;

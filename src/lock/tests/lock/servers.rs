@@ -1,5 +1,6 @@
 //! What the lock engine needs of servers and their users: scripts, native commands, passwords, permissions.
 
+use std::thread;
 use std::time::Duration;
 
 use crate::kit::listener::Listener;
@@ -42,8 +43,8 @@ async fn scripts_are_loaded_once_and_again_when_a_node_forgot_them() {
     }
     trio.no_keys().await;
     for server in &trio.servers {
-        // Once for the extension, and once for the delete after the flush.
-        assert!(server.calls("eval") <= 2);
+        // At the start of the connection, once for the extension, and once for the delete after the flush.
+        assert!(server.calls("eval") <= 3);
         assert!(server.calls("evalsha") + server.calls("delifeq") + server.calls("delex") >= 4);
     }
 }
@@ -66,28 +67,147 @@ async fn a_node_that_compares_and_deletes_by_itself_is_asked_to() {
     assert!(trio.servers.iter().all(|server| server.calls("evalsha") >= 1));
 }
 
+/// The rules of the user `locks` in the documentation, word for word.
+fn documented() -> String {
+    let text: String = include_str!("../../lib.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .collect();
+    let (_, rules) = text.split_once("ACL SETUSER locks on >secret ~*").expect("the rules");
+    let (rules, _) = rules.split_once("```").expect("their end");
+    rules.to_owned()
+}
+
+/// How often servers refused a command because of a permission.
+fn denials(servers: &[RedisServer]) -> Vec<u64> {
+    let denials = |server: &RedisServer| {
+        let stats: String = server.query(cmd("INFO").arg("errorstats"));
+        let count = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("errorstat_NOPERM:count="));
+        count.map_or(0, |count| count.trim().parse().unwrap())
+    };
+    servers.iter().map(denials).collect()
+}
+
 #[tokio::test]
-async fn a_user_with_the_documented_permissions_can_lock() {
+async fn with_the_documented_permissions_everything_works_in_any_database() {
     let _turn = beside();
-    let servers = servers_with(
-        "resetchannels ~* &lockstorm:released:* +set +get +del +pexpire +pttl +eval +evalsha +script|load +publish \
-         +subscribe +unsubscribe +ping",
-    );
-    let nodes = open(&servers, "locks:secret");
-    assert_eq!(nodes.ready(TEST_TIMEOUT).await, 3);
-    let redlock = Redlock::builder(nodes)
-        .ttl(OPTIONS.ttl)
-        .wait_up_to(TEST_TIMEOUT)
-        .seed(1)
-        .build()
-        .unwrap();
-    let guard = redlock.acquire(KEY).await.unwrap();
-    assert_eq!(redlock.try_acquire(KEY).await.unwrap_err(), Refusal::Contended);
-    assert!(guard.extend().await.is_ok());
-    assert!(guard.release().await.deleted >= 2);
-    let guard = redlock.acquire(KEY).await.unwrap();
-    assert_eq!((guard.attempts(), guard.waited()), (1, false));
-    drop(guard);
+    for keys in ["~*", "~locks:*"] {
+        let servers = servers_with(&format!("{keys} {}", documented()));
+        let app_server = || {
+            let url = |server: &RedisServer| format!("redis://locks:secret@{}/3", server.addr());
+            let nodes = Nodes::open(&servers.iter().map(url).collect::<Vec<_>>(), PATIENT).unwrap();
+            let redlock = Redlock::builder(nodes.clone())
+                .ttl(OPTIONS.ttl)
+                .wait_up_to(TEST_TIMEOUT)
+                .seed(1);
+            (nodes, redlock.build().unwrap())
+        };
+        let ((nodes, redlock), (others, waits)) = (app_server(), app_server());
+        assert_eq!(
+            (nodes.ready(TEST_TIMEOUT).await, others.ready(TEST_TIMEOUT).await),
+            (3, 3)
+        );
+        let guard = redlock.acquire("locks:a").await.unwrap();
+        assert_eq!(waits.try_acquire("locks:a").await.unwrap_err(), Refusal::Contended);
+        assert!(guard.extend().await.is_ok());
+        let waiter = tokio::spawn(async move { waits.acquire("locks:a").await.unwrap().release().await });
+        let subscribed = |server: &RedisServer| {
+            let numbers: (String, usize) = server.query(cmd("PUBSUB").arg(&["NUMSUB", "lockstorm:released:locks:a"]));
+            numbers.1 == 1
+        };
+        until("the other waits", async || servers.iter().all(subscribed)).await;
+        assert!(guard.release().await.deleted >= 2);
+        assert!(waiter.await.unwrap().deleted >= 2);
+        assert_eq!(nodes.flush(TEST_TIMEOUT).await, 3);
+        assert_eq!(others.flush(TEST_TIMEOUT).await, 3);
+        assert_eq!(denials(&servers), [0, 0, 0], "{keys}");
+        let keyspace = |server: &RedisServer| server.query::<String>(cmd("INFO").arg("keyspace"));
+        assert!(servers.iter().all(|server| !keyspace(server).contains("db")));
+    }
+}
+
+#[tokio::test]
+async fn a_node_whose_user_may_run_no_scripts_gives_no_vote_and_is_left_alone() {
+    let _turn = beside();
+    let servers = servers_with("~* &* +@all -eval -evalsha");
+    let lock = Lock::redlock(&open(&servers, "locks:secret"), 1);
+    let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::NotPermitted { .. }), "{refusal}");
+    assert!(servers.iter().all(|server| server.calls("set") == 0));
+    // They may; then, while a lock is held, not any more.
+    let rule = |rule: &str| {
+        for server in &servers {
+            server.query::<()>(cmd("ACL").arg(&["SETUSER", "locks", rule]));
+        }
+    };
+    ["+eval", "+evalsha"].into_iter().for_each(rule);
+    let mut guards = Vec::new();
+    until("they vote", async || lock.acquire("probe", &OPTIONS).await.is_ok()).await;
+    for key in 0..100 {
+        guards.push(lock.acquire(&format!("key:{key}"), &OPTIONS).await.unwrap());
+    }
+    ["-eval", "-evalsha"].into_iter().for_each(rule);
+    let before: u64 = denials(&servers).iter().sum();
+    drop(guards);
+    sleep(Duration::from_secs(1)).await;
+    let refused = denials(&servers).iter().sum::<u64>() - before;
+    println!("{refused} commands refused");
+    // Each delete twice on each node, and a few attempts to connect.
+    assert!(refused < 1000, "{refused}");
+    let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::NotPermitted { .. }), "{refusal}");
+    ["+eval", "+evalsha"].into_iter().for_each(rule);
+    until("nothing is left", async || keys_of(&servers) == [0, 0, 0]).await;
+}
+
+#[tokio::test]
+async fn a_node_that_a_script_keeps_busy_is_not_ready() {
+    let _turn = beside();
+    let server = RedisServer::start_with(&["--lua-time-limit", "50"]);
+    let mut busy = server.connection().unwrap();
+    let endless = thread::spawn(move || {
+        let _ = cmd("EVAL").arg("while true do end").arg(0).query::<()>(&mut busy);
+    });
+    let url = format!("redis://{}/1", server.addr());
+    let lock = Lock::redlock(&Nodes::open(&[url], PATIENT).unwrap(), 1);
+    until("it says that it is busy", async || {
+        let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
+        assert!(!matches!(refusal, Refusal::NotPermitted { .. }), "{refusal}");
+        matches!(refusal.causes(), [Some(Cause::NotReady(text))] if text.starts_with("BUSY"))
+    })
+    .await;
+    server.query::<()>(cmd("SCRIPT").arg("KILL"));
+    endless.join().unwrap();
+    until("it votes again", async || lock.acquire(KEY, &OPTIONS).await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn somebody_who_listens_to_all_channels_costs_next_to_nothing() {
+    let trio = Trio::start().await;
+    let _monitors: Vec<_> = trio.servers.iter().map(Listener::start).collect();
+    let (keys, rounds) = (50, 20);
+    for _ in 0..rounds {
+        for key in 0..keys {
+            trio.lock
+                .acquire(&format!("key:{key}"), &QUEUE)
+                .await
+                .unwrap()
+                .release()
+                .await;
+        }
+    }
+    trio.flushed().await;
+    for server in &trio.servers {
+        let (subscribed, published) = (server.calls("subscribe"), server.calls("publish"));
+        println!(
+            "{subscribed} subscriptions, {published} messages for {} releases",
+            keys * rounds
+        );
+        assert!(subscribed <= 12, "{subscribed} subscriptions");
+        assert!(published <= keys * rounds + 50, "{published} messages");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,240 @@
+//! What goes on, and how much is asked for, when runtimes end, nodes are down, and connections break. Real servers.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use crate::kit::trio::{KEY, NODE_TIMEOUT, OPTIONS, QUEUE, RENEWED, Trio, addrs_of, elsewhere};
+use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, runtime, until};
+use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
+use redis::cmd;
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+const PATIENT: NodeOptions = NodeOptions {
+    connect_timeout: TEST_TIMEOUT,
+    reconnect_backoff: Duration::from_millis(10),
+    node_timeout: NODE_TIMEOUT,
+    give_up: TEST_TIMEOUT,
+    wait_replicas: None,
+    longest_key: 8 << 10,
+};
+
+fn extensions(lock: &Lock) -> u64 {
+    (0..3).map(|node| lock.gauges().sent(node).extends).sum()
+}
+
+#[test]
+fn renewals_and_messages_go_on_when_the_runtime_that_used_the_lock_first_has_ended() {
+    let _turn = beside();
+    let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
+    let app_server = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let nodes = app_server.block_on(async { Nodes::connect(&addrs_of(&servers), PATIENT) });
+    let lock = Lock::redlock(&nodes, 1);
+    // Held by an app server that has ended.
+    let held = ["first", "second"].map(|key| {
+        let hold = async move |nodes: Nodes| Lock::redlock(&nodes, 2).acquire(key, &OPTIONS).await.unwrap();
+        elsewhere(&servers, hold).join().unwrap()
+    });
+    let first = runtime();
+    // It renews, and waits in line, before anybody else does.
+    let renewed = first.block_on(async {
+        assert_eq!(nodes.ready(TEST_TIMEOUT).await, 3);
+        let renewed = lock.acquire("renewed first", &RENEWED).await.unwrap();
+        let waiting = AcquireOptions {
+            timeout: Duration::from_millis(100),
+            ..QUEUE
+        };
+        assert_eq!(lock.acquire("first", &waiting).await.unwrap_err(), Refusal::Contended);
+        renewed
+    });
+    let guard = app_server.block_on(lock.acquire(KEY, &RENEWED)).unwrap();
+    drop((renewed, first));
+    let before = extensions(&lock);
+    eventually("the lock is renewed", || extensions(&lock) > before + 9);
+    let waiter = lock.clone();
+    let waiter = app_server.spawn(async move { waiter.acquire("second", &QUEUE).await });
+    let subscribers = |server: &RedisServer| {
+        let numbers: (String, usize) = server.query(cmd("PUBSUB").arg(&["NUMSUB", "lockstorm:released:second"]));
+        numbers.1
+    };
+    eventually("the waiter is subscribed", || {
+        servers.iter().all(|server| subscribers(server) == 1)
+    });
+    waiter.abort();
+    assert!(!guard.is_lost());
+    drop(held);
+}
+
+/// Renewed ten times in each TTL, by nodes that answer within a few milliseconds or never.
+const OFTEN: AcquireOptions = AcquireOptions {
+    ttl: Duration::from_secs(2),
+    renew: Some(Duration::from_millis(200)),
+    reply_timeout: Some(Duration::from_millis(2)),
+    ..OPTIONS
+};
+
+async fn acquire_often(trio: &Trio) -> Guard {
+    loop {
+        // With so little time, an attempt may fail.
+        match trio.acquire(&OFTEN).await {
+            Ok(guard) => return guard,
+            Err(_) => sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lock_whose_quorum_is_down_is_not_extended_in_a_hot_loop() {
+    let mut trio = Trio::start().await;
+    let guard = acquire_often(&trio).await;
+    until("it is renewed", async || trio.servers[0].calls("pexpire") > 0).await;
+    trio.kill(1).await;
+    trio.kill(2).await;
+    let before = trio.servers[0].calls("pexpire");
+    guard.lost().await;
+    let after = trio.servers[0].calls("pexpire");
+    println!("{} extensions while two nodes were down", after - before);
+    assert!(after - before <= 3, "{before}, then {after}");
+}
+
+#[tokio::test]
+async fn a_lock_whose_quorum_is_stopped_is_extended_less_and_less_often() {
+    let trio = Trio::start().await;
+    let guard = acquire_often(&trio).await;
+    trio.pause(&[1, 2]);
+    let before = trio.servers[0].calls("pexpire");
+    guard.lost().await;
+    let after = trio.servers[0].calls("pexpire");
+    println!("{} extensions while two nodes were stopped", after - before);
+    // By a constant pace of 4 ms it would be 400 and more.
+    assert!(after - before <= 60, "{before}, then {after}");
+    trio.recovers().await;
+}
+
+#[tokio::test]
+async fn nothing_is_extended_that_the_lifetime_ends() {
+    let trio = Trio::start().await;
+    let options = AcquireOptions {
+        ttl: Duration::from_secs(1),
+        renew: Some(Duration::from_millis(100)),
+        lifetime: Some(Duration::from_millis(1500)),
+        ..OPTIONS
+    };
+    let guard = trio
+        .acquire_all(&AcquireOptions {
+            reply_timeout: Some(Duration::from_millis(5)),
+            ..options
+        })
+        .await;
+    guard.lost().await;
+    let extensions = trio.servers[0].calls("pexpire");
+    println!("{extensions} extensions");
+    // Every tenth of a second until half a second is over; after a check that came too soon once more.
+    assert!(extensions <= 20, "{extensions}");
+}
+
+/// What a server counts under this name.
+fn counted(server: &RedisServer, section: &str, name: &str) -> u64 {
+    let info: String = server.query(cmd("INFO").arg(section));
+    let value = info.lines().find_map(|line| line.strip_prefix(name));
+    value.map_or(0, |value| value.trim().parse().expect("a number"))
+}
+
+#[tokio::test]
+async fn connections_that_healthy_nodes_close_when_idle_are_made_again_before_anybody_is_refused() {
+    let trio = Trio::start().await;
+    for round in 0..10 {
+        // As old as a connection must be to be made again at once.
+        sleep(Duration::from_millis(60)).await;
+        trio.servers.iter().for_each(RedisServer::cut);
+        loop {
+            match trio.acquire(&OPTIONS).await {
+                Ok(guard) => {
+                    guard.release().await;
+                    break;
+                }
+                // It was written before anybody knew.
+                Err(Refusal::Unknown { .. }) => {}
+                Err(refusal) => panic!("round {round}: {refusal}"),
+            }
+        }
+    }
+    trio.no_keys().await;
+}
+
+/// A server behind a link that delays what it is sent.
+fn far(server: SocketAddr, delay: Duration) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let mut server = TcpStream::connect(server).unwrap();
+            let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut answers, &mut back));
+            thread::spawn(move || {
+                let mut bytes = [0; 1 << 14];
+                while let Ok(count @ 1..) = client.read(&mut bytes) {
+                    thread::sleep(delay);
+                    if server.write_all(&bytes[..count]).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    addr
+}
+
+#[tokio::test]
+async fn the_first_acquire_waits_for_distant_nodes_as_long_as_the_options_say() {
+    let _turn = beside();
+    let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
+    let addrs: Vec<_> = addrs_of(&servers)
+        .into_iter()
+        .map(|addr| far(addr, Duration::from_millis(45)))
+        .collect();
+    let lock = Lock::redlock(&Nodes::connect(&addrs, PATIENT), 1);
+    let guard = lock.acquire(KEY, &OPTIONS).await.unwrap();
+    assert!(guard.release().await.deleted >= 2);
+}
+
+#[tokio::test]
+async fn a_node_that_lets_nobody_in_is_tried_less_and_less_often() {
+    let _turn = beside();
+    let server = RedisServer::start();
+    server.add_user("~* &* +@all");
+    let url = |password: &str| format!("redis://locks:{password}@{}", server.addr());
+    let nodes = Nodes::open(&[url("wrong")], PATIENT).unwrap();
+    let before = counted(&server, "stats", "total_connections_received:");
+    sleep(Duration::from_millis(1500)).await;
+    let tries = counted(&server, "stats", "total_connections_received:") - before;
+    println!("{tries} connections");
+    assert!(tries <= 20, "{tries} connections in 1.5 s");
+    // It is let in after all.
+    server.query::<()>(cmd("ACL").arg(&["SETUSER", "locks", ">wrong"]));
+    assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+}
+
+#[tokio::test]
+async fn guards_that_are_dropped_before_a_shutdown_leave_no_key() {
+    let trio = Trio::start().await;
+    let mut guards = Vec::new();
+    for key in 0..200 {
+        guards.push(trio.lock.acquire(&format!("key:{key}"), &OPTIONS).await.unwrap());
+    }
+    drop(guards);
+    assert_eq!(trio.nodes.shutdown(TEST_TIMEOUT).await, 3);
+    assert_eq!(trio.keys(), [0, 0, 0]);
+    until("the connections have ended", async || {
+        trio.nodes.ready(Duration::ZERO).await == 0
+    })
+    .await;
+    let refusal = trio.acquire(&OPTIONS).await.unwrap_err();
+    assert!(matches!(refusal, Refusal::NoQuorum { .. }), "{refusal}");
+}
