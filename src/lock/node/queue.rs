@@ -10,15 +10,19 @@ use tokio::sync::watch;
 
 use super::job::{Done, Job, LockJob};
 use super::redirector::Redirector;
+use super::state::LinkState;
 use crate::cause::Cause;
 use crate::clock;
-use crate::protocol::{Command, Link, Obstacle};
+use crate::protocol::{Command, Link, Obstacle, Time};
+use crate::trace::event;
 
 #[derive(Debug)]
 struct QueueState {
     link: Link,
     /// Why there is no connection.
     down: Cause,
+    /// What was wrong last, and when.
+    trouble: Option<(Cause, Time)>,
     /// The node that has the vote of the same server.
     same_server_as: Option<usize>,
     abandoned: bool,
@@ -82,6 +86,7 @@ impl Queue {
         let state = QueueState {
             link,
             down: Cause::Refused,
+            trouble: None,
             same_server_as: None,
             abandoned: false,
             retired: false,
@@ -201,6 +206,11 @@ impl Queue {
     pub(crate) fn suspect(&self, jobs: &mut VecDeque<Job>) {
         let mut state = self.lock();
         state.link.on_suspect();
+        state.trouble = Some((Cause::Suspect, clock::now()));
+        event!(
+            warn,
+            "the node owes replies for too long: it is asked nothing new until it replies"
+        );
         jobs.append(&mut state.queue);
         drop(state);
         let owed = self.fail(mem::take(jobs), &Cause::Suspect);
@@ -210,6 +220,7 @@ impl Queue {
 
     /// The node replied.
     pub(crate) fn trust(&self) {
+        event!(info, "the node replies again");
         self.lock().link.on_trusted();
     }
 
@@ -227,6 +238,7 @@ impl Queue {
     pub(crate) fn connected(&self) {
         let mut state = self.lock();
         state.link.on_connected();
+        event!(info, "connected");
         let mut refused = VecDeque::new();
         let same_server_as = state.same_server_as;
         if same_server_as.is_some() {
@@ -253,6 +265,12 @@ impl Queue {
         let mut state = self.lock();
         state.link.on_disconnected(reconnecting);
         state.down = cause.clone();
+        let trouble = match *self.up.borrow() {
+            true => Cause::Disconnected,
+            false => cause.clone(),
+        };
+        event!(warn, cause = %trouble, "there is no connection");
+        state.trouble = Some((trouble, clock::now()));
         let queue = self.leave(state);
         let mut owed = self.fail(written, &Cause::Disconnected);
         if reconnecting {
@@ -276,6 +294,17 @@ impl Queue {
     /// Whether the node is connected, and owes no reply for too long.
     pub(crate) fn is_well(&self) -> bool {
         self.lock().link.is_well()
+    }
+
+    /// Whether it can be asked, what was wrong last, and when.
+    pub(crate) fn state(&self) -> (LinkState, Option<(Cause, Time)>) {
+        let state = self.lock();
+        let link = match (state.link.is_well(), *self.up.borrow()) {
+            (true, _) => LinkState::Connected,
+            (false, true) => LinkState::Suspect,
+            (false, false) => LinkState::Down,
+        };
+        (link, state.trouble.clone())
     }
 
     /// Whether deletes are left for which another connection is needed.
@@ -351,7 +380,7 @@ mod tests {
     use crate::node::reply::Reply;
     use crate::node::route::Route;
     use crate::node::wire::{self, Wire};
-    use crate::protocol::{Attempt, Rules, Time, Vote};
+    use crate::protocol::{Attempt, Rules, Vote};
 
     /// An attempt at a lock of one node.
     #[derive(Debug)]
@@ -374,6 +403,7 @@ mod tests {
             let Report {
                 command,
                 asked,
+                ttl: _,
                 answer,
                 cause,
                 server: _,
@@ -413,6 +443,7 @@ mod tests {
             asker: Arc::clone(asking) as Arc<dyn Asker>,
             node: 0,
             asked: clock::now(),
+            ttl: None,
             announce: false,
             spelled_out: false,
             route: Route::default(),

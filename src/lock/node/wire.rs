@@ -66,11 +66,13 @@ pub(crate) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
     )
 });
 
-/// Extends the key if it still holds the token; never creates it.
+/// Extends the key if it still holds the token; never creates it, and never shortens its time.
 pub(crate) static EXTEND: LazyLock<Lua> = LazyLock::new(|| {
     Lua::new(
-        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0",
-        "3b0001d1e78f2ce065ec4b6c4a75b952ed987947",
+        "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end \
+         if redis.call('pttl',KEYS[1])>tonumber(ARGV[2]) then return 1 end \
+         return redis.call('pexpire',KEYS[1],ARGV[2])",
+        "f3d3c7c7fe6973e135737215694ea85ec8c28d66",
         2,
     )
 });
@@ -141,11 +143,15 @@ impl Wire {
         }
     }
 
-    /// Compare-and-pexpire. The reply is 1 if the key was extended, and 0 if it was gone or somebody else's.
-    pub(crate) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool) {
+    /// Compare-and-pexpire, by the attempt's TTL or by another one. The reply is 1 if the key was extended, and 0 if it was gone
+    /// or somebody else's.
+    pub(crate) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool, ttl: Option<Duration>) {
         out.extend_from_slice(EXTEND.head(spelled_out));
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
-        out.extend_from_slice(&self.set[self.ttl.clone()]);
+        match ttl {
+            Some(ttl) => drop(number(out, ttl.as_millis())),
+            None => out.extend_from_slice(&self.set[self.ttl.clone()]),
+        }
     }
 
     /// The key as it was packed.
@@ -321,7 +327,10 @@ mod tests {
                 prop_assert_eq!(packed(|out| wire.delete(out, script, true)), spelled_out);
             }
             let extend = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl).get_packed_command();
-            prop_assert_eq!(packed(|out| wire.extend(out, true)), extend);
+            prop_assert_eq!(packed(|out| wire.extend(out, true, None)), extend);
+            let longer = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl + 1).get_packed_command();
+            let other = Some(Duration::from_millis(ttl + 1));
+            prop_assert_eq!(packed(|out| wire.extend(out, true, other)), longer);
             let delifeq = cmd("DELIFEQ").arg(&key).arg(token).get_packed_command();
             prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelIfEq)), delifeq);
             let delex = cmd("DELEX").arg(&key).arg("IFEQ").arg(token).get_packed_command();

@@ -64,6 +64,13 @@ pub(crate) struct Waiter {
     permit: oneshot::Receiver<Permit>,
 }
 
+impl Permit {
+    /// The key.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 impl Lines {
     /// Takes the permit of the key if nobody has it.
     pub(crate) fn try_enter(&self, key: &str) -> Option<Permit> {
