@@ -50,6 +50,27 @@ struct AcquireState {
     extensions: Extensions,
 }
 
+/// A command for some nodes; see [`LockJob`].
+struct Order {
+    command: Command,
+    asked: Time,
+    ttl: Option<Duration>,
+    announce: bool,
+    patience: Duration,
+}
+
+impl Order {
+    const fn new(command: Command, asked: Time) -> Self {
+        Self {
+            command,
+            asked,
+            ttl: None,
+            announce: false,
+            patience: Duration::MAX,
+        }
+    }
+}
+
 /// The caller's lock, or its attempt at one. Dropping this takes the lock back in the background.
 #[derive(Debug)]
 pub(crate) struct Owned(Arc<QuorumLock>);
@@ -93,7 +114,7 @@ impl fmt::Debug for QuorumLock {
 }
 
 impl QuorumLock {
-    /// Asks all nodes at once, under a new token, and does not wait. `asked` is the current time.
+    /// Asks all nodes at once, under a new token, and does not wait. `asked` is the current time; after `limit` no vote is of use.
     pub(crate) fn ask(
         nodes: &Nodes,
         key: &str,
@@ -101,6 +122,7 @@ impl QuorumLock {
         subscriptions: Option<Arc<Subscriptions>>,
         gauges: &Arc<Gauges>,
         asked: Time,
+        limit: Time,
     ) -> Owned {
         let state = AcquireState {
             attempt: Attempt::new(nodes.len(), options.rules(nodes.node_timeout()), asked),
@@ -117,22 +139,22 @@ impl QuorumLock {
             state: Mutex::new(state),
             sooner: Notify::new(),
         });
-        lock.send(NodeSet::first(nodes.len()), Command::Set, asked, false);
+        let order = Order {
+            patience: limit - asked,
+            ..Order::new(Command::Set, asked)
+        };
+        lock.send(NodeSet::first(nodes.len()), order);
         Owned(lock)
     }
 
-    fn send(self: &Arc<Self>, nodes: NodeSet, command: Command, asked: Time, announce: bool) {
-        self.send_with(nodes, command, asked, None, announce);
-    }
-
-    fn send_with(
-        self: &Arc<Self>,
-        nodes: NodeSet,
-        command: Command,
-        asked: Time,
-        ttl: Option<Duration>,
-        announce: bool,
-    ) {
+    fn send(self: &Arc<Self>, nodes: NodeSet, order: Order) {
+        let Order {
+            command,
+            asked,
+            ttl,
+            announce,
+            patience,
+        } = order;
         for node in nodes {
             let job = LockJob {
                 command,
@@ -145,6 +167,7 @@ impl QuorumLock {
                 route: Route::default(),
                 server: None,
                 deaths: 0,
+                patience,
             };
             self.nodes.push(node, Job::Lock(job));
         }
@@ -270,7 +293,8 @@ impl QuorumLock {
             (nodes, asked, state.attempt.rules().reply_timeout)
         };
         let extending = Extending(self, asked);
-        self.send_with(nodes, Command::Extend, asked, ttl, false);
+        let order = Order::new(Command::Extend, asked);
+        self.send(nodes, Order { ttl, ..order });
         // Answers count even if the timeout fired meanwhile: the clock is read after them.
         let _ = clock::timeout_at(until.min(asked + reply_timeout), extending.decided()).await;
         let now = clock::now();
@@ -318,8 +342,8 @@ impl QuorumLock {
             (missing, attempt.renew(well))
         };
         let asked = clock::now();
-        self.send(missing, Command::Set, asked, false);
-        self.send(nodes, Command::Extend, asked, false);
+        self.send(missing, Order::new(Command::Set, asked));
+        self.send(nodes, Order::new(Command::Extend, asked));
     }
 
     /// Releases the lock at `now`, announces that to those who wait for it, and does not wait for the nodes.
@@ -336,7 +360,8 @@ impl QuorumLock {
             }
             (nodes, was_held && self.subscriptions.is_some())
         };
-        self.send(nodes, Command::Delete, now, announce);
+        let order = Order::new(Command::Delete, now);
+        self.send(nodes, Order { announce, ..order });
         if let Some((since, is_lost)) = ended {
             self.gauges.end(self.key(), since, is_lost, now);
         }
@@ -496,7 +521,15 @@ mod tests {
     async fn the_loss_is_signalled_in_time_also_when_the_validity_ends_sooner_than_was_known() {
         let options = AcquireOptions::default();
         let start = clock::now();
-        let lock = QuorumLock::ask(&Nodes::unconnected(3), "k", &options, None, &Arc::default(), start);
+        let lock = QuorumLock::ask(
+            &Nodes::unconnected(3),
+            "k",
+            &options,
+            None,
+            &Arc::default(),
+            start,
+            Time::MAX,
+        );
         for node in 0..3 {
             lock.on_written(node, Command::Set, start);
             answer(&lock, node, Command::Set, start, Answer::Yes);
@@ -527,6 +560,7 @@ mod tests {
             None,
             &gauges,
             start,
+            Time::MAX,
         );
         let told = || (gauges.holding(), gauges.partial());
         for node in 0..2 {

@@ -129,7 +129,7 @@ impl World {
             let connections = self.connections_of(self.claims[id].app);
             let well = self.connections[connections].iter().enumerate();
             let well: NodeSet = well
-                .filter(|(_, one)| one.link.is_well())
+                .filter(|(_, one)| one.mailbox.link().is_well())
                 .map(|(node, _)| node)
                 .collect();
             let nodes = self.claims[id].attempt.renew(well);
