@@ -21,17 +21,10 @@ pub(super) struct Engine {
 
 /// The options of its acquires.
 pub(super) fn options(setup: &Setup) -> AcquireOptions {
-    let options = AcquireOptions {
-        ttl: setup.ttl,
-        renew: setup.renew,
-        ..AcquireOptions::default()
-    };
+    let mut options = AcquireOptions::new().ttl(setup.ttl);
+    options.renew = setup.renew;
     if setup.waits {
-        AcquireOptions {
-            wait: Wait::Queue,
-            timeout: QUEUE_TIMEOUT,
-            ..options
-        }
+        options.wait(Wait::Queue).timeout(QUEUE_TIMEOUT)
     } else {
         options
     }

@@ -119,10 +119,7 @@ pub(super) async fn flush(address: &NodeAddress) -> Result<(), SessionError> {
 }
 
 async fn order(address: &NodeAddress, command: &[&str]) -> Result<Reply, SessionError> {
-    let options = NodeOptions {
-        connect_timeout: ANSWER_TIMEOUT,
-        ..NodeOptions::default()
-    };
+    let options = NodeOptions::new().connect_timeout(ANSWER_TIMEOUT);
     Session::open(address, &options).await?.order(command).await
 }
 

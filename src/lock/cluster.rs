@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::options::NodeOptions;
+use crate::node::url::UrlPart;
 use crate::nodes::Nodes;
 use crate::routing::router::Router;
 use crate::routing::surveyor;
@@ -67,11 +68,11 @@ impl Cluster {
                 seeds.push(seed);
                 continue;
             };
-            return Err(BadAddress::new(url.as_ref(), why.to_owned()));
+            return Err(BadAddress::new(url.as_ref(), UrlPart::Whole, why));
         }
         if seeds.is_empty() {
             let why = "there is no address; a cluster is found by at least one of its nodes";
-            return Err(BadAddress::new("(none)", why.to_owned()));
+            return Err(BadAddress::new("(none)", UrlPart::Whole, why));
         }
         Ok(Self::at(&seeds, options))
     }

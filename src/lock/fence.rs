@@ -108,6 +108,7 @@ pub struct QuorumCounter {
 
 /// Why no number was drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotDrawn {
     /// Too few nodes answered.
     #[error("no number: {}", PerNode(.causes))]

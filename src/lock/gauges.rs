@@ -4,12 +4,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Instant;
 
+use crate::observer::Observer;
 use crate::outcome::Outcome;
-use crate::protocol::Command;
+use crate::protocol::{Command, Time};
+use crate::trace::event;
 
 /// The number of commands sent to one node for locks. A script that is sent again because the node did not know it counts
 /// twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sent {
     /// `SET … NX PX`.
     pub sets: u64,
@@ -35,6 +38,16 @@ pub struct Gauges {
     /// By node, and by command.
     sent: [[AtomicU64; 3]; MAX_NODES_APART],
     refusals: Hook,
+    observer: Watcher,
+}
+
+#[derive(Default)]
+struct Watcher(OnceLock<Box<dyn Observer>>);
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Watcher").field(&self.0.get().is_some()).finish()
+    }
 }
 
 /// A callback that gets when the nodes were asked by an attempt that has failed, and what it came to.
@@ -122,6 +135,30 @@ impl Gauges {
         self.refusals.0.set(Box::new(hook)).is_ok()
     }
 
+    /// Tells `observer` what becomes of acquires from now on. Returns false and changes nothing if there is one already.
+    pub fn observe(&self, observer: impl Observer + 'static) -> bool {
+        self.observer.0.set(Box::new(observer)).is_ok()
+    }
+
+    /// Who is told what becomes of acquires.
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.observer.0.get().map(AsRef::as_ref)
+    }
+
+    /// A lock that was asked for at `since` is released at `now`.
+    pub(crate) fn end(&self, key: &str, since: Time, is_lost: bool, now: Time) {
+        self.unhold();
+        if is_lost {
+            event!(warn, held = ?(now - since), "a lock was lost before it was released");
+            event!(debug, key, "this lock was lost");
+        }
+        match self.observer() {
+            Some(observer) if is_lost => observer.lost(key, now - since),
+            Some(observer) => observer.released(key, now - since),
+            None => {}
+        }
+    }
+
     pub(crate) fn refuse(&self, asked: Instant, outcome: Outcome) {
         if matches!(outcome, Outcome::NoQuorum | Outcome::Unknown) {
             self.failed.fetch_add(1, Relaxed);
@@ -132,6 +169,7 @@ impl Gauges {
     }
 
     pub(crate) fn give_up(&self) {
+        event!(warn, "a delete was given up: its key stays until its TTL is over");
         self.given_up.fetch_add(1, Relaxed);
     }
 
@@ -139,7 +177,7 @@ impl Gauges {
         self.holding.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn unhold(&self) {
+    fn unhold(&self) {
         self.holding.fetch_sub(1, Relaxed);
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 use crate::local::LocalGuard;
+use crate::options::bounded;
 use crate::protocol::{Released, quorum};
 use crate::quorum::lock::{Owned, QuorumLock};
 use crate::refusal::NotExtended;
@@ -25,7 +26,7 @@ pub struct Guard {
 enum Kind {
     /// No lock at all.
     Nothing,
-    Local(#[allow(dead_code)] LocalGuard), // kept only to be dropped
+    Local(LocalGuard),
     Quorum(QuorumGuard),
 }
 
@@ -186,6 +187,16 @@ impl Guard {
         self.lock().map(|lock| HeldLock(Arc::clone(lock)))
     }
 
+    /// The key that was acquired; empty for no lock at all.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match &self.kind {
+            Kind::Nothing => "",
+            Kind::Local(guard) => guard.key(),
+            Kind::Quorum(guard) => guard.lock.key(),
+        }
+    }
+
     /// The value of the keys, by which the nodes tell this holder from others. Empty for a lock without nodes.
     #[must_use]
     pub fn token(&self) -> &str {
@@ -245,8 +256,22 @@ impl Guard {
     /// # Errors
     /// If the lock is lost, or if no quorum of nodes extended it within the reply timeout.
     pub async fn extend(&self) -> Result<Duration, NotExtended> {
+        self.extend_by(None).await
+    }
+
+    /// Extends the lock to `ttl` from now, whatever its own TTL is, and returns how long it may be relied on: 1 % and 2 ms less,
+    /// and no longer than its [`lifetime`](crate::AcquireOptions::lifetime). What it has already is never shortened. Renewals go
+    /// on with the lock's own TTL.
+    ///
+    /// # Errors
+    /// As [`Guard::extend`].
+    pub async fn extend_to(&self, ttl: Duration) -> Result<Duration, NotExtended> {
+        self.extend_by(Some(bounded(ttl))).await
+    }
+
+    async fn extend_by(&self, ttl: Option<Duration>) -> Result<Duration, NotExtended> {
         match self.lock() {
-            Some(lock) => lock.extend().await,
+            Some(lock) => lock.extend(ttl).await,
             None => Ok(Duration::MAX),
         }
     }
@@ -254,12 +279,25 @@ impl Guard {
     /// Releases the lock. Resolves when a quorum of nodes has confirmed the delete, all nodes have answered, or the reply
     /// timeout is over, whichever comes first; the other deletes go on in the background.
     pub async fn release(self) -> Released {
-        let Kind::Quorum(QuorumGuard { lock, renewing, permit }) = self.kind else {
-            return Released::default();
+        self.begin_release().await
+    }
+
+    /// Releases the lock at once; what it returns resolves as [`release`](Self::release) does.
+    pub(crate) fn begin_release(self) -> impl Future<Output = Released> {
+        let released = match self.kind {
+            Kind::Quorum(QuorumGuard { lock, renewing, permit }) => {
+                let now = clock::lately();
+                lock.release(now);
+                drop((renewing, permit));
+                Some((lock, now))
+            }
+            Kind::Nothing | Kind::Local(_) => None,
         };
-        let now = clock::lately();
-        lock.release(now);
-        drop((renewing, permit));
-        lock.released(now).await
+        async move {
+            match released {
+                Some((lock, now)) => lock.released(now).await,
+                None => Released::default(),
+            }
+        }
     }
 }

@@ -14,7 +14,9 @@
 //!
 //! No lock can warn a holder that is itself stopped: [`fence`] says what to do about that.
 //!
-//! Begin with [`Redlock`]; [`Lock`] takes its options at each acquire, and offers the weaker strategies too.
+//! Begin with [`Redlock`]; [`Lock`] takes its options at each acquire, and offers the weaker strategies too; [`blocking`] is for
+//! programs without a runtime. [`guide`] says what to know of nodes and runtimes, and has the calls of other libraries beside
+//! ours.
 //!
 //! # The permissions that a node's user needs
 //! `SET`, `GET`, `DEL`, `PEXPIRE`, `PTTL`, `EVALSHA` and `EVAL` on the keys; with `SCRIPT LOAD` the scripts are sent once
@@ -72,11 +74,10 @@
 //! [`Nodes::open`] reads the authorities. The check can't be switched off: `#insecure` is refused. A node that fails it
 //! gives no vote, with the cause [`Tls`](Cause::Tls).
 //!
-//! The engine has no certificate of its own to present, so nodes must not ask for one (`tls-auth-clients no`); use a
-//! password.
+//! [`TlsOptions`] trusts other authorities, and presents a certificate to nodes that ask for one (`tls-auth-clients yes`).
 //!
 //! # The features
-//! `tls` (on by default); `serde`, which serializes outcomes, causes and ways to wait; `simulation`, which has the protocol
+//! `tls` (on by default); `tracing`, which emits events when nodes come and go, locks are lost and deletes given up; `serde`, which serializes outcomes, causes and ways to wait; `simulation`, which has the protocol
 //! without I/O and the virtual world in which it is tested, without any promise of stability.
 //!
 //! # Keys that may stay behind
@@ -111,7 +112,8 @@
 //!   servers
 //! - `quorum/`: the lock that a quorum of nodes keeps: an attempt, its extension, its loss, its release
 //! - `renewals`, `acquire`: one timer for all renewals, what a caller does next
-//! - `local`, `guard`, `lock`, `redlock`, `sentinels`, `cluster`, `fence`: the public interface
+//! - `local`, `guard`, `guards`, `lock`, `section`, `redlock`, `blocking`, `sentinels`, `cluster`, `fence`: the public interface; `observer`
+//!   and `trace` tell of what happens
 //! - `simulation/`: the virtual world in which the protocol is tested, and which planning and recipes use; a feature.
 //!   What breaks comes at random (`fault`) or on `order`, by the same functions
 //!
@@ -148,7 +150,10 @@
 
 #![warn(clippy::must_use_candidate, missing_docs)]
 
+// So its example is compiled.
+#[cfg_attr(doctest, doc = include_str!("README.md"))]
 mod acquire;
+pub mod blocking;
 mod cause;
 mod clock;
 mod cluster;
@@ -158,10 +163,13 @@ pub mod fence;
 pub mod fuzzing;
 mod gauges;
 mod guard;
+mod guards;
+pub mod guide;
 mod local;
 mod lock;
 mod node;
 mod nodes;
+mod observer;
 mod options;
 mod outcome;
 #[cfg(not(feature = "simulation"))]
@@ -174,26 +182,35 @@ mod redlock;
 mod refusal;
 mod renewals;
 mod routing;
+mod section;
 mod sentinel;
 mod sentinels;
 #[cfg(feature = "simulation")]
 pub mod simulation;
+mod trace;
 mod waiting;
 
 pub use cause::{Cause, CauseKind};
 pub use cluster::Cluster;
 pub use gauges::{Gauges, Sent};
 pub use guard::{Guard, HeldLock, LateVotes};
+pub use guards::{Guards, RefusedKey};
 pub use lock::Lock;
 pub use node::address::{BadAddress, NodeAddress};
 pub use node::greeting::SessionError;
 pub use node::options::{NodeOptions, WaitReplicas};
 pub use node::reply::Reply;
 pub use node::session::Session;
+pub use node::state::{LinkState, NodeState};
+#[cfg(feature = "tls")]
+pub use node::tls::TlsOptions;
+pub use node::url::UrlPart;
 pub use nodes::Nodes;
+pub use observer::Observer;
 pub use options::{AcquireOptions, Unusable};
 pub use outcome::Outcome;
 pub use protocol::{Released, Wait};
 pub use redlock::{Redlock, RedlockBuilder};
 pub use refusal::{NotExtended, Refusal};
+pub use section::NotDone;
 pub use sentinels::Sentinels;

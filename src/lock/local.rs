@@ -32,8 +32,10 @@ impl Local {
 /// A held key; dropping the guard passes the key on.
 #[derive(Debug)]
 pub(crate) struct LocalGuard {
-    _permit: Permit,
+    /// Passes the key on when it is dropped.
+    permit: Permit,
     gauges: Arc<Gauges>,
+    since: Time,
     waited: bool,
 }
 
@@ -41,10 +43,16 @@ impl LocalGuard {
     fn new(permit: Permit, gauges: &Arc<Gauges>, waited: bool) -> Self {
         gauges.hold();
         Self {
-            _permit: permit,
+            permit,
             gauges: Arc::clone(gauges),
+            since: clock::now(),
             waited,
         }
+    }
+
+    /// The key.
+    pub(crate) fn key(&self) -> &str {
+        self.permit.key()
     }
 
     /// Whether others held the key while its holder waited.
@@ -55,7 +63,7 @@ impl LocalGuard {
 
 impl Drop for LocalGuard {
     fn drop(&mut self) {
-        self.gauges.unhold();
+        self.gauges.end(self.permit.key(), self.since, false, clock::now());
     }
 }
 

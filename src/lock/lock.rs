@@ -7,7 +7,7 @@ use crate::guard::Guard;
 use crate::local::Local;
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
-use crate::protocol::Wait;
+use crate::protocol::{Time, Wait};
 use crate::refusal::Refusal;
 
 /// A lock strategy of one app server. Clones share its connections, waiters and gauges.
@@ -69,7 +69,8 @@ impl Lock {
     /// Outside a tokio runtime.
     pub async fn acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
         let options = &options.bounded();
-        match &self.strategy {
+        let since = self.observed_since();
+        let acquired = match &self.strategy {
             Strategy::None => Ok(Guard::nothing()),
             Strategy::Local(local) => {
                 self.gauges.attempt();
@@ -78,7 +79,9 @@ impl Lock {
                 guard.map(Guard::local).ok_or(Refusal::Contended)
             }
             Strategy::Quorum(callers) => callers.acquire(key, options, &self.gauges).await,
-        }
+        };
+        self.observe(key, since, &acquired);
+        acquired
     }
 
     /// Tries once to acquire the lock on `key`, whatever the options say about waiting. If they say to wait in line, the release
@@ -91,10 +94,31 @@ impl Lock {
     /// Outside a tokio runtime.
     pub async fn try_acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
         match &self.strategy {
-            Strategy::Quorum(callers) => callers.try_acquire(key, &options.bounded(), &self.gauges).await,
+            Strategy::Quorum(callers) => {
+                let since = self.observed_since();
+                let acquired = callers.try_acquire(key, &options.bounded(), &self.gauges).await;
+                self.observe(key, since, &acquired);
+                acquired
+            }
             Strategy::None | Strategy::Local(_) => {
                 let wait = Wait::FailFast;
-                self.acquire(key, &AcquireOptions { wait, ..*options }).await
+                self.acquire(key, &options.wait(wait)).await
+            }
+        }
+    }
+
+    /// When an acquire begins, if there is an observer.
+    fn observed_since(&self) -> Option<Time> {
+        self.gauges.observer().map(|_| clock::now())
+    }
+
+    /// Tells the observer what became of an acquire that began at `since`.
+    fn observe(&self, key: &str, since: Option<Time>, acquired: &Result<Guard, Refusal>) {
+        if let (Some(observer), Some(since)) = (self.gauges.observer(), since) {
+            let waited = clock::now() - since;
+            match acquired {
+                Ok(_) => observer.acquired(key, waited),
+                Err(refusal) => observer.refused(key, refusal, waited),
             }
         }
     }

@@ -18,7 +18,9 @@ use crate::node::place::Place;
 use crate::node::question::{self, Answered, Question};
 use crate::node::queue::Queue;
 use crate::node::route::Route;
+use crate::node::state::{LinkState, NodeState};
 use crate::node::task;
+use crate::node::url::UrlPart;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
 use crate::routing::router::Router;
@@ -110,6 +112,28 @@ impl Handle {
         }
     }
 
+    fn state(&self) -> NodeState {
+        let (mut place, (link, trouble)) = match self {
+            Self::Node { queue, place, .. } => (place.clone(), queue.state()),
+            Self::Cluster(router) => {
+                let queues = router.queues().unwrap_or_default();
+                let troubles = queues.iter().filter_map(|queue| queue.state().1);
+                let link = match router.is_ready() {
+                    true => LinkState::Connected,
+                    false => LinkState::Down,
+                };
+                (router.place(), (link, troubles.max_by_key(|(_, at)| *at)))
+            }
+        };
+        let (last_error, at) = trouble.unzip();
+        NodeState {
+            address: place.address().ok().map(|address| address.to_string()),
+            link,
+            last_error,
+            last_error_age: at.map(|at| clock::now() - at),
+        }
+    }
+
     /// Waits until it is connected, but not beyond `until`. Returns whether it is.
     async fn ready(&self, until: Time) -> bool {
         match self {
@@ -154,10 +178,8 @@ impl Nodes {
         let addresses: Result<Vec<_>, _> = urls.iter().map(|url| NodeAddress::parse(url.as_ref())).collect();
         let addresses = addresses?;
         if addresses.is_empty() {
-            return Err(BadAddress::new(
-                "(none)",
-                "there is no address; a lock needs a node at least".to_owned(),
-            ));
+            let why = "there is no address; a lock needs a node at least";
+            return Err(BadAddress::new("(none)", UrlPart::Whole, why));
         }
         let named_before = |&at: &usize| {
             addresses[..at]
@@ -165,12 +187,12 @@ impl Nodes {
                 .any(|address| address.is_same_node(&addresses[at]))
         };
         if let Some(twice) = (0..addresses.len()).find(named_before) {
-            let why = "it is named twice, and a node has one vote".to_owned();
-            return Err(BadAddress::new(urls[twice].as_ref(), why));
+            let why = "it is named twice, and a node has one vote";
+            return Err(BadAddress::new(urls[twice].as_ref(), UrlPart::Whole, why));
         }
         if let Some(url) = urls.get(MAX_NODES) {
             let why = format!("it is one too many: a lock has {MAX_NODES} nodes at most");
-            return Err(BadAddress::new(url.as_ref(), why));
+            return Err(BadAddress::new(url.as_ref(), UrlPart::Whole, why));
         }
         Ok(Self::start(addresses.into_iter().map(Place::Fixed), options))
     }
@@ -204,7 +226,14 @@ impl Nodes {
         let is_one_of_several = places.len() > 1;
         let start = |((place, queue), seat): ((Place, Arc<Queue>), _)| {
             let seat = is_one_of_several.then_some(seat);
-            tokio::spawn(task::run(Arc::clone(&queue), place.clone(), options, seat));
+            let task = task::run(Arc::clone(&queue), place.clone(), options, seat);
+            #[cfg(feature = "tracing")]
+            let task = {
+                let address = place.clone().address().map(|address| address.to_string());
+                let span = tracing::info_span!(target: "lockstorm_lock", "node", address = address.unwrap_or_default());
+                tracing::Instrument::instrument(task, span)
+            };
+            tokio::spawn(task);
             Arc::new(Handle::Node { queue, place, options })
         };
         let seats = Census::of(&queues);
@@ -337,6 +366,21 @@ impl Nodes {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.handles.is_empty()
+    }
+
+    /// How each node is, in order. An expired certificate, say, or a password that was changed is seen here as soon as one node
+    /// can't be reached any more, while the locks still work with the others.
+    ///
+    /// ```no_run
+    /// # fn example(nodes: lockstorm_lock::Nodes) {
+    /// for state in nodes.states() {
+    ///     println!("{:?} is {:?}, last error: {:?}", state.address, state.link, state.last_error);
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn states(&self) -> Vec<NodeState> {
+        self.0.handles.iter().map(|handle| handle.state()).collect()
     }
 
     /// The length of the longest key in bytes.

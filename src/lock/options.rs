@@ -4,8 +4,83 @@ use crate::clock::FOREVER;
 use crate::protocol::Wait;
 use crate::protocol::{Rules, validity};
 
-/// The options of one acquire.
+/// Setters of the options of acquires, for a type that has such options.
+macro_rules! option_setters {
+    ($self:ident, $options:expr) => {
+        /// How long nodes keep the lock without an extension; 10 s if left out. The lock can be relied on for 1 % and 2 ms less.
+        #[must_use]
+        pub const fn ttl(mut $self, ttl: Duration) -> Self {
+            $options.ttl = ttl;
+            $self
+        }
+
+        /// The interval at which a held lock is extended, for example a third or half of the TTL. If left out, the lock ends
+        /// with its TTL.
+        #[must_use]
+        pub const fn renew_every(mut $self, interval: Duration) -> Self {
+            $options.renew = Some(interval);
+            $self
+        }
+
+        /// The longest that a lock may be held, however often it is extended.
+        #[must_use]
+        pub const fn lifetime(mut $self, most: Duration) -> Self {
+            $options.lifetime = Some(most);
+            $self
+        }
+
+        /// Whether renewals ask nodes that lost the key to set it again; see [`AcquireOptions`](crate::AcquireOptions::repair).
+        #[must_use]
+        pub const fn repair(mut $self, repair: bool) -> Self {
+            $options.repair = repair;
+            $self
+        }
+
+        /// Waits in line, for `timeout` at most, if somebody else holds the lock or too few nodes can be asked. If left out,
+        /// such an acquire is refused at once. Only clones of one lock share a line, so build it once.
+        #[must_use]
+        pub const fn wait_up_to($self, timeout: Duration) -> Self {
+            $self.wait(Wait::Queue).timeout(timeout)
+        }
+
+        /// The longest that an acquire may take, however it waits; 1 s if left out.
+        #[must_use]
+        pub const fn timeout(mut $self, timeout: Duration) -> Self {
+            $options.timeout = timeout;
+            $self
+        }
+
+        /// Any other way to wait.
+        #[must_use]
+        pub const fn wait(mut $self, wait: Wait) -> Self {
+            $options.wait = wait;
+            $self
+        }
+
+        /// How long to wait for a node's reply, if that is less than the nodes' own
+        /// [`node_timeout`](crate::NodeOptions::node_timeout). Choose more than the longest usual round trip.
+        #[must_use]
+        pub const fn reply_timeout(mut $self, timeout: Duration) -> Self {
+            $options.reply_timeout = Some(timeout);
+            $self
+        }
+    };
+}
+pub(crate) use option_setters;
+
+/// The options of one acquire. Its setters have the names of its fields, or say more than these:
+///
+/// ```
+/// # use std::time::Duration;
+/// use lockstorm_lock::AcquireOptions;
+///
+/// const OPTIONS: AcquireOptions = AcquireOptions::new()
+///     .ttl(Duration::from_secs(5))
+///     .renew_every(Duration::from_secs(2))
+///     .wait_up_to(Duration::from_secs(1));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AcquireOptions {
     /// How long nodes keep the lock without an extension; whole milliseconds, at least 1.
     pub ttl: Duration,
@@ -31,22 +106,15 @@ pub struct AcquireOptions {
 }
 
 impl Default for AcquireOptions {
-    /// A TTL of 10 s without renewal, fail-fast, a timeout of 1 s for the whole acquire, and the nodes' own reply timeout.
+    /// [`AcquireOptions::new`].
     fn default() -> Self {
-        Self {
-            ttl: Duration::from_secs(10),
-            renew: None,
-            wait: Wait::FailFast,
-            timeout: Duration::from_secs(1),
-            reply_timeout: None,
-            lifetime: None,
-            repair: false,
-        }
+        Self::new()
     }
 }
 
 /// Why a lock with some options is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unusable {
     /// There are no nodes, so nobody could vote.
     #[error("there are no nodes; a lock needs one at least")]
@@ -69,7 +137,31 @@ pub enum Unusable {
     },
 }
 
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// A TTL limited to what clocks can represent, and to whole milliseconds, in which nodes count.
+pub(crate) fn bounded(ttl: Duration) -> Duration {
+    let millis = ttl.clamp(MILLISECOND, FOREVER).as_millis();
+    Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
 impl AcquireOptions {
+    /// A TTL of 10 s without renewal, fail-fast, a timeout of 1 s for the whole acquire, and the nodes' own reply timeout.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            ttl: Duration::from_secs(10),
+            renew: None,
+            wait: Wait::FailFast,
+            timeout: Duration::from_secs(1),
+            reply_timeout: None,
+            lifetime: None,
+            repair: false,
+        }
+    }
+
+    option_setters!(self, self);
+
     /// Checks that a lock with these options can be held, and kept by its renewal.
     ///
     /// # Errors
@@ -87,11 +179,9 @@ impl AcquireOptions {
 
     /// These options limited to what clocks can represent, and to whole milliseconds, in which nodes count.
     pub(crate) fn bounded(self) -> Self {
-        let millisecond = Duration::from_millis(1);
-        let whole = |duration: Duration| Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
         Self {
-            ttl: whole(self.ttl.clamp(millisecond, FOREVER)),
-            renew: self.renew.map(|interval| interval.clamp(millisecond, FOREVER)),
+            ttl: bounded(self.ttl),
+            renew: self.renew.map(|interval| interval.clamp(MILLISECOND, FOREVER)),
             timeout: self.timeout.min(FOREVER),
             lifetime: self.lifetime.map(|most| most.min(FOREVER)),
             ..self

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use crate::gauges::Gauges;
 use crate::guard::Guard;
+use crate::guards::{Guards, RefusedKey};
 use crate::lock::Lock;
 use crate::nodes::Nodes;
-use crate::options::{AcquireOptions, Unusable};
+use crate::options::{AcquireOptions, Unusable, option_setters};
 use crate::protocol::Wait;
 use crate::refusal::Refusal;
+use crate::section::NotDone;
 
 /// A Redlock over some nodes, with the options of its acquires. Clones share connections, waiting lines and gauges.
 ///
@@ -44,12 +46,14 @@ use crate::refusal::Refusal;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Redlock {
+    nodes: Nodes,
     lock: Lock,
     options: AcquireOptions,
 }
 
 impl Redlock {
     /// A builder that starts from [`AcquireOptions::default`].
+    #[must_use]
     pub fn builder(nodes: Nodes) -> RedlockBuilder {
         RedlockBuilder {
             nodes,
@@ -81,10 +85,69 @@ impl Redlock {
         self.lock.try_acquire(key, &self.options).await
     }
 
+    /// Acquires the lock on `key`, does `work`, and releases the lock; the work is stopped if the lock is lost. For example:
+    ///
+    /// ```no_run
+    /// # use lockstorm_lock::{NotDone, Redlock};
+    /// # async fn example(redlock: Redlock) -> Result<(), NotDone> {
+    /// let sent = redlock.using("invoice:42", async |_guard| send_invoice().await).await?;
+    /// # Ok(())
+    /// # }
+    /// # async fn send_invoice() {}
+    /// ```
+    ///
+    /// # Errors
+    /// If the lock was not acquired, or if it was lost before the work ended.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn using<T>(&self, key: &str, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T, NotDone> {
+        self.lock.using(key, &self.options, work).await
+    }
+
+    /// Acquires the locks on all these keys, or none; see [`Lock::acquire_all`].
+    ///
+    /// # Errors
+    /// The key that was refused, and why.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn acquire_all<K: AsRef<str>>(&self, keys: &[K]) -> Result<Guards, RefusedKey> {
+        self.lock.acquire_all(keys, &self.options).await
+    }
+
+    /// This lock with other options, for one acquire or for many: it shares the connections, waiting lines and gauges.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use lockstorm_lock::Redlock;
+    /// # async fn example(redlock: Redlock) -> Result<(), Box<dyn std::error::Error>> {
+    /// let patient = redlock.options().wait_up_to(Duration::from_secs(30));
+    /// let guard = redlock.with(patient)?.acquire("invoice:42").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If no lock could ever be held with them: see [`Unusable`].
+    pub fn with(&self, options: AcquireOptions) -> Result<Self, Unusable> {
+        options.check()?;
+        Ok(Self {
+            options,
+            ..self.clone()
+        })
+    }
+
     /// The options.
     #[must_use]
     pub const fn options(&self) -> &AcquireOptions {
         &self.options
+    }
+
+    /// The nodes, which say how each of them is: see [`Nodes::states`].
+    #[must_use]
+    pub const fn nodes(&self) -> &Nodes {
+        &self.nodes
     }
 
     /// What the lock is doing now.
@@ -96,7 +159,6 @@ impl Redlock {
 
 /// Makes a [`Redlock`].
 #[derive(Debug, Clone)]
-#[must_use]
 pub struct RedlockBuilder {
     nodes: Nodes,
     seed: Option<u64>,
@@ -104,62 +166,17 @@ pub struct RedlockBuilder {
 }
 
 impl RedlockBuilder {
-    /// How long nodes keep the lock without an extension; 10 s if left out. The lock can be relied on for 1 % and 2 ms less.
-    pub const fn ttl(mut self, ttl: Duration) -> Self {
-        self.options.ttl = ttl;
+    /// All options at once.
+    #[must_use]
+    pub const fn options(mut self, options: AcquireOptions) -> Self {
+        self.options = options;
         self
     }
 
-    /// The interval at which a held lock is extended, for example a third or half of the TTL. If left out, the lock ends
-    /// with its TTL.
-    pub const fn renew_every(mut self, interval: Duration) -> Self {
-        self.options.renew = Some(interval);
-        self
-    }
-
-    /// The longest that a lock may be held, however often it is extended.
-    pub const fn lifetime(mut self, most: Duration) -> Self {
-        self.options.lifetime = Some(most);
-        self
-    }
-
-    /// Whether renewals ask nodes that lost the key to set it again; see [`AcquireOptions::repair`].
-    pub const fn repair(mut self, repair: bool) -> Self {
-        self.options.repair = repair;
-        self
-    }
-
-    /// Waits in line, for `timeout` at most, if somebody else holds the lock or too few nodes can be asked. If left out,
-    /// such an acquire is refused at once. Only clones of one lock share a line, so build it once.
-    pub const fn wait_up_to(mut self, timeout: Duration) -> Self {
-        self.options.wait = Wait::Queue;
-        self.options.timeout = timeout;
-        self
-    }
-
-    /// The longest that an acquire may take, however it waits; 1 s if left out.
-    pub const fn timeout(mut self, timeout: Duration) -> Self {
-        self.options.timeout = timeout;
-        self
-    }
-
-    /// Any other way to wait, and the longest that the whole acquire may take.
-    pub const fn wait(mut self, wait: Wait, timeout: Duration) -> Self {
-        self.options.wait = wait;
-        self.options.timeout = timeout;
-        self
-    }
-
-    /// How long to wait for a node's reply, if that is less than the nodes' own [`node_timeout`]. Choose more than the
-    /// longest usual round trip.
-    ///
-    /// [`node_timeout`]: crate::NodeOptions::node_timeout
-    pub const fn reply_timeout(mut self, timeout: Duration) -> Self {
-        self.options.reply_timeout = Some(timeout);
-        self
-    }
+    option_setters!(self, self.options);
 
     /// Draws the jitter of retries from this seed, so that a test can repeat it.
+    #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -177,6 +194,7 @@ impl RedlockBuilder {
         Ok(Redlock {
             lock: Lock::redlock(&self.nodes, self.seed.unwrap_or_else(rand::random)),
             options: self.options,
+            nodes: self.nodes,
         })
     }
 }

@@ -6,6 +6,7 @@ use crate::outcome::Outcome;
 
 /// Why a lock was not acquired.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// Enough nodes answered, and somebody else holds the lock. For a local lock: it was not released in time.
     #[error("somebody else holds the lock")]
@@ -81,6 +82,7 @@ impl Refusal {
 
 /// A lock could not be extended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotExtended {
     /// The lock is lost for good.
     #[error("the lock is lost")]

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use crate::node::address::{BadAddress, NodeAddress};
 use crate::node::options::NodeOptions;
 use crate::node::place::{Named, Place};
+use crate::node::url::UrlPart;
 use crate::nodes::Nodes;
 use crate::sentinel::watcher;
 
@@ -81,11 +82,11 @@ impl Sentinels {
                 sentinels.push(sentinel);
                 continue;
             };
-            return Err(BadAddress::new(url.as_ref(), why.to_owned()));
+            return Err(BadAddress::new(url.as_ref(), UrlPart::Whole, why));
         }
         let Some(first) = sentinels.first() else {
             let why = "there is no address; the master is found by at least one Sentinel";
-            return Err(BadAddress::new("(none)", why.to_owned()));
+            return Err(BadAddress::new("(none)", UrlPart::Whole, why));
         };
         let login = first.with_credentials(None);
         Ok(Self::at(&sentinels, master_name, &login, options))

@@ -19,7 +19,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("src/bench", &[]),
     ("src/data", &[]),
     ("src/lab", &["tests"]),
-    ("src/lock", &["tests"]),
+    ("src/lock", &["examples", "tests"]),
     ("src/lock/tests/kit", &[]),
     ("src/plan", &[]),
     ("src/run", &["tests"]),
@@ -33,7 +33,7 @@ fn root() -> &'static Path {
 
 /// The lock engine, without its tests.
 fn engine() -> Package {
-    Package::read(&root().join("src/lock"), &["tests"])
+    Package::read(&root().join("src/lock"), &["examples", "tests"])
 }
 
 fn packages() -> Vec<Package> {

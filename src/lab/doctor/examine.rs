@@ -11,7 +11,7 @@ use super::lock_use::LockUse;
 use crate::server::sessions;
 use lockstorm_data::metrics::Clock;
 use lockstorm_lock::{
-    Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError, Wait,
+    Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError,
 };
 
 /// How many PINGs are measured.
@@ -50,6 +50,7 @@ fn unreached(error: SessionError) -> Unreached {
         SessionError::Denied(text) | SessionError::Answer(text) => return Unreached::Denied(text),
         SessionError::Tls(text) => return Unreached::Tls(text),
         SessionError::Io(ref io) => io.kind(),
+        _ => return Unreached::Silent(sessions::words(&error)),
     };
     Unreached::Silent(match kind {
         ErrorKind::ConnectionRefused => "connection refused: nobody listens there".to_owned(),
@@ -290,16 +291,13 @@ fn millis(time: Duration) -> i64 {
 }
 
 async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
-    let options = NodeOptions {
-        node_timeout: TRIAL_TIMEOUT,
-        ..NodeOptions::default()
-    };
+    let options = NodeOptions::new().node_timeout(TRIAL_TIMEOUT);
     let nodes = Nodes::connect(std::slice::from_ref(address), options);
     // A lock waits for a first connection no longer than a near server needs for it.
     nodes.ready(TRIAL_TIMEOUT).await;
     let redlock = Redlock::builder(nodes)
         .ttl(TRIAL_TTL)
-        .wait(Wait::FailFast, TRIAL_TIMEOUT)
+        .timeout(TRIAL_TIMEOUT)
         .build()
         .map_err(|unusable| Refused::Failed(unusable.to_string()))?;
     let guard = redlock.acquire(key).await.map_err(|refusal| match &refusal {
@@ -307,13 +305,13 @@ async fn try_lock(address: &NodeAddress, key: &str) -> Result<(), Refused> {
             refused(causes)
         }
         Refusal::Expired { .. } => Refused::Late,
-        Refusal::Contended | Refusal::KeyTooLong { .. } => Refused::Failed(refusal.to_string()),
+        _ => Refused::Failed(refusal.to_string()),
     })?;
     let extended = guard.extend().await;
     let released = guard.release().await;
     extended.map_err(|error| match &error {
         NotExtended::NoQuorum { causes } => refused(causes),
-        NotExtended::Lost => Refused::Failed(error.to_string()),
+        _ => Refused::Failed(error.to_string()),
     })?;
     match released.deleted {
         0 => Err(Refused::Failed("the lock could not be deleted".to_owned())),

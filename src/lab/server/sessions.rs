@@ -12,10 +12,7 @@ pub(crate) async fn open(address: &NodeAddress, limit: Duration) -> Result<Sessi
 
 /// The options of such a session.
 pub(crate) fn options(limit: Duration) -> NodeOptions {
-    NodeOptions {
-        connect_timeout: limit,
-        ..NodeOptions::default()
-    }
+    NodeOptions::new().connect_timeout(limit)
 }
 
 /// Whether nothing was answered in time.
@@ -36,6 +33,6 @@ pub(crate) fn words(error: &SessionError) -> String {
             _ => error.to_string(),
         },
         SessionError::Denied(error) => format!("it refuses us: {error}"),
-        SessionError::Tls(_) | SessionError::Answer(_) => error.to_string(),
+        _ => error.to_string(),
     }
 }

@@ -12,28 +12,32 @@ use tokio::time::{Instant, timeout};
 use crate::node::listener;
 use crate::node::stream::Stream;
 #[cfg(feature = "tls")]
-use crate::node::tls::Tls;
-use crate::node::url::{self, Url};
+use crate::node::tls::{Tls, TlsOptions};
+use crate::node::url::{self, Url, UrlPart};
 
 /// How long an answer is waited for before a node is dialled once more.
 const DIAL_AGAIN: Duration = Duration::from_millis(250);
 
 /// A node's address that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{url}: {why}; write it like redis://user:password@host:6379/0")]
+#[error("{url}: {why}")]
+#[non_exhaustive]
 pub struct BadAddress {
     /// The address as given, without its password.
     pub url: String,
-    /// Why it can't be used.
+    /// Which part of it is bad.
+    pub part: UrlPart,
+    /// Why it can't be used, and what to write instead.
     pub why: String,
 }
 
 impl BadAddress {
     /// The error for `url`, which is kept without its password.
-    pub(crate) fn new(url: &str, why: String) -> Self {
+    pub(crate) fn new(url: &str, part: UrlPart, why: impl Into<String>) -> Self {
         Self {
             url: url::hide_password(url),
-            why,
+            part,
+            why: why.into(),
         }
     }
 }
@@ -64,6 +68,7 @@ impl fmt::Debug for NodeAddress {
 impl fmt::Display for NodeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
+            _ if url::is_socket(&self.host) => f.write_str(&self.host),
             true => write!(f, "[{}]:{}", self.host, self.port),
             false => write!(f, "{}:{}", self.host, self.port),
         }
@@ -93,16 +98,30 @@ impl NodeAddress {
     }
 
     /// Reads `redis://[user[:password]@]host[:port][/database]`, or `rediss://` for TLS; `valkey://` and `valkeys://` mean
-    /// the same. In the user and the password, `%` and two hexadecimal digits stand for a byte. The port defaults to 6379
+    /// the same. A socket of this machine is `unix:///path?db=0&user=me&pass=secret`. In the user and the password, `%` and two hexadecimal digits stand for a byte. The port defaults to 6379
     /// and the database to 0. For TLS, this reads the authorities that the machine trusts.
     ///
     /// # Errors
     /// If `url` is not such a URL, or if it asks for TLS and TLS is not built in or the machine trusts no authorities.
     pub fn parse(url: &str) -> Result<Self, BadAddress> {
-        Self::read(url).map_err(|why| BadAddress::new(url, why))
+        Self::read(
+            url,
+            #[cfg(feature = "tls")]
+            &TlsOptions::new(),
+        )
+        .map_err(|(part, why)| BadAddress::new(url, part, why))
     }
 
-    fn read(url: &str) -> Result<Self, String> {
+    /// Reads the same URLs, with authorities and a certificate of our own for TLS.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse), and if a certificate or the key can't be used.
+    #[cfg(feature = "tls")]
+    pub fn parse_with(url: &str, tls: &TlsOptions) -> Result<Self, BadAddress> {
+        Self::read(url, tls).map_err(|(part, why)| BadAddress::new(url, part, why))
+    }
+
+    fn read(url: &str, #[cfg(feature = "tls")] options: &TlsOptions) -> Result<Self, (UrlPart, String)> {
         let Url {
             tls,
             host,
@@ -110,13 +129,20 @@ impl NodeAddress {
             user,
             password,
             database,
-        } = url::read(url)?;
+        } = url::read(url).map_err(|(part, why)| (part, why.to_owned()))?;
         if cfg!(not(feature = "tls")) && tls {
-            return Err("TLS is not built in: it needs the feature `tls`".into());
+            let why = "TLS is not built in: it needs the feature `tls`";
+            return Err((UrlPart::Scheme, why.to_owned()));
+        }
+        if cfg!(not(unix)) && url::is_socket(&host) {
+            return Err((UrlPart::Scheme, "this system has no such sockets".to_owned()));
         }
         Ok(Self {
             #[cfg(feature = "tls")]
-            tls: tls.then(|| Tls::new(&host)).transpose()?,
+            tls: tls
+                .then(|| Tls::new(&host, options))
+                .transpose()
+                .map_err(|why| (UrlPart::Whole, why))?,
             host,
             port,
             user,
@@ -180,14 +206,15 @@ impl NodeAddress {
     }
 
     /// Declares the node to be a process of this user on this machine. When it is gone, another user may listen on its port; the
-    /// password is then not sent. On Linux the kernel says whose process listens; elsewhere this is not checked.
+    /// password is then not sent. On Linux the kernel says whose process listens; elsewhere, and for a `unix://` socket, which its
+    /// directory protects, this is not checked.
     #[must_use]
     pub const fn of_this_user(mut self) -> Self {
         self.of_this_user = true;
         self
     }
 
-    /// The node's host name or IP address; an IPv6 address has no brackets.
+    /// The node's host name or IP address; an IPv6 address has no brackets. Of a `unix://` socket its path.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
@@ -208,7 +235,7 @@ impl NodeAddress {
             && self.uses_tls() == other.uses_tls()
     }
 
-    /// The node's port.
+    /// The node's port; 0 for a `unix://` socket.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
@@ -219,7 +246,7 @@ impl NodeAddress {
     /// # Errors
     /// If the node must be a process of this user, and nobody or another user listens there now.
     pub fn check(&self) -> io::Result<()> {
-        if self.of_this_user {
+        if self.of_this_user && !url::is_socket(&self.host) {
             listener::check(self.port)
         } else {
             Ok(())
@@ -232,7 +259,10 @@ impl NodeAddress {
         not(feature = "tls"),
         expect(unused_variables, clippy::unused_async, reason = "only TLS talks and takes time")
     )]
-    pub(crate) async fn over(&self, stream: TcpStream, give_up: Duration, until: Instant) -> io::Result<Stream> {
+    pub(crate) async fn over(&self, stream: Stream, give_up: Duration, until: Instant) -> io::Result<Stream> {
+        let Stream::Plain(stream) = stream else {
+            return Ok(stream);
+        };
         // Checked at once, so that the listener found is the one that accepted the connection.
         self.check()?;
         // Errors are ignored: without these options the connection is slower, or takes longer to break, but it works.
@@ -252,13 +282,17 @@ impl NodeAddress {
     /// Dials, and once more beside it whenever there is no answer for a while; the first answer counts. A packet that was lost,
     /// because the machine was just down or the network cut, is repeated by the kernel only after a second: until then a node that
     /// is back would be missed. (The same idea for several addresses is RFC 8305.)
-    pub(crate) async fn dial(&self) -> io::Result<TcpStream> {
+    pub(crate) async fn dial(&self) -> io::Result<Stream> {
+        #[cfg(unix)]
+        if url::is_socket(&self.host) {
+            return tokio::net::UnixStream::connect(&self.host).await.map(Stream::Unix);
+        }
         let mut dials = JoinSet::new();
         loop {
             let (host, port) = (self.host.clone(), self.port);
             dials.spawn(async move { TcpStream::connect((host, port)).await });
             if let Ok(Some(answer)) = timeout(DIAL_AGAIN, dials.join_next()).await {
-                return answer.map_err(io::Error::other)?;
+                return answer.map_err(io::Error::other)?.map(Stream::Plain);
             }
         }
     }
@@ -305,6 +339,11 @@ mod tests {
             NodeAddress::parse("redis://[::1]:7000").unwrap().to_string(),
             "[::1]:7000"
         );
+        let socket = NodeAddress::parse("unix:///run/redis.sock?db=3&pass=secret").unwrap();
+        assert_eq!(
+            (socket.to_string(), socket.credentials(), socket.database()),
+            ("/run/redis.sock".to_owned(), Some((None, "secret")), 3)
+        );
         let plain = NodeAddress::from(SocketAddr::from(([127, 0, 0, 1], 6379)));
         assert_eq!((plain.credentials(), plain.database()), (None, 0));
     }
@@ -315,13 +354,13 @@ mod tests {
             "",
             "localhost:6379",
             "http://me:secret@host",
-            "unix:///tmp/x",
+            "unix://me:secret/tmp/x",
             "redis://me:secret@host:x",
             "rediss://me:secret@host#insecure",
             "rediss://me:secret@host#else",
         ] {
             let error = NodeAddress::parse(url).unwrap_err().to_string();
-            assert!(!error.contains("secret") && error.contains("redis://"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 

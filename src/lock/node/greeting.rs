@@ -3,7 +3,6 @@
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cause::Cause;
@@ -31,6 +30,7 @@ pub(crate) struct Greeted {
 
 /// Why a session did not open, or ended.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// Nobody answers in time, the connection broke, or what answers is not a node.
     #[error("{0}")]
@@ -138,7 +138,7 @@ pub(crate) fn until(options: &NodeOptions) -> Instant {
 /// Authenticates, selects the database, and sends `commands` over a connection that has just been opened; returns the replies to
 /// those. All of it together ends by `until`.
 pub(crate) async fn enter_over(
-    dialled: TcpStream,
+    dialled: Stream,
     until: Instant,
     address: &NodeAddress,
     options: &NodeOptions,

@@ -39,6 +39,8 @@ pub(crate) struct Report {
     pub(crate) command: Command,
     /// When it was queued.
     pub(crate) asked: Time,
+    /// The TTL of an extension, if it is not that of the lock.
+    pub(crate) ttl: Option<Duration>,
     pub(crate) answer: Answer,
     /// Why it was not run, if it was not.
     pub(crate) cause: Option<Cause>,
@@ -67,6 +69,8 @@ pub(crate) struct LockJob {
     pub(crate) node: usize,
     /// The time read before it was queued.
     pub(crate) asked: Time,
+    /// For an extension: its TTL, if it is not that of the lock.
+    pub(crate) ttl: Option<Duration>,
     /// For a delete: whether to announce the release to those who wait for the key.
     pub(crate) announce: bool,
     /// Whether to send the script itself, because the node does not know its hash.
@@ -219,7 +223,7 @@ impl LockJob {
         let wire = self.asker.wire();
         match (self.command, native) {
             (Command::Set, _) => wire.set(out),
-            (Command::Extend, _) => wire.extend(out, self.spelled_out),
+            (Command::Extend, _) => wire.extend(out, self.spelled_out, self.ttl),
             // The native commands can't publish.
             (Command::Delete, Some(native)) if !self.announce && !self.spelled_out => wire.delete_natively(out, native),
             (Command::Delete, _) => {
@@ -269,6 +273,7 @@ impl LockJob {
         let report = Report {
             command: self.command,
             asked: self.asked,
+            ttl: self.ttl,
             answer,
             cause,
             server: self.server,

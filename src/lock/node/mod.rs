@@ -16,9 +16,10 @@ mod replication;
 pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod session;
+pub(crate) mod state;
 pub(crate) mod stream;
 pub(crate) mod task;
 #[cfg(feature = "tls")]
-mod tls;
-mod url;
+pub(crate) mod tls;
+pub(crate) mod url;
 pub(crate) mod wire;

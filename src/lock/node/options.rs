@@ -3,8 +3,16 @@ use std::time::Duration;
 use crate::clock::FOREVER;
 use crate::protocol::Link;
 
-/// How connections to nodes are made.
+/// How connections to nodes are made. Its setters have the names of its fields:
+///
+/// ```
+/// # use std::time::Duration;
+/// use lockstorm_lock::NodeOptions;
+///
+/// const FAR_AWAY: NodeOptions = NodeOptions::new().node_timeout(Duration::from_millis(500));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NodeOptions {
     /// How long one attempt to connect may take. Commands wait for the first connection, and for the one after a connection that
     /// broke, as long as for two replies (twice the `node_timeout`), but not longer than this.
@@ -39,6 +47,7 @@ pub struct NodeOptions {
 ///
 /// The node's user must be allowed to run `WAIT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WaitReplicas {
     /// How many replicas; 0 is the same as no wait. Any one of them may become the master: only if *all* replicas must confirm,
     /// a lock survives each of them.
@@ -52,7 +61,45 @@ pub struct WaitReplicas {
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(1);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(100);
 
+/// Setters with the names of the fields.
+macro_rules! setters {
+    ($($field:ident: $type:ty => $value:expr),+ $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+            #[must_use]
+            pub const fn $field(mut self, $field: $type) -> Self {
+                self.$field = $value;
+                self
+            }
+        )+
+    };
+}
+
 impl NodeOptions {
+    /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up, no wait for
+    /// replicas, keys of 8 KiB. 40 ms suit nodes in the same data centre; nodes that are further away, or that write to disk
+    /// before they reply, need more.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(1),
+            reconnect_backoff: Duration::from_millis(50),
+            node_timeout: Duration::from_millis(40),
+            give_up: Duration::from_secs(30),
+            wait_replicas: None,
+            longest_key: 8 << 10,
+        }
+    }
+
+    setters! {
+        connect_timeout: Duration => connect_timeout,
+        reconnect_backoff: Duration => reconnect_backoff,
+        node_timeout: Duration => node_timeout,
+        give_up: Duration => give_up,
+        wait_replicas: WaitReplicas => Some(wait_replicas),
+        longest_key: usize => longest_key,
+    }
+
     /// These options, brought into range.
     pub(crate) fn bounded(self) -> Self {
         Self {
@@ -78,6 +125,12 @@ impl NodeOptions {
 }
 
 impl WaitReplicas {
+    /// So many replicas, within this time.
+    #[must_use]
+    pub const fn new(replicas: u32, timeout: Duration) -> Self {
+        Self { replicas, timeout }
+    }
+
     /// Nodes count in whole milliseconds, and 0 would be for ever.
     fn bounded(self) -> Self {
         let longest = u64::try_from(FOREVER.as_millis()).unwrap_or(u64::MAX);
@@ -90,17 +143,8 @@ impl WaitReplicas {
 }
 
 impl Default for NodeOptions {
-    /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up, no wait for
-    /// replicas, keys of 8 KiB. 40 ms suit
-    /// nodes in the same data centre; nodes that are further away, or that write to disk before they reply, need more.
+    /// [`NodeOptions::new`].
     fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(1),
-            reconnect_backoff: Duration::from_millis(50),
-            node_timeout: Duration::from_millis(40),
-            give_up: Duration::from_secs(30),
-            wait_replicas: None,
-            longest_key: 8 << 10,
-        }
+        Self::new()
     }
 }

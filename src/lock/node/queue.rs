@@ -10,15 +10,19 @@ use tokio::sync::watch;
 
 use super::job::{Done, Job, LockJob};
 use super::redirector::Redirector;
+use super::state::LinkState;
 use crate::cause::Cause;
 use crate::clock;
-use crate::protocol::{Link, Mailbox, Obstacle, Pipeline};
+use crate::protocol::{Link, Mailbox, Obstacle, Pipeline, Time};
+use crate::trace::event;
 
 #[derive(Debug)]
 struct QueueState {
     mailbox: Mailbox<Job>,
     /// Why there is no connection.
     down: Cause,
+    /// What was wrong last, and when.
+    trouble: Option<(Cause, Time)>,
     /// The node that has the vote of the same server.
     same_server_as: Option<usize>,
     abandoned: bool,
@@ -82,6 +86,7 @@ impl Queue {
         let state = QueueState {
             mailbox: Mailbox::new(link),
             down: Cause::Refused,
+            trouble: None,
             same_server_as: None,
             abandoned: false,
             retired: false,
@@ -197,7 +202,15 @@ impl Queue {
     /// The node owes replies for too long: it gets no new commands but deletes until it replies. Unwritten commands, in the
     /// queue and in `jobs`, fail.
     pub(crate) fn suspect(&self, jobs: &mut VecDeque<Job>) {
-        let queued = self.lock().mailbox.on_suspect();
+        event!(
+            warn,
+            "the node owes replies for too long: it is asked nothing new until it replies"
+        );
+        let queued = {
+            let mut state = self.lock();
+            state.trouble = Some((Cause::Suspect, clock::now()));
+            state.mailbox.on_suspect()
+        };
         let owed = self.fail(mem::take(jobs).into_iter().chain(queued), &Cause::Suspect);
         jobs.extend(owed.into_iter().map(Job::Lock));
         self.on_trouble();
@@ -205,6 +218,7 @@ impl Queue {
 
     /// The node replied.
     pub(crate) fn trust(&self) {
+        event!(info, "the node replies again");
         self.lock().mailbox.link_mut().on_trusted();
     }
 
@@ -222,6 +236,7 @@ impl Queue {
     pub(crate) fn connected(&self) {
         let mut state = self.lock();
         state.mailbox.link_mut().on_connected();
+        event!(info, "connected");
         let refused = state.same_server_as.map(|of| (of, state.mailbox.take_votes()));
         drop(state);
         if let Some((of, votes)) = refused {
@@ -243,6 +258,12 @@ impl Queue {
         let mut state = self.lock();
         let queue = state.mailbox.on_disconnected(reconnecting);
         state.down = cause.clone();
+        let trouble = match *self.up.borrow() {
+            true => Cause::Disconnected,
+            false => cause.clone(),
+        };
+        event!(warn, cause = %trouble, "there is no connection");
+        state.trouble = Some((trouble, clock::now()));
         // Callers are called back after the mutex is unlocked.
         drop(state);
         self.up.send_replace(false);
@@ -265,6 +286,17 @@ impl Queue {
     /// Whether the node is connected, and owes no reply for too long.
     pub(crate) fn is_well(&self) -> bool {
         self.lock().mailbox.link().is_well()
+    }
+
+    /// Whether it can be asked, what was wrong last, and when.
+    pub(crate) fn state(&self) -> (LinkState, Option<(Cause, Time)>) {
+        let state = self.lock();
+        let link = match (state.mailbox.link().is_well(), *self.up.borrow()) {
+            (true, _) => LinkState::Connected,
+            (false, true) => LinkState::Suspect,
+            (false, false) => LinkState::Down,
+        };
+        (link, state.trouble.clone())
     }
 
     /// Whether deletes are left for which another connection is needed.
@@ -331,7 +363,7 @@ mod tests {
     use crate::node::reply::Reply;
     use crate::node::route::Route;
     use crate::node::wire::{self, Wire};
-    use crate::protocol::{Attempt, Command, Letter as _, Rules, Time, Vote};
+    use crate::protocol::{Attempt, Command, Letter as _, Rules, Vote};
 
     /// An attempt at a lock of one node.
     #[derive(Debug)]
@@ -354,6 +386,7 @@ mod tests {
             let Report {
                 command,
                 asked,
+                ttl: _,
                 answer,
                 cause,
                 server: _,
@@ -393,6 +426,7 @@ mod tests {
             asker: Arc::clone(asking) as Arc<dyn Asker>,
             node: 0,
             asked: clock::now(),
+            ttl: None,
             announce: false,
             spelled_out: false,
             route: Route::default(),

@@ -99,10 +99,7 @@ mod tests {
 
     use super::*;
 
-    const WAIT: WaitReplicas = WaitReplicas {
-        replicas: 2,
-        timeout: Duration::from_millis(100),
-    };
+    const WAIT: WaitReplicas = WaitReplicas::new(2, Duration::from_millis(100));
 
     #[test]
     fn only_as_many_replicas_as_were_asked_for_are_enough() {

@@ -50,7 +50,7 @@ impl Session {
     /// Those of [`Session::open`].
     pub async fn on(stream: TcpStream, address: &NodeAddress, options: &NodeOptions) -> Result<Self, SessionError> {
         let until = greeting::until(options);
-        let (stream, _) = greeting::enter_over(stream, until, address, options, &[]).await?;
+        let (stream, _) = greeting::enter_over(Stream::Plain(stream), until, address, options, &[]).await?;
         Ok(Self::new(stream, options))
     }
 

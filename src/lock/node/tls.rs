@@ -1,15 +1,102 @@
 //! TLS to a node: the authorities that we trust, the handshake, and the messages when it fails.
 
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{AlertDescription, CertificateError, ClientConfig, Error, InvalidMessage, RootCertStore};
+
+/// Whom to trust over TLS, and what to present to nodes that ask for a certificate: for
+/// [`NodeAddress::parse_with`](crate::NodeAddress::parse_with). Everything is text in PEM, as in the files that `openssl` makes.
+///
+/// ```no_run
+/// use std::fs::read;
+/// use lockstorm_lock::{NodeAddress, NodeOptions, Nodes, TlsOptions};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let tls = TlsOptions::new()
+///     .authorities(read("/etc/redis/ca.pem")?)
+///     .identity(read("/etc/redis/client.pem")?, read("/etc/redis/client.key")?);
+/// let urls = ["rediss://10.0.0.1:6380", "rediss://10.0.0.2:6380", "rediss://10.0.0.3:6380"];
+/// let addresses: Result<Vec<_>, _> = urls.iter().map(|url| NodeAddress::parse_with(url, &tls)).collect();
+/// let nodes = Nodes::connect(&addresses?, NodeOptions::new());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct TlsOptions {
+    authorities: Option<Vec<u8>>,
+    /// The certificates, and the key of the first one.
+    identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl TlsOptions {
+    /// The authorities that this machine trusts, and no certificate of our own.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Trusts these authorities, and no others.
+    #[must_use]
+    pub fn authorities(self, pem: impl Into<Vec<u8>>) -> Self {
+        let authorities = Some(pem.into());
+        Self { authorities, ..self }
+    }
+
+    /// Presents this certificate, with those between it and the authority behind it if there are any, to nodes that ask for one.
+    #[must_use]
+    pub fn identity(self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        let identity = Some((certificates.into(), key.into()));
+        Self { identity, ..self }
+    }
+
+    fn config(&self) -> Result<ClientConfig, String> {
+        let mut roots = RootCertStore::empty();
+        match &self.authorities {
+            None => roots = authorities()?,
+            Some(pem) => {
+                for authority in certificates(pem, "authorities")? {
+                    roots.add(authority).map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots);
+        let Some((chain, key)) = &self.identity else {
+            return Ok(config.with_no_client_auth());
+        };
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| format!("the key of our own: {error}"))?;
+        let config = config.with_client_auth_cert(certificates(chain, "certificate of our own")?, key);
+        config.map_err(|error| format!("the certificate of our own and its key: {error}"))
+    }
+}
+
+impl fmt::Debug for TlsOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the key.
+        f.debug_struct("TlsOptions").finish_non_exhaustive()
+    }
+}
+
+/// The certificates in this text, of which there must be one at least.
+fn certificates(pem: &[u8], of: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match all {
+        Ok(all) if all.is_empty() => Err(format!(
+            "the {of}: there is no certificate in that text; it must be PEM"
+        )),
+        all => all.map_err(|error| format!("the {of}: {error}")),
+    }
+}
 
 /// Verifies that a node is the one that its URL names.
 #[derive(Clone)]
@@ -19,16 +106,12 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// TLS for the node on `host`. Reads the authorities that this machine trusts; the error says why it can't.
-    pub(crate) fn new(host: &str) -> Result<Self, String> {
+    /// TLS for the node on `host`. Reads the authorities that this machine trusts, unless others are given; the error says why it
+    /// can't.
+    pub(crate) fn new(host: &str, options: &TlsOptions) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
-            .with_root_certificates(authorities()?)
-            .with_no_client_auth();
         Ok(Self {
-            connector: Arc::new(config).into(),
+            connector: Arc::new(options.config()?).into(),
             name,
         })
     }
@@ -72,7 +155,7 @@ pub(crate) fn reason(error: &io::Error) -> Option<String> {
     Some(match error {
         // A bad signature comes from an authority with the name of a trusted one but another key.
         Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
-            "this machine trusts no authority that signed the node's certificate; name that authority's file in SSL_CERT_FILE".into()
+            "this machine trusts no authority that signed the node's certificate; name that authority's file in SSL_CERT_FILE, or give it to TlsOptions::authorities".into()
         }
         // `openssl req -x509` makes such certificates. The type of the error is not public.
         Error::InvalidCertificate(CertificateError::Other(other))
@@ -86,7 +169,7 @@ pub(crate) fn reason(error: &io::Error) -> Option<String> {
             "no answer to the handshake: the node is stopped, or does not speak TLS on this port".into()
         }
         Error::AlertReceived(AlertDescription::CertificateRequired) => {
-            "the node requires a client certificate, which we do not have; set `tls-auth-clients no` on the node".into()
+            "the node requires a client certificate: give TlsOptions::identity one, or set `tls-auth-clients no` on the node".into()
         }
         other => other.to_string(),
     })

@@ -1,4 +1,4 @@
-//! Reads the URLs of nodes: `redis://[user[:password]@]host[:port][/database]`.
+//! Reads the URLs of nodes: `redis://[user[:password]@]host[:port][/database]`, and `unix://` + path for sockets.
 
 use std::net::Ipv6Addr;
 
@@ -7,15 +7,78 @@ use percent_encoding::percent_decode_str;
 /// The port of a URL without one.
 const DEFAULT_PORT: u16 = 6379;
 
+/// The part of a node's URL that can't be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UrlPart {
+    /// The whole of it, or its place in a list.
+    Whole,
+    /// What stands before `://`.
+    Scheme,
+    /// The user.
+    User,
+    /// The password, or a user and a password with a character that must be written as `%` and two digits.
+    Password,
+    /// The host, or the path of a socket.
+    Host,
+    /// The port.
+    Port,
+    /// The number of the database.
+    Database,
+    /// What follows a `?`.
+    Query,
+    /// What follows a `#`.
+    Fragment,
+}
+
+/// What is wrong with a URL: where, and why, with what to write instead.
+pub(crate) type Bad = (UrlPart, &'static str);
+
 // The reasons to refuse a URL that the tests refer to.
-const SPACE: &str = "a URL has no spaces; in a user or a password write %20";
-const SCHEME: &str = "it begins neither with redis:// nor with rediss://";
-const INSECURE: &str = "#insecure is refused; to trust a certificate, name the file of its authority in SSL_CERT_FILE";
-const FRAGMENT: &str = "nothing may follow a #; in a user or a password write %23";
-const DATABASE: &str = "the part after the host must be the number of a database; in a password write %2F for /";
-const QUESTION_MARK: &str = "in a user or a password write %3F for ?";
-const WILDCARD: &str = "its host is the wildcard address, which can't be connected to";
-const HOST: &str = "its host has characters that are not allowed in a host";
+const SPACE: Bad = (UrlPart::Whole, "a URL has no spaces; in a user or a password write %20");
+const NO_SCHEME: Bad = (
+    UrlPart::Scheme,
+    "it does not begin with redis://; write it like redis://user:password@host:6379/0",
+);
+const SCHEME: Bad = (
+    UrlPart::Scheme,
+    "it begins neither with redis:// nor with rediss:// nor with unix://; write it like redis://user:password@host:6379/0",
+);
+const SOCKET: Bad = (
+    UrlPart::Host,
+    "the path of a socket begins with a slash, behind two others: unix:///run/redis.sock?db=0",
+);
+const INSECURE: Bad = (
+    UrlPart::Fragment,
+    "#insecure is refused; to trust a certificate, name the file of its authority in SSL_CERT_FILE",
+);
+const FRAGMENT: Bad = (
+    UrlPart::Fragment,
+    "nothing may follow a #; in a user or a password write %23",
+);
+const DATABASE: Bad = (
+    UrlPart::Database,
+    "the part after the host must be the number of a database, like /0",
+);
+const SLASH: Bad = (UrlPart::Password, "in a user or a password write %2F for /");
+const QUESTION_MARK: Bad = (UrlPart::Password, "in a user or a password write %3F for ?");
+const NO_HOST: Bad = (UrlPart::Host, "it names no host; write it like redis://localhost:6379");
+const WILDCARD: Bad = (
+    UrlPart::Host,
+    "its host is the wildcard address, which can't be connected to; on this machine write 127.0.0.1",
+);
+const HOST: Bad = (
+    UrlPart::Host,
+    "its host has characters that are not allowed in a host; write a name in ASCII or an IP address",
+);
+const IPV6: Bad = (
+    UrlPart::Host,
+    "an IPv6 address must be written between [ and ], like redis://[::1]:6379",
+);
+const PORT: Bad = (
+    UrlPart::Port,
+    "its port is not a number; write it like redis://host:6379",
+);
 
 /// The parts of a node's URL.
 #[derive(PartialEq, Eq)]
@@ -23,8 +86,9 @@ const HOST: &str = "its host has characters that are not allowed in a host";
 pub(crate) struct Url {
     /// Whether the node is reached over TLS.
     pub(crate) tls: bool,
-    /// A host name or an IP address; an IPv6 address has no brackets.
+    /// A host name or an IP address; an IPv6 address has no brackets. Or the path of a socket, which begins with a slash.
     pub(crate) host: String,
+    /// 0 for a socket.
     pub(crate) port: u16,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
@@ -32,15 +96,15 @@ pub(crate) struct Url {
 }
 
 /// Reads a URL. The error says what is wrong with it, and never contains its password.
-pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
+pub(crate) fn read(url: &str) -> Result<Url, Bad> {
     if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err(SPACE);
     }
-    let (scheme, rest) = url.split_once("://").ok_or("it does not begin with redis://")?;
-    let tls = match scheme.to_ascii_lowercase().as_str() {
-        "redis" | "valkey" => false,
-        "rediss" | "valkeys" => true,
-        "unix" | "redis+unix" | "valkey+unix" => return Err("only TCP can be used"),
+    let (scheme, rest) = url.split_once("://").ok_or(NO_SCHEME)?;
+    let (tls, socket) = match scheme.to_ascii_lowercase().as_str() {
+        "redis" | "valkey" => (false, false),
+        "rediss" | "valkeys" => (true, false),
+        "unix" | "redis+unix" | "valkey+unix" => (false, true),
         _ => return Err(SCHEME),
     };
     let (rest, fragment) = split(rest, '#');
@@ -51,11 +115,15 @@ pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
         }
         Some(_) => return Err(FRAGMENT),
     }
+    if socket {
+        return read_socket(rest);
+    }
     let (rest, query) = split(rest, '?');
     check_query(query.unwrap_or_default())?;
     let (authority, path) = split(rest, '/');
     let (credentials, host_and_port) = match authority.rsplit_once('@') {
         Some((credentials, host_and_port)) => (Some(credentials), host_and_port),
+        None if path.is_some_and(|path| path.contains('@')) => return Err(SLASH),
         None => (None, authority),
     };
     let (host, port) = read_host_and_port(host_and_port)?;
@@ -64,13 +132,63 @@ pub(crate) fn read(url: &str) -> Result<Url, &'static str> {
         tls,
         host,
         port,
-        user: decode(user).ok_or("its user is not UTF-8")?,
-        password: decode(password.unwrap_or_default()).ok_or("its password is not UTF-8")?,
-        database: match path.unwrap_or_default().trim_matches('/') {
-            "" => 0,
-            number => number.parse().map_err(|_| DATABASE)?,
-        },
+        user: read_user(user)?,
+        password: read_password(password.unwrap_or_default())?,
+        database: read_database(path.unwrap_or_default().trim_matches('/'))?,
     })
+}
+
+/// Reads `/path?db=0&user=me&pass=secret`.
+fn read_socket(rest: &str) -> Result<Url, Bad> {
+    let (path, query) = split(rest, '?');
+    if !path.starts_with('/') {
+        return Err(SOCKET);
+    }
+    let path = decode(path).ok_or((UrlPart::Host, "the path of the socket is not UTF-8"))?;
+    let mut url = Url {
+        tls: false,
+        host: path.unwrap_or_default(),
+        port: 0,
+        user: None,
+        password: None,
+        database: 0,
+    };
+    for (name, value) in query.unwrap_or_default().split('&').map(|pair| split(pair, '=')) {
+        let value = value.unwrap_or_default();
+        match name {
+            "db" => url.database = read_database(value)?,
+            "user" => url.user = read_user(value)?,
+            "pass" => url.password = read_password(value)?,
+            "" | "protocol" => {}
+            _ => {
+                return Err((
+                    UrlPart::Query,
+                    "a socket has db, user and pass after the ?; in a password write %26 for &",
+                ));
+            }
+        }
+    }
+    Ok(url)
+}
+
+fn read_user(text: &str) -> Result<Option<String>, Bad> {
+    decode(text).ok_or((UrlPart::User, "its user is not UTF-8"))
+}
+
+fn read_password(text: &str) -> Result<Option<String>, Bad> {
+    decode(text).ok_or((UrlPart::Password, "its password is not UTF-8"))
+}
+
+fn read_database(text: &str) -> Result<u32, Bad> {
+    match text {
+        "" => Ok(0),
+        number => number.parse().map_err(|_| DATABASE),
+    }
+}
+
+/// Whether a host is the path of a socket.
+pub(crate) fn is_socket(host: &str) -> bool {
+    host.starts_with('/')
 }
 
 /// The text before the first `mark`, and the text after it if there is a mark.
@@ -82,25 +200,25 @@ fn split(text: &str, mark: char) -> (&str, Option<&str>) {
 }
 
 /// Checks the query. Its parameters are for other clients and are ignored, unless it looks like a piece of a password.
-fn check_query(query: &str) -> Result<(), &'static str> {
+fn check_query(query: &str) -> Result<(), Bad> {
     if query.contains('@') {
         return Err(QUESTION_MARK);
     }
     let mut protocols = query.split('&').filter_map(|pair| pair.strip_prefix("protocol="));
     match protocols.next_back() {
         None | Some("2" | "resp2" | "3" | "resp3") => Ok(()),
-        Some(_) => Err("the protocol may be resp2 or resp3"),
+        Some(_) => Err((UrlPart::Query, "the protocol may be resp2 or resp3")),
     }
 }
 
 /// Reads `host`, `host:port` or `[IPv6]:port`.
-fn read_host_and_port(host_and_port: &str) -> Result<(String, u16), &'static str> {
+fn read_host_and_port(host_and_port: &str) -> Result<(String, u16), Bad> {
     let (host, port) = match host_and_port.strip_prefix('[') {
         Some(rest) => {
-            let (host, port) = rest.split_once(']').ok_or("its host has a [ without a ]")?;
+            let (host, port) = rest.split_once(']').ok_or(IPV6)?;
             let host: Ipv6Addr = host
                 .parse()
-                .map_err(|_| "the text between [ and ] must be an IPv6 address")?;
+                .map_err(|_| (UrlPart::Host, "the text between [ and ] must be an IPv6 address"))?;
             (host.to_string(), port)
         }
         None => {
@@ -113,13 +231,14 @@ fn read_host_and_port(host_and_port: &str) -> Result<(String, u16), &'static str
         // A colon without a port means the default port.
         Some("") => DEFAULT_PORT,
         Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-            digits.parse().map_err(|_| "its port is not one of 0 to 65535")?
+            let too_high = |_| (UrlPart::Port, "its port is not one of 0 to 65535");
+            digits.parse().map_err(too_high)?
         }
-        Some(digits) if digits.contains(':') => return Err("an IPv6 address must be written between [ and ]"),
-        _ => return Err("its port is not a number"),
+        Some(digits) if digits.contains(':') => return Err(IPV6),
+        _ => return Err(PORT),
     };
     match host.as_str() {
-        "" => Err("it names no host"),
+        "" => Err(NO_HOST),
         "0.0.0.0" | "::" => Err(WILDCARD),
         // Names and addresses consist of these characters only; an internationalized name must be given in its ASCII form.
         name if !name.bytes().all(|c| c.is_ascii_alphanumeric() || b".-_:".contains(&c)) => Err(HOST),
@@ -209,7 +328,7 @@ mod tests {
 
     /// URLs that the redis crate accepts and we refuse, because the author may have meant something else than that crate
     /// reads.
-    fn refused_on_purpose(url: &str, why: &str) -> bool {
+    fn refused_on_purpose(url: &str, why: Bad) -> bool {
         match why {
             // The crate silently drops some of them.
             SPACE => url.contains(|c: char| c.is_whitespace() || c.is_control()),
@@ -234,17 +353,7 @@ mod tests {
     }
 
     fn url() -> impl Strategy<Value = String> {
-        let scheme = select(vec![
-            "redis",
-            "rediss",
-            "valkey",
-            "valkeys",
-            "REDIS",
-            "Rediss",
-            "http",
-            "unix",
-            "redis+unix",
-        ]);
+        let scheme = select(vec!["redis", "rediss", "valkey", "valkeys", "REDIS", "Rediss", "http"]);
         let before = select(vec!["://", "://", "://", "://", ":", ":/", ":///", ""]);
         let user = prop_oneof![Just(String::new()), text()];
         let credentials = prop_oneof![
@@ -287,7 +396,7 @@ mod tests {
         fn agrees_with_the_redis_crate(url in url()) {
             match (read(&url), theirs(&url)) {
                 (Ok(ours), theirs) => prop_assert_eq!(Some(ours), theirs, "{}", url),
-                (Err(why), Some(theirs)) => prop_assert!(refused_on_purpose(&url, why), "{}: {} {:?}", url, why, theirs),
+                (Err(why), Some(theirs)) => prop_assert!(refused_on_purpose(&url, why), "{}: {:?} {:?}", url, why, theirs),
                 (Err(_), None) => {}
             }
         }
@@ -338,31 +447,41 @@ mod tests {
     #[test]
     fn each_refusal_says_why() {
         for (url, why) in [
-            ("", "it does not begin with redis://"),
-            ("localhost:6379", "it does not begin with redis://"),
+            ("", NO_SCHEME),
+            ("localhost:6379", NO_SCHEME),
             ("http://host", SCHEME),
-            ("redis+unix:///tmp/x", "only TCP can be used"),
-            ("redis://", "it names no host"),
-            ("redis://me:secret@", "it names no host"),
-            ("redis://:6379", "it names no host"),
+            ("unix://run/redis.sock", SOCKET),
+            ("unix:///run/redis.sock?db=x", DATABASE),
+            ("redis://", NO_HOST),
+            ("redis://me:secret@", NO_HOST),
+            ("redis://:6379", NO_HOST),
             ("redis://0.0.0.0", WILDCARD),
             ("redis://[::]:6379", WILDCARD),
-            ("redis://::1", "an IPv6 address must be written between [ and ]"),
-            ("redis://host:x", "its port is not a number"),
-            ("redis://host:65536", "its port is not one of 0 to 65535"),
-            ("redis://[::1", "its host has a [ without a ]"),
-            ("redis://[host]", "the text between [ and ] must be an IPv6 address"),
+            ("redis://::1", IPV6),
+            ("redis://host:x", PORT),
+            (
+                "redis://host:65536",
+                (UrlPart::Port, "its port is not one of 0 to 65535"),
+            ),
+            ("redis://[::1", IPV6),
+            (
+                "redis://[host]",
+                (UrlPart::Host, "the text between [ and ] must be an IPv6 address"),
+            ),
             ("redis://h%C3%B6st", HOST),
             ("redis://host/x", DATABASE),
             ("redis://host/-1", DATABASE),
-            ("redis://me:pass/word@host", "its port is not a number"),
-            ("redis://me:1/word@host", DATABASE),
+            ("redis://me:pass/word@host", SLASH),
+            ("redis://me:1/word@host", SLASH),
             ("redis://me:1?word@host", QUESTION_MARK),
             ("redis://me:1#word@host", FRAGMENT),
-            ("redis://host?protocol=4", "the protocol may be resp2 or resp3"),
+            (
+                "redis://host?protocol=4",
+                (UrlPart::Query, "the protocol may be resp2 or resp3"),
+            ),
             ("rediss://host#insecure", INSECURE),
-            ("redis://%ff:x@host", "its user is not UTF-8"),
-            ("redis://me:%ff@host", "its password is not UTF-8"),
+            ("redis://%ff:x@host", (UrlPart::User, "its user is not UTF-8")),
+            ("redis://me:%ff@host", (UrlPart::Password, "its password is not UTF-8")),
             ("redis://me:pass word@host", SPACE),
         ] {
             assert_eq!(read(url).err(), Some(why), "{url}");
@@ -381,5 +500,21 @@ mod tests {
             database: 12,
         };
         assert_eq!(url, expected);
+    }
+
+    #[test]
+    fn a_socket_has_a_path_and_the_rest_behind_a_question_mark() {
+        let expected = Url {
+            tls: false,
+            host: "/run/my redis.sock".into(),
+            port: 0,
+            user: Some("me".into()),
+            password: Some("a&b@c".into()),
+            database: 3,
+        };
+        for scheme in ["unix", "redis+unix", "valkey+unix"] {
+            let url = format!("{scheme}:///run/my%20redis.sock?db=3&user=me&pass=a%26b@c&protocol=resp3");
+            assert_eq!(read(&url).as_ref(), Ok(&expected), "{url}");
+        }
     }
 }

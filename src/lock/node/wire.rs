@@ -65,11 +65,13 @@ pub(crate) static RELEASE: LazyLock<Lua> = LazyLock::new(|| {
     )
 });
 
-/// Extends the key if it still holds the token; never creates it.
+/// Extends the key if it still holds the token; never creates it, and never shortens its time.
 pub(crate) static EXTEND: LazyLock<Lua> = LazyLock::new(|| {
     Lua::new(
-        "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0",
-        "3b0001d1e78f2ce065ec4b6c4a75b952ed987947",
+        "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end \
+         if redis.call('pttl',KEYS[1])>tonumber(ARGV[2]) then return 1 end \
+         return redis.call('pexpire',KEYS[1],ARGV[2])",
+        "f3d3c7c7fe6973e135737215694ea85ec8c28d66",
         2,
     )
 });
@@ -101,7 +103,7 @@ impl Wire {
         let key = bulk(&mut set, key.as_bytes());
         let token = bulk(&mut set, token);
         set.extend_from_slice(b"$2\r\nPX\r\n");
-        let ttl = number(&mut set, u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        let ttl = millis(&mut set, ttl);
         set.extend_from_slice(b"$2\r\nNX\r\n");
         Self {
             set: set.into(),
@@ -140,11 +142,15 @@ impl Wire {
         }
     }
 
-    /// Compare-and-pexpire. The reply is 1 if the key was extended, and 0 if it was gone or somebody else's.
-    pub(crate) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool) {
+    /// Compare-and-pexpire, by the attempt's TTL or by another one. The reply is 1 if the key was extended, and 0 if it was gone
+    /// or somebody else's.
+    pub(crate) fn extend(&self, out: &mut Vec<u8>, spelled_out: bool, ttl: Option<Duration>) {
         out.extend_from_slice(EXTEND.head(spelled_out));
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
-        out.extend_from_slice(&self.set[self.ttl.clone()]);
+        match ttl {
+            Some(ttl) => drop(millis(out, ttl)),
+            None => out.extend_from_slice(&self.set[self.ttl.clone()]),
+        }
     }
 
     /// The key as it was packed.
@@ -283,6 +289,11 @@ fn bulk(out: &mut Vec<u8>, bytes: &[u8]) -> Range<usize> {
     start..out.len()
 }
 
+/// Appends a duration in milliseconds as a bulk string, and returns its position.
+fn millis(out: &mut Vec<u8>, duration: Duration) -> Range<usize> {
+    number(out, u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// Appends a number as a bulk string, and returns its position.
 fn number(out: &mut Vec<u8>, number: u64) -> Range<usize> {
     let start = out.len();
@@ -337,7 +348,10 @@ mod tests {
                 prop_assert_eq!(packed(|out| wire.delete(out, script, true)), spelled_out);
             }
             let extend = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl).get_packed_command();
-            prop_assert_eq!(packed(|out| wire.extend(out, true)), extend);
+            prop_assert_eq!(packed(|out| wire.extend(out, true, None)), extend);
+            let longer = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl + 1).get_packed_command();
+            let other = Some(Duration::from_millis(ttl + 1));
+            prop_assert_eq!(packed(|out| wire.extend(out, true, other)), longer);
             let delifeq = cmd("DELIFEQ").arg(&key).arg(token).get_packed_command();
             prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelIfEq)), delifeq);
             let delex = cmd("DELEX").arg(&key).arg("IFEQ").arg(token).get_packed_command();

@@ -110,6 +110,7 @@ pub struct Effect {
 
 /// The result of a release.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Released {
     /// Nodes that deleted the key.
     pub deleted: usize,
@@ -145,6 +146,8 @@ pub struct Attempt {
     /// The time read before the first command was queued.
     start: Time,
     states: PerNode<NodeState>,
+    /// The longest that nodes were asked to keep the key.
+    longest_ttl: Duration,
     /// The nodes that ever granted their vote, even after the release.
     ever_granted: NodeSet,
     /// The nodes that have not answered a `Set` that was written to them.
@@ -168,6 +171,7 @@ impl Attempt {
             phase: Phase::Asking,
             start: now,
             states: PerNode::new(nodes),
+            longest_ttl: rules.ttl,
             ever_granted: NodeSet::EMPTY,
             unanswered: NodeSet::EMPTY,
             written: None,
@@ -205,7 +209,7 @@ impl Attempt {
             self.ever_granted.insert(node);
             // A repaired vote says nothing about the time before the repair.
             let late = asked > self.start && self.valid_until().is_none_or(|until| until <= now);
-            self.states[node].until = (!late).then(|| self.key_until(asked));
+            self.states[node].until = (!late).then(|| self.key_until(asked, self.rules.ttl));
         }
         if self.phase != Phase::Closed || finished {
             self.states[node].vote = vote;
@@ -359,6 +363,14 @@ impl Attempt {
         self.select(Vote::may_hold)
     }
 
+    /// The nodes to ask for an extension by this TTL, which may be another one than that of the rules. A node never shortens the
+    /// time of its key.
+    #[must_use]
+    pub fn extend_to(&mut self, ttl: Duration) -> NodeSet {
+        self.longest_ttl = self.longest_ttl.max(ttl);
+        self.extend()
+    }
+
     /// The nodes to ask for a renewal now, if these are well: none if they are fewer than a quorum, since then it can't put off the
     /// end of the validity.
     #[must_use]
@@ -374,8 +386,13 @@ impl Attempt {
 
     /// Takes the answer of a node to an extension that was queued at `asked`.
     pub fn on_extended(&mut self, node: usize, asked: Time, answer: Answer, now: Time) -> Effect {
+        self.on_extended_to(node, asked, self.rules.ttl, answer, now)
+    }
+
+    /// Takes the answer of a node to an extension by this TTL that was queued at `asked`.
+    pub fn on_extended_to(&mut self, node: usize, asked: Time, ttl: Duration, answer: Answer, now: Time) -> Effect {
         let until = match answer {
-            Answer::Yes => Some(self.key_until(asked)),
+            Answer::Yes => Some(self.key_until(asked, ttl)),
             Answer::No => None,
             // Such an answer says nothing about the key, or nothing that its replicas know too.
             Answer::Never | Answer::Unconfirmed | Answer::Unknown => return Effect::default(),
@@ -433,7 +450,7 @@ impl Attempt {
         let holders = self.select(Vote::may_hold);
         self.releasing = holders;
         self.released.unconfirmed = holders.len();
-        self.expired = now + self.rules.ttl;
+        self.expired = now + self.longest_ttl;
         holders
     }
 
@@ -495,9 +512,9 @@ impl Attempt {
         (lost, !lost && self.lease.valid_until() < before)
     }
 
-    /// Until when a key may be relied on that its node set or extended at `asked` or later.
-    fn key_until(&self, asked: Time) -> Time {
-        let until = asked + validity(self.rules.ttl);
+    /// Until when a key may be relied on that its node set or extended by this TTL at `asked` or later.
+    fn key_until(&self, asked: Time, ttl: Duration) -> Time {
+        let until = asked + validity(ttl);
         self.rules
             .lifetime
             .map_or(until, |lifetime| until.min(self.start + lifetime))
@@ -682,6 +699,25 @@ mod tests {
         assert_eq!(attempt.decide(at(1)), Decision::Granted);
         let _ = attempt.on_extended(0, at(900), Answer::Yes, at(901));
         assert_eq!(attempt.lease().valid_until(), Some(at(1500)));
+    }
+
+    #[test]
+    fn an_extension_by_another_ttl_counts_by_that_and_never_shortens() {
+        let (shorter, longer) = (Duration::from_millis(100), Duration::from_secs(5));
+        let mut attempt = held(1, 1);
+        let until = |attempt: &Attempt| attempt.lease().valid_until();
+        let first = until(&attempt);
+        assert_eq!(attempt.extend_to(shorter), set([0]));
+        let _ = attempt.on_extended_to(0, at(100), shorter, Answer::Yes, at(101));
+        assert_eq!(until(&attempt), first);
+        assert_eq!(attempt.extend_to(longer), set([0]));
+        let _ = attempt.on_extended_to(0, at(200), longer, Answer::Yes, at(201));
+        assert_eq!(until(&attempt), Some(at(200) + validity(longer)));
+        let _ = attempt.on_extended(0, at(300), Answer::Yes, at(301));
+        assert_eq!(until(&attempt), Some(at(200) + validity(longer)));
+        // The longest key may outlast the TTL of the rules, and so long its delete is owed.
+        attempt.close(at(400));
+        assert_eq!(attempt.owed_until(), at(400) + longer);
     }
 
     #[test]

@@ -50,6 +50,27 @@ struct AcquireState {
     extensions: Extensions,
 }
 
+/// A command for some nodes; see [`LockJob`].
+struct Order {
+    command: Command,
+    asked: Time,
+    ttl: Option<Duration>,
+    announce: bool,
+    patience: Duration,
+}
+
+impl Order {
+    const fn new(command: Command, asked: Time) -> Self {
+        Self {
+            command,
+            asked,
+            ttl: None,
+            announce: false,
+            patience: Duration::MAX,
+        }
+    }
+}
+
 /// The caller's lock, or its attempt at one. Dropping this takes the lock back in the background.
 #[derive(Debug)]
 pub(crate) struct Owned(Arc<QuorumLock>);
@@ -104,17 +125,29 @@ impl QuorumLock {
             state: Mutex::new(state),
             sooner: Notify::new(),
         });
-        lock.send(NodeSet::first(nodes.len()), Command::Set, asked, false, limit - asked);
+        let order = Order {
+            patience: limit - asked,
+            ..Order::new(Command::Set, asked)
+        };
+        lock.send(NodeSet::first(nodes.len()), order);
         Owned(lock)
     }
 
-    fn send(self: &Arc<Self>, nodes: NodeSet, command: Command, asked: Time, announce: bool, patience: Duration) {
+    fn send(self: &Arc<Self>, nodes: NodeSet, order: Order) {
+        let Order {
+            command,
+            asked,
+            ttl,
+            announce,
+            patience,
+        } = order;
         for node in nodes {
             let job = LockJob {
                 command,
                 asker: Arc::clone(self) as Arc<dyn Asker>,
                 node,
                 asked,
+                ttl,
                 announce,
                 spelled_out: false,
                 route: Route::default(),
@@ -219,13 +252,14 @@ impl QuorumLock {
 
     // For the holder.
 
-    /// Extends the lock by its TTL, counted from now, on the nodes that still hold it.
-    pub(crate) async fn extend(self: &Arc<Self>) -> Result<Duration, NotExtended> {
+    /// Extends the lock by this TTL, or else by its own, counted from now, on the nodes that still hold it.
+    pub(crate) async fn extend(self: &Arc<Self>, ttl: Option<Duration>) -> Result<Duration, NotExtended> {
         let now = clock::now();
         let until = self.valid_until(now).ok_or(NotExtended::Lost)?;
         let (nodes, asked, reply_timeout) = {
             let mut state = self.state();
-            let nodes = state.attempt.extend();
+            let own = state.attempt.rules().ttl;
+            let nodes = state.attempt.extend_to(ttl.unwrap_or(own));
             let mut causes = PerNode::new(self.nodes.len());
             for node in (0..self.nodes.len()).filter(|&node| !nodes.contains(node)) {
                 causes[node] = match state.attempt.vote(node) {
@@ -237,7 +271,8 @@ impl QuorumLock {
             (nodes, asked, state.attempt.rules().reply_timeout)
         };
         let extending = Extending(self, asked);
-        self.send(nodes, Command::Extend, asked, false, Duration::MAX);
+        let order = Order::new(Command::Extend, asked);
+        self.send(nodes, Order { ttl, ..order });
         // Answers count even if the timeout fired meanwhile: the clock is read after them.
         let _ = clock::timeout_at(until.min(asked + reply_timeout), extending.decided()).await;
         let now = clock::now();
@@ -285,24 +320,29 @@ impl QuorumLock {
             (missing, attempt.renew(well))
         };
         let asked = clock::now();
-        self.send(missing, Command::Set, asked, false, Duration::MAX);
-        self.send(nodes, Command::Extend, asked, false, Duration::MAX);
+        self.send(missing, Order::new(Command::Set, asked));
+        self.send(nodes, Order::new(Command::Extend, asked));
     }
 
     /// Releases the lock at `now`, announces that to those who wait for it, and does not wait for the nodes.
     pub(crate) fn release(self: &Arc<Self>, now: Time) {
+        let mut ended = None;
         let (nodes, announce) = {
             let mut state = self.state();
             let (was_held, was_partial) = (state.attempt.is_held(), state.attempt.is_partial());
             let nodes = state.attempt.close(now);
             state.waiter = None;
             if was_held && !state.attempt.is_held() {
-                self.gauges.unhold();
+                ended = Some((state.attempt.start(), state.attempt.lease().validity(now).is_zero()));
                 self.gauges.change_partial(was_partial, false);
             }
             (nodes, was_held && self.subscriptions.is_some())
         };
-        self.send(nodes, Command::Delete, now, announce, Duration::MAX);
+        let order = Order::new(Command::Delete, now);
+        self.send(nodes, Order { announce, ..order });
+        if let Some((since, is_lost)) = ended {
+            self.gauges.end(self.key(), since, is_lost, now);
+        }
     }
 
     /// Resolves when a quorum has confirmed the release at `now`, all nodes have answered, or the reply timeout is over.
@@ -387,6 +427,7 @@ impl Asker for QuorumLock {
         let Report {
             command,
             asked,
+            ttl,
             answer,
             cause,
             server,
@@ -400,7 +441,8 @@ impl Asker for QuorumLock {
             }
             Command::Extend => {
                 waiter = state.extensions.on_answer(asked, node, answer, cause);
-                state.attempt.on_extended(node, asked, answer, now)
+                let ttl = ttl.unwrap_or(state.attempt.rules().ttl);
+                state.attempt.on_extended_to(node, asked, ttl, answer, now)
             }
             Command::Delete => state.attempt.on_deleted(node, answer, now),
         });
@@ -445,6 +487,7 @@ mod tests {
         let report = Report {
             command,
             asked,
+            ttl: None,
             answer,
             cause: None,
             server: None,

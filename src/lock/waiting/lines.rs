@@ -52,6 +52,13 @@ pub(crate) struct Permit {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TimeOver;
 
+impl Permit {
+    /// The key.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 impl Lines {
     /// No lines yet, for keys of these nodes.
     pub(crate) fn new(nodes: Nodes) -> Self {

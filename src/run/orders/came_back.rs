@@ -142,10 +142,7 @@ mod tests {
         /// The lock that an acquire of another app server gets; `None` if somebody else has it.
         async fn acquire(&self, hosts: usize, key: &str) -> Option<Guard> {
             let lock = Lock::redlock(&self.nodes.subset(&(0..hosts).collect::<Vec<_>>()), 1);
-            let options = AcquireOptions {
-                ttl: Duration::from_mins(5),
-                ..AcquireOptions::default()
-            };
+            let options = AcquireOptions::new().ttl(Duration::from_mins(5));
             loop {
                 match lock.acquire(key, &options).await {
                     Ok(guard) => return Some(Guard::Engine(guard)),

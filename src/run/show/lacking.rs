@@ -63,7 +63,7 @@ fn state(cause: &Cause) -> String {
         Cause::NoMaster => "without a master (Sentinels name none)".to_owned(),
         Cause::NotReady(text) => format!("not ready ({text})"),
         Cause::Unreplicated { replicas, of } => format!("not replicated (confirmed by {replicas} of {of} replicas)"),
-        Cause::Held | Cause::NoPermission(_) | Cause::Tls(_) | Cause::Error(_) => format!("refuses ({cause})"),
+        _ => format!("refuses ({cause})"),
     }
 }
 

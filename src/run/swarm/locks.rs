@@ -37,10 +37,7 @@ impl Use {
             LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => return None,
             together => together,
         };
-        let wait = WaitReplicas {
-            replicas: u32::try_from(arm.wait_replicas).unwrap_or(u32::MAX),
-            timeout: arm.wait_timeout,
-        };
+        let wait = WaitReplicas::new(u32::try_from(arm.wait_replicas).unwrap_or(u32::MAX), arm.wait_timeout);
         Some(Self {
             of,
             wait: Some(wait).filter(|wait| wait.replicas > 0),
@@ -110,10 +107,8 @@ fn together(uses: impl Iterator<Item = Use>, plan: &ServerPlan, options: NodeOpt
         if open.iter().any(|(other, _)| *other == how) {
             continue;
         }
-        let options = NodeOptions {
-            wait_replicas: how.wait,
-            ..options
-        };
+        let mut options = options;
+        options.wait_replicas = how.wait;
         open.extend(nodes(how.of, plan, options).map(|nodes| (how, nodes)));
     }
     open
@@ -138,11 +133,6 @@ fn nodes(which: LockNodes, plan: &ServerPlan, options: NodeOptions) -> Option<No
 fn options(plan: &ServerPlan) -> NodeOptions {
     let options = NodeOptions::default();
     let arms = plan.arms.iter().filter(|arm| arm.spec.lock.uses_nodes());
-    NodeOptions {
-        node_timeout: arms
-            .map(|arm| arm.spec.node_timeout)
-            .max()
-            .unwrap_or(options.node_timeout),
-        ..options
-    }
+    let longest = arms.map(|arm| arm.spec.node_timeout).max();
+    options.node_timeout(longest.unwrap_or(options.node_timeout))
 }

@@ -84,12 +84,10 @@ fn try_all(
     let mut trials = JoinSet::new();
     for name in names {
         let (lock, key, turns) = (lock.clone(), spec.key(prefix, name), Arc::clone(&turns));
-        let options = AcquireOptions {
-            ttl: spec.ttl,
-            timeout: spec.timeout,
-            reply_timeout: Some(spec.node_timeout),
-            ..AcquireOptions::default()
-        };
+        let options = AcquireOptions::new()
+            .ttl(spec.ttl)
+            .timeout(spec.timeout)
+            .reply_timeout(spec.node_timeout);
         trials.spawn(async move {
             loop {
                 // Nobody closes it. A lock that is taken must not keep others waiting, so the turn ends with the attempt.
@@ -104,10 +102,7 @@ fn try_all(
                 drop(turn);
                 let patience = match refusal {
                     Refusal::Contended | Refusal::Expired { .. } => patience.taken,
-                    Refusal::NoQuorum { .. }
-                    | Refusal::NotPermitted { .. }
-                    | Refusal::KeyTooLong { .. }
-                    | Refusal::Unknown { .. } => refused,
+                    _ => refused,
                 };
                 if began.elapsed() >= patience {
                     return Some(refusal);

@@ -63,10 +63,7 @@ pub(crate) mod testing {
     /// Acquires so many more locks, for long.
     pub async fn acquire(nodes: &Nodes, names: Range<u32>) -> Vec<Guard> {
         let lock = Lock::single(nodes, 0, 1);
-        let options = AcquireOptions {
-            ttl: Duration::from_mins(5),
-            ..AcquireOptions::default()
-        };
+        let options = AcquireOptions::new().ttl(Duration::from_mins(5));
         let mut guards = Vec::new();
         for name in names {
             guards.push(loop {

@@ -82,15 +82,14 @@ impl Tools {
 
     fn options(&self) -> AcquireOptions {
         let ttl = self.live_settings.ttl(self.arm.ttl);
-        AcquireOptions {
-            ttl,
-            renew: self.arm.renew.interval(ttl),
-            wait: self.arm.wait,
-            timeout: self.arm.timeout,
+        let mut options = AcquireOptions::new()
+            .ttl(ttl)
+            .wait(self.arm.wait)
+            .timeout(self.arm.timeout)
             // All arms use the same nodes, and each has its own node timeout.
-            reply_timeout: Some(self.arm.node_timeout),
-            ..AcquireOptions::default()
-        }
+            .reply_timeout(self.arm.node_timeout);
+        options.renew = self.arm.renew.interval(ttl);
+        options
     }
 }
 

@@ -1104,19 +1104,15 @@ async fn everything_follows(lab: &Lab, proxy: bool) {
 
     // Both must vote.
     let lock = Lock::redlock(&users, 1);
-    let options = AcquireOptions {
-        ttl: TEST_TIMEOUT,
-        renew: None,
-        wait: Wait::Retry {
+    let options = AcquireOptions::new()
+        .ttl(TEST_TIMEOUT)
+        .wait(Wait::Retry {
             retries: u32::MAX,
             delay: Duration::from_millis(5),
             jitter: Duration::ZERO,
-        },
-        timeout: TEST_TIMEOUT,
-        reply_timeout: None,
-        lifetime: None,
-        repair: false,
-    };
+        })
+        .timeout(TEST_TIMEOUT)
+        .repair(false);
     let guard = lock
         .acquire("moved", &options)
         .await

@@ -41,6 +41,14 @@ impl Authority {
         self.dir.path().join("authority.pem")
     }
 
+    /// A certificate for a client, and its key, in PEM.
+    pub fn client(&self) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["client".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
     /// A server with a certificate for `name`, and its TLS port. Its other port speaks plain text.
     pub fn server(&self, name: &str, options: &[&str]) -> (RedisServer, u16) {
         self.server_with(&CertificateParams::new([name.to_owned()]).unwrap(), options)

@@ -15,14 +15,12 @@ use super::trio::{IMPATIENT, NODE_TIMEOUT, QUEUE};
 use super::waiting::{TEST_TIMEOUT, in_time, until};
 
 /// Patient with nodes that work, and quick to try again.
-pub const PATIENT: NodeOptions = NodeOptions {
-    connect_timeout: Duration::from_secs(1),
-    reconnect_backoff: Duration::from_millis(10),
-    node_timeout: NODE_TIMEOUT,
-    give_up: TEST_TIMEOUT,
-    wait_replicas: None,
-    longest_key: 8 << 10,
-};
+pub const PATIENT: NodeOptions = NodeOptions::new()
+    .connect_timeout(Duration::from_secs(1))
+    .reconnect_backoff(Duration::from_millis(10))
+    .node_timeout(NODE_TIMEOUT)
+    .give_up(TEST_TIMEOUT)
+    .longest_key(8 << 10);
 
 /// Tries until the lock is acquired and its key is on this server; returns the kinds of all causes of refusals meanwhile.
 pub async fn reach(lock: &Lock, key: &str, server: &RedisServer) -> BTreeSet<CauseKind> {

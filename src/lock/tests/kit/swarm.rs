@@ -153,10 +153,7 @@ fn serve(
 
 /// Holds a lock again and again that nobody else wants, and that would not expire.
 async fn mind_own_business(lock: Lock, key: String) {
-    let options = AcquireOptions {
-        ttl: LONG_TTL,
-        ..AcquireOptions::default()
-    };
+    let options = AcquireOptions::new().ttl(LONG_TTL);
     loop {
         if let Ok(guard) = lock.acquire(&key, &options).await {
             sleep(Duration::from_millis(3)).await;
@@ -208,13 +205,11 @@ impl Worker {
             delay: Duration::from_millis(2),
             jitter: Duration::from_millis(8),
         };
-        AcquireOptions {
-            ttl,
-            renew: self.rng.random_bool(0.5).then_some(ttl / 3),
-            wait: [Wait::FailFast, retry, retry, Wait::Queue][self.rng.random_range(0..4)],
-            repair: self.rng.random(),
-            ..AcquireOptions::default()
-        }
+        let mut options = AcquireOptions::new().ttl(ttl);
+        options.renew = self.rng.random_bool(0.5).then_some(ttl / 3);
+        options
+            .wait([Wait::FailFast, retry, retry, Wait::Queue][self.rng.random_range(0..4)])
+            .repair(self.rng.random())
     }
 
     /// Holds the lock for a moment, sometimes longer than its TTL, and ignores its loss.

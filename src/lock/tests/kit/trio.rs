@@ -24,39 +24,23 @@ pub const BRIEF: Duration = Duration::from_millis(200);
 pub const SOON: Duration = Duration::from_secs(1);
 
 /// Long enough for any slow machine.
-pub const OPTIONS: AcquireOptions = AcquireOptions {
-    ttl: TEST_TIMEOUT.saturating_mul(2),
-    renew: None,
-    wait: Wait::FailFast,
-    timeout: TEST_TIMEOUT,
-    reply_timeout: None,
-    lifetime: None,
-    repair: false,
-};
+pub const OPTIONS: AcquireOptions = AcquireOptions::new()
+    .ttl(TEST_TIMEOUT.saturating_mul(2))
+    .wait(Wait::FailFast)
+    .timeout(TEST_TIMEOUT)
+    .repair(false);
 
 /// Of this TTL in milliseconds, and otherwise as [`OPTIONS`].
 pub const fn lasting(ttl: u64) -> AcquireOptions {
-    AcquireOptions {
-        ttl: Duration::from_millis(ttl),
-        ..OPTIONS
-    }
+    OPTIONS.ttl(Duration::from_millis(ttl))
 }
 
 /// For nodes that will not reply.
-pub const IMPATIENT: AcquireOptions = AcquireOptions {
-    reply_timeout: Some(BRIEF),
-    ..OPTIONS
-};
+pub const IMPATIENT: AcquireOptions = OPTIONS.reply_timeout(BRIEF);
 
-pub const QUEUE: AcquireOptions = AcquireOptions {
-    wait: Wait::Queue,
-    ..OPTIONS
-};
+pub const QUEUE: AcquireOptions = OPTIONS.wait(Wait::Queue);
 
-pub const RENEWED: AcquireOptions = AcquireOptions {
-    renew: Some(Duration::from_millis(50)),
-    ..OPTIONS
-};
+pub const RENEWED: AcquireOptions = OPTIONS.renew_every(Duration::from_millis(50));
 
 pub const RETRY: Wait = Wait::Retry {
     retries: u32::MAX,
@@ -191,10 +175,7 @@ impl Trio {
 
 /// Nodes that are connected to these servers.
 async fn connect(addrs: &[SocketAddr], node_timeout: Duration) -> Nodes {
-    let options = NodeOptions {
-        node_timeout,
-        ..NodeOptions::default()
-    };
+    let options = NodeOptions::new().node_timeout(node_timeout);
     let nodes = Nodes::connect(addrs, options);
     assert_eq!(nodes.ready(TEST_TIMEOUT).await, addrs.len());
     nodes

@@ -10,9 +10,7 @@ use crate::kit::trio::{
     lasting, no_quorum, unknown,
 };
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, in_time, until};
-use lockstorm_lock::{
-    AcquireOptions, Cause, Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Outcome, Refusal, Wait,
-};
+use lockstorm_lock::{Cause, Gauges, Guard, Lock, NodeOptions, Nodes, NotExtended, Outcome, Refusal, Wait};
 use redis::cmd;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -38,10 +36,7 @@ async fn contend(lock: Lock, busy: Arc<AtomicBool>, sections: Arc<AtomicU32>) {
         let (lock, busy, sections) = (lock.clone(), Arc::clone(&busy), Arc::clone(&sections));
         workers.spawn(async move {
             for _ in 0..10 {
-                let guard = lock
-                    .acquire(KEY, &AcquireOptions { wait: RETRY, ..OPTIONS })
-                    .await
-                    .unwrap();
+                let guard = lock.acquire(KEY, &OPTIONS.wait(RETRY)).await.unwrap();
                 assert!(!busy.swap(true, SeqCst), "two holders");
                 tokio::task::yield_now().await;
                 sections.fetch_add(1, SeqCst);
@@ -253,11 +248,7 @@ async fn an_expired_lock_is_never_handed_out() {
         "{refusal:?}"
     );
 
-    let options = AcquireOptions {
-        ttl: Duration::from_millis(300),
-        reply_timeout: Some(TEST_TIMEOUT),
-        ..OPTIONS
-    };
+    let options = OPTIONS.ttl(Duration::from_millis(300)).reply_timeout(TEST_TIMEOUT);
     trio.pause(&[1, 2]);
     let refusal = trio.acquire(&options).await.unwrap_err();
     trio.resume(&[1, 2]);
@@ -268,11 +259,9 @@ async fn an_expired_lock_is_never_handed_out() {
 #[tokio::test]
 async fn renewal_keeps_a_lock_and_its_loss_is_signalled() {
     let trio = Trio::start().await;
-    let options = AcquireOptions {
-        ttl: Duration::from_secs(1),
-        renew: Some(Duration::from_millis(250)),
-        ..OPTIONS
-    };
+    let options = OPTIONS
+        .ttl(Duration::from_secs(1))
+        .renew_every(Duration::from_millis(250));
     let guard = trio.acquire(&options).await.unwrap();
     assert!(
         timeout(options.ttl * 3, guard.lost()).await.is_err(),
@@ -364,10 +353,7 @@ fn a_killed_app_server_sends_nothing_and_its_keys_keep_their_ttl() {
     let (runtime, nodes) = app_server(&servers);
     let lock = Lock::redlock(&nodes, 1);
     let gauges = lock.gauges();
-    let options = AcquireOptions {
-        renew: Some(Duration::from_millis(5)),
-        ..OPTIONS
-    };
+    let options = OPTIONS.renew_every(Duration::from_millis(5));
     let outside = runtime.block_on(lock.acquire(KEY, &options)).unwrap();
     runtime.spawn({
         let lock = lock.clone();
@@ -404,10 +390,7 @@ async fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
     // It does not poll: one more attempt when the time came, and a few more if it was slightly early.
     assert!(guard.attempts() < 10, "{} attempts", guard.attempts());
 
-    let hopeless = AcquireOptions {
-        timeout: Duration::from_millis(100),
-        ..QUEUE
-    };
+    let hopeless = QUEUE.timeout(Duration::from_millis(100));
     assert_eq!(trio.acquire(&hopeless).await.unwrap_err(), Refusal::Contended);
     drop((holder, guard));
     trio.no_keys().await;
@@ -416,26 +399,22 @@ async fn waiting_until_expiry_gets_the_lock_of_a_holder_that_never_releases() {
 #[tokio::test]
 async fn options_beyond_all_bounds_do_not_panic() {
     let trio = Trio::start().await;
-    let endless = AcquireOptions {
-        ttl: Duration::MAX,
-        renew: Some(Duration::MAX),
-        timeout: Duration::MAX,
-        reply_timeout: Some(Duration::MAX),
-        ..OPTIONS
-    };
+    let endless = OPTIONS
+        .ttl(Duration::MAX)
+        .renew_every(Duration::MAX)
+        .timeout(Duration::MAX)
+        .reply_timeout(Duration::MAX);
     let guard = trio.acquire(&endless).await.unwrap();
     let wait = Wait::Retry {
         retries: 1,
         delay: Duration::MAX,
         jitter: Duration::ZERO,
     };
-    let nothing = AcquireOptions {
-        ttl: Duration::ZERO,
-        renew: Some(Duration::ZERO),
-        wait,
-        timeout: TEST_TIMEOUT,
-        ..endless
-    };
+    let nothing = endless
+        .ttl(Duration::ZERO)
+        .renew_every(Duration::ZERO)
+        .wait(wait)
+        .timeout(TEST_TIMEOUT);
     trio.acquire(&nothing).await.unwrap_err();
     guard.release().await;
     trio.acquire(&nothing).await.unwrap_err();
@@ -453,23 +432,16 @@ async fn retries_are_bounded_by_their_number_and_by_the_deadline() {
         delay: Duration::from_millis(1),
         jitter: Duration::ZERO,
     };
-    assert_eq!(
-        trio.acquire(&AcquireOptions { wait, ..OPTIONS }).await.unwrap_err(),
-        Refusal::Contended
-    );
+    assert_eq!(trio.acquire(&OPTIONS.wait(wait)).await.unwrap_err(), Refusal::Contended);
     assert_eq!(lock.gauges().attempts() - before, 4);
-    let brief = AcquireOptions {
-        wait: RETRY,
-        timeout: Duration::from_millis(50),
-        ..OPTIONS
-    };
+    let brief = OPTIONS.wait(RETRY).timeout(Duration::from_millis(50));
     let refusal = trio.acquire(&brief).await.unwrap_err();
     assert!(
         matches!(refusal.outcome(), Outcome::Contended | Outcome::Unknown),
         "{refusal:?}"
     );
     drop(holder);
-    let guard = trio.acquire(&AcquireOptions { wait: RETRY, ..OPTIONS }).await.unwrap();
+    let guard = trio.acquire(&OPTIONS.wait(RETRY)).await.unwrap();
     drop(guard);
     trio.no_keys().await;
 }
@@ -520,10 +492,7 @@ async fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_t
     let trio = Trio::alone().await;
     let lock = trio.lock.clone();
     // Far more than nodes can answer within this time, in which a busy machine lets each of them run.
-    let options = AcquireOptions {
-        reply_timeout: Some(Duration::from_millis(300)),
-        ..OPTIONS
-    };
+    let options = OPTIONS.reply_timeout(Duration::from_millis(300));
     let mut tasks = JoinSet::new();
     for task in 0..100_000 {
         let lock = lock.clone();
@@ -542,10 +511,7 @@ async fn acquires_that_wait_behind_others_of_their_own_app_server_do_not_blame_t
 #[tokio::test]
 async fn an_acquire_may_stop_waiting_before_the_nodes_are_suspect() {
     let trio = Trio::start().await;
-    let hurried = AcquireOptions {
-        reply_timeout: Some(Duration::from_millis(20)),
-        ..OPTIONS
-    };
+    let hurried = OPTIONS.reply_timeout(Duration::from_millis(20));
     trio.pause(&[0, 1]);
     // Twice: if the nodes had become suspect, the second acquire would not ask them.
     for _ in 0..2 {

@@ -24,10 +24,7 @@ struct Pair {
 
 impl Pair {
     async fn start() -> Self {
-        let patient = NodeOptions {
-            node_timeout: NODE_TIMEOUT,
-            ..NodeOptions::default()
-        };
+        let patient = NodeOptions::new().node_timeout(NODE_TIMEOUT);
         let pair = Self::connecting(patient, |_| {});
         assert_eq!(pair.nodes.ready(TEST_TIMEOUT).await, 1);
         pair
@@ -81,10 +78,7 @@ impl Pair {
 async fn locks_are_kept_where_the_node_is_and_those_from_before_are_lost_when_they_are_extended() {
     let pair = Pair::start().await;
     let held = pair.acquire(&OPTIONS).await.unwrap();
-    let renewing = AcquireOptions {
-        renew: Some(Duration::from_millis(20)),
-        ..OPTIONS
-    };
+    let renewing = OPTIONS.renew_every(Duration::from_millis(20));
     let renewed = pair.lock.acquire("renewed", &renewing).await.unwrap();
     assert_eq!(pair.keys(), [2, 0]);
     pair.move_to(1);
@@ -148,14 +142,12 @@ async fn an_address_whose_sender_is_gone_stays() {
 }
 
 /// Nothing ends by itself at an address where nobody answers.
-const WAITS_FOR_EVER: NodeOptions = NodeOptions {
-    connect_timeout: NEVER,
-    reconnect_backoff: Duration::from_millis(50),
-    node_timeout: NEVER,
-    give_up: NEVER,
-    wait_replicas: None,
-    longest_key: 8 << 10,
-};
+const WAITS_FOR_EVER: NodeOptions = NodeOptions::new()
+    .connect_timeout(NEVER)
+    .reconnect_backoff(Duration::from_millis(50))
+    .node_timeout(NEVER)
+    .give_up(NEVER)
+    .longest_key(8 << 10);
 
 #[tokio::test]
 async fn a_stopped_server_is_left_at_once_and_what_it_was_asked_is_not_known() {
@@ -167,10 +159,7 @@ async fn a_stopped_server_is_left_at_once_and_what_it_was_asked_is_not_known() {
     let asked = tokio::spawn({
         let lock = pair.lock.clone();
         async move {
-            let endless = AcquireOptions {
-                timeout: NEVER,
-                ..OPTIONS
-            };
+            let endless = OPTIONS.timeout(NEVER);
             lock.acquire(KEY, &endless).await.map(drop)
         }
     });

@@ -8,7 +8,7 @@ use crate::kit::sentinel::PASSWORD;
 use crate::kit::trio::{OPTIONS, QUEUE, RENEWED, no_quorum};
 use crate::kit::{RedisServer, TEST_TIMEOUT, eventually, in_time, until};
 use lockstorm_lock::WaitReplicas;
-use lockstorm_lock::{AcquireOptions, Cause, CauseKind, Cluster, Lock, NodeAddress, NodeOptions, Nodes, Refusal};
+use lockstorm_lock::{Cause, CauseKind, Cluster, Lock, NodeAddress, NodeOptions, Nodes, Refusal};
 use redis::cmd;
 use tokio::time::sleep;
 
@@ -124,11 +124,9 @@ async fn every_key_is_at_its_owner_without_a_detour_and_gone_after_its_release()
 async fn locks_are_renewed_waited_for_and_lost_with_a_signal() {
     let clustered = Clustered::start();
     let ((here, lock), (there, other)) = (open(&clustered).await, open(&clustered).await);
-    let brief = AcquireOptions {
-        ttl: Duration::from_secs(2),
-        renew: Some(Duration::from_millis(200)),
-        ..QUEUE
-    };
+    let brief = QUEUE
+        .ttl(Duration::from_secs(2))
+        .renew_every(Duration::from_millis(200));
     let on = async |master: usize| {
         let key = clustered.key_at(master);
         let held = lock.acquire(&key, &brief).await.unwrap();
@@ -244,10 +242,7 @@ async fn the_death_of_a_master_is_followed_with_its_locks_and_what_was_owed_is_d
 #[tokio::test]
 async fn a_stopped_master_is_left_although_its_connection_lasts() {
     let clustered = Clustered::start();
-    let options = NodeOptions {
-        node_timeout: Duration::from_millis(200),
-        ..PATIENT
-    };
+    let options = PATIENT.node_timeout(Duration::from_millis(200));
     let (nodes, lock) = open_with(&clustered, options).await;
     let key = clustered.key_at(2);
     let held = lock.acquire(&key, &RENEWED).await.unwrap();
@@ -306,13 +301,7 @@ async fn an_incomplete_cluster_is_not_ready_and_the_slots_without_a_master_are_t
 #[tokio::test]
 async fn the_replica_of_the_owner_confirms_a_vote_or_it_is_undone() {
     let clustered = Clustered::start();
-    let options = NodeOptions {
-        wait_replicas: Some(WaitReplicas {
-            replicas: 1,
-            timeout: Duration::from_millis(500),
-        }),
-        ..PATIENT
-    };
+    let options = PATIENT.wait_replicas(WaitReplicas::new(1, Duration::from_millis(500)));
     let (nodes, lock) = open_with(&clustered, options).await;
     let key = clustered.key_at(1);
     let held = lock.acquire(&key, &OPTIONS).await.unwrap();

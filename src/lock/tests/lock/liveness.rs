@@ -13,14 +13,12 @@ use redis::cmd;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-const PATIENT: NodeOptions = NodeOptions {
-    connect_timeout: TEST_TIMEOUT,
-    reconnect_backoff: Duration::from_millis(10),
-    node_timeout: NODE_TIMEOUT,
-    give_up: TEST_TIMEOUT,
-    wait_replicas: None,
-    longest_key: 8 << 10,
-};
+const PATIENT: NodeOptions = NodeOptions::new()
+    .connect_timeout(TEST_TIMEOUT)
+    .reconnect_backoff(Duration::from_millis(10))
+    .node_timeout(NODE_TIMEOUT)
+    .give_up(TEST_TIMEOUT)
+    .longest_key(8 << 10);
 
 fn extensions(lock: &Lock) -> u64 {
     (0..3).map(|node| lock.gauges().sent(node).extends).sum()
@@ -47,10 +45,7 @@ fn renewals_and_messages_go_on_when_the_runtime_that_used_the_lock_first_has_end
     let renewed = first.block_on(async {
         assert_eq!(nodes.ready(TEST_TIMEOUT).await, 3);
         let renewed = lock.acquire("renewed first", &RENEWED).await.unwrap();
-        let waiting = AcquireOptions {
-            timeout: Duration::from_millis(100),
-            ..QUEUE
-        };
+        let waiting = QUEUE.timeout(Duration::from_millis(100));
         assert_eq!(lock.acquire("first", &waiting).await.unwrap_err(), Refusal::Contended);
         renewed
     });
@@ -73,12 +68,10 @@ fn renewals_and_messages_go_on_when_the_runtime_that_used_the_lock_first_has_end
 }
 
 /// Renewed ten times in each TTL, by nodes that answer within a few milliseconds or never.
-const OFTEN: AcquireOptions = AcquireOptions {
-    ttl: Duration::from_secs(2),
-    renew: Some(Duration::from_millis(200)),
-    reply_timeout: Some(Duration::from_millis(2)),
-    ..OPTIONS
-};
+const OFTEN: AcquireOptions = OPTIONS
+    .ttl(Duration::from_secs(2))
+    .renew_every(Duration::from_millis(200))
+    .reply_timeout(Duration::from_millis(2));
 
 async fn acquire_often(trio: &Trio) -> Guard {
     loop {
@@ -121,18 +114,11 @@ async fn a_lock_whose_quorum_is_stopped_is_extended_less_and_less_often() {
 #[tokio::test]
 async fn nothing_is_extended_that_the_lifetime_ends() {
     let trio = Trio::start().await;
-    let options = AcquireOptions {
-        ttl: Duration::from_secs(1),
-        renew: Some(Duration::from_millis(100)),
-        lifetime: Some(Duration::from_millis(1500)),
-        ..OPTIONS
-    };
-    let guard = trio
-        .acquire_all(&AcquireOptions {
-            reply_timeout: Some(Duration::from_millis(5)),
-            ..options
-        })
-        .await;
+    let options = OPTIONS
+        .ttl(Duration::from_secs(1))
+        .renew_every(Duration::from_millis(100))
+        .lifetime(Duration::from_millis(1500));
+    let guard = trio.acquire_all(&options.reply_timeout(Duration::from_millis(5))).await;
     guard.lost().await;
     let extensions = trio.servers[0].calls("pexpire");
     println!("{extensions} extensions");

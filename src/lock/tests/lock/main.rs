@@ -13,6 +13,7 @@ mod liveness;
 mod mistakes;
 mod package;
 mod peers;
+mod section;
 mod sentinel;
 mod servers;
 mod suspension;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -46,5 +47,42 @@ fn the_lock_engine_needs_few_packages_and_none_of_the_lab() {
             .iter()
             .find(|&&other| name.split(['-', '_']).next() == Some(other));
         assert_eq!(other, None, "{package}");
+    }
+}
+
+#[test]
+fn the_package_has_its_licences_in_full_and_a_whole_readme() {
+    let (root, to) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
+    let run = |command: &mut Command| {
+        let output = command.current_dir(root).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args([
+            "package",
+            "--offline",
+            "--no-verify",
+            "--allow-dirty",
+            "--package",
+            "lockstorm-lock",
+            "--target-dir",
+        ])
+        .arg(to.path()));
+    let packed = to
+        .path()
+        .join(concat!("package/lockstorm-lock-", env!("CARGO_PKG_VERSION"), ".crate"));
+    run(Command::new("tar").arg("-xzf").arg(packed).arg("-C").arg(to.path()));
+    let unpacked = to.path().join(concat!("lockstorm-lock-", env!("CARGO_PKG_VERSION")));
+    let read = |name: &str| fs::read_to_string(unpacked.join(name)).unwrap();
+    assert!(read("LICENSE-MIT").contains("THE SOFTWARE IS PROVIDED"));
+    assert!(read("LICENSE-APACHE").contains("END OF TERMS AND CONDITIONS"));
+    for example in ["worker", "using", "blocking"] {
+        assert!(read(&format!("examples/{example}.rs")).contains("fn main"));
+    }
+    // A paragraph ends with the end of a sentence, or leads to what stands below.
+    let readme = read("README.md");
+    let prose = readme.split("```").step_by(2).flat_map(|part| part.split("\n\n"));
+    for paragraph in prose.filter(|text| text.starts_with(char::is_alphanumeric)) {
+        assert!(paragraph.trim_end().ends_with(['.', ':']), "{paragraph}");
     }
 }

@@ -90,17 +90,16 @@ async fn with_a_ttl_of_400_ms_and_a_paused_node_every_lock_is_acquired() {
     let trio = Trio::start().await;
     let lock = trio.lock.clone();
     trio.servers[2].pause();
-    let options = AcquireOptions {
-        ttl: Duration::from_millis(400),
-        reply_timeout: Some(Duration::from_millis(100)),
-        // Allows for a machine that stops for longer than that; if a node were waited for, all acquires would fail.
-        wait: Wait::Retry {
-            retries: 3,
-            delay: Duration::from_millis(50),
-            jitter: Duration::ZERO,
-        },
-        ..OPTIONS
+    // Allows for a machine that stops for longer than that; if a node were waited for, all acquires would fail.
+    let wait = Wait::Retry {
+        retries: 3,
+        delay: Duration::from_millis(50),
+        jitter: Duration::ZERO,
     };
+    let options = OPTIONS
+        .ttl(Duration::from_millis(400))
+        .reply_timeout(Duration::from_millis(100))
+        .wait(wait);
     load(&lock, 7, options).await;
     trio.recovers().await;
 }
@@ -110,11 +109,7 @@ async fn no_lock_is_handed_out_by_nodes_that_were_paused_for_longer_than_its_ttl
     let trio = Trio::start().await;
     let lock = trio.lock.clone();
     // With the patience of a caller who does not know better.
-    let options = AcquireOptions {
-        ttl: Duration::from_secs(1),
-        reply_timeout: Some(TEST_TIMEOUT),
-        ..OPTIONS
-    };
+    let options = OPTIONS.ttl(Duration::from_secs(1)).reply_timeout(TEST_TIMEOUT);
     trio.pause(&[0, 1, 2]);
     let mut tasks = JoinSet::new();
     for task in 0..16 {
@@ -136,10 +131,7 @@ async fn no_lock_is_handed_out_by_nodes_that_were_paused_for_longer_than_its_ttl
 #[tokio::test]
 async fn a_release_waits_for_no_node_that_hangs() {
     let trio = Trio::start().await;
-    let patient = AcquireOptions {
-        reply_timeout: Some(TEST_TIMEOUT),
-        ..OPTIONS
-    };
+    let patient = OPTIONS.reply_timeout(TEST_TIMEOUT);
     let guard = trio.acquire_all(&patient).await;
     trio.servers[0].pause();
     let released = timeout(TEST_TIMEOUT / 2, guard.release()).await.expect("two confirmed");
@@ -156,10 +148,7 @@ async fn a_release_waits_for_no_node_that_hangs() {
 #[tokio::test]
 async fn releasing_a_lock_that_expired_ends_and_says_that_it_was_gone() {
     let trio = Trio::start().await;
-    let short = AcquireOptions {
-        ttl: Duration::from_millis(300),
-        ..IMPATIENT
-    };
+    let short = IMPATIENT.ttl(Duration::from_millis(300));
     for nodes_hang in [false, true] {
         let guard = trio.acquire_all(&short).await;
         guard.lost().await;
@@ -334,7 +323,7 @@ async fn without_a_quorum_the_answer_comes_long_before_the_deadline_and_nothing_
     };
     for wait in [Wait::FailFast, retries] {
         for _ in 0..50 {
-            let refusal = trio.acquire(&AcquireOptions { wait, ..OPTIONS }).await.unwrap_err();
+            let refusal = trio.acquire(&OPTIONS.wait(wait)).await.unwrap_err();
             assert_eq!(refusal, no_quorum([Some(Cause::Refused), None, Some(Cause::Refused)]));
         }
     }
@@ -418,7 +407,7 @@ async fn fickle(lock: &Lock, seed: u64) -> usize {
             for _ in 0..50 {
                 let wait = [Wait::FailFast, RETRY, Wait::Queue][rng.random_range(0..3)];
                 let key = format!("fickle:{}", rng.random_range(0..16));
-                let options = AcquireOptions { wait, ..IMPATIENT };
+                let options = IMPATIENT.wait(wait);
                 match give_up_after(rng.random_range(0..200), lock.acquire(&key, &options)).await {
                     None => *given_up.lock().unwrap() += 1,
                     Some(Ok(guard)) if rng.random() => drop(guard),
@@ -612,11 +601,9 @@ async fn an_extension_that_fails_unlocks_nothing() {
 #[tokio::test]
 async fn an_extension_that_runs_after_the_expiry_creates_nothing() {
     let trio = Trio::start().await;
-    let options = AcquireOptions {
-        ttl: Duration::from_millis(500),
-        reply_timeout: Some(Duration::from_millis(400)),
-        ..OPTIONS
-    };
+    let options = OPTIONS
+        .ttl(Duration::from_millis(500))
+        .reply_timeout(Duration::from_millis(400));
     let acquired = Instant::now();
     let guard = trio.acquire_all(&options).await;
     let expired = acquired.elapsed() + options.ttl;
@@ -634,12 +621,10 @@ async fn an_extension_that_runs_after_the_expiry_creates_nothing() {
 
 /// Holds a lock for ten times its TTL while this happens. A contender that keeps asking must never get it.
 async fn is_kept_while(trio: &Trio, happens: impl Future<Output = ()>) {
-    let options = AcquireOptions {
-        ttl: Duration::from_millis(500),
-        renew: Some(Duration::from_millis(100)),
-        reply_timeout: Some(Duration::from_millis(80)),
-        ..OPTIONS
-    };
+    let options = OPTIONS
+        .ttl(Duration::from_millis(500))
+        .renew_every(Duration::from_millis(100))
+        .reply_timeout(Duration::from_millis(80));
     let guard = trio.acquire(&options).await.unwrap();
     let rival = Lock::redlock(&trio.nodes, 1);
     let asking = async {
@@ -697,11 +682,9 @@ async fn the_loss_of_a_majority_is_signalled_while_the_rest_of_the_validity_is_s
 
 #[tokio::test]
 async fn the_loss_is_signalled_before_the_validity_ends_while_a_majority_is_down() {
-    let options = AcquireOptions {
-        ttl: Duration::from_secs(1),
-        renew: Some(Duration::from_millis(200)),
-        ..IMPATIENT
-    };
+    let options = IMPATIENT
+        .ttl(Duration::from_secs(1))
+        .renew_every(Duration::from_millis(200));
     let is_told_in_time = async || {
         let mut trio = Trio::start().await;
         let guard = trio.acquire_all(&options).await;
@@ -733,10 +716,7 @@ async fn the_loss_is_signalled_before_the_validity_ends_while_a_majority_is_down
 #[tokio::test]
 async fn a_lock_whose_lifetime_is_over_is_not_handed_out() {
     let trio = Trio::start().await;
-    let over = AcquireOptions {
-        lifetime: Some(Duration::ZERO),
-        ..OPTIONS
-    };
+    let over = OPTIONS.lifetime(Duration::ZERO);
     assert_eq!(trio.acquire(&over).await.unwrap_err().outcome(), Outcome::Expired);
     trio.no_keys().await;
 }
@@ -745,12 +725,10 @@ async fn a_lock_whose_lifetime_is_over_is_not_handed_out() {
 async fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
     let trio = Trio::start().await;
     let lock = trio.lock.clone();
-    let options = AcquireOptions {
-        renew: Some(Duration::from_millis(250)),
-        reply_timeout: Some(TEST_TIMEOUT),
-        repair: true,
-        ..OPTIONS
-    };
+    let options = OPTIONS
+        .renew_every(Duration::from_millis(250))
+        .reply_timeout(TEST_TIMEOUT)
+        .repair(true);
     let guard = trio.acquire_all(&options).await;
     trio.servers[2].forget(KEY);
     until("the loss is known", async || {
@@ -760,7 +738,7 @@ async fn a_node_that_lost_the_key_and_is_slow_is_asked_for_it_once() {
     .await;
     trio.servers[2].pause();
     // More commands than may be under way to a node: the next one waits in the queue.
-    load(&lock, 150, AcquireOptions { renew: None, ..options }).await;
+    load(&lock, 150, OPTIONS.reply_timeout(TEST_TIMEOUT)).await;
     sleep(Duration::from_secs(1)).await;
     trio.servers[2].resume();
     trio.caught_up().await;
@@ -774,13 +752,10 @@ async fn a_lock_that_is_gone_leaves_no_task_behind() {
     let trio = Trio::start().await;
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
-    let options = AcquireOptions {
-        renew: Some(Duration::from_millis(20)),
-        ..OPTIONS
-    };
+    let options = OPTIONS.renew_every(Duration::from_millis(20));
     for wait in [Wait::FailFast, Wait::Queue] {
         let lock = Lock::redlock(&trio.nodes, 1);
-        let guard = lock.acquire(KEY, &AcquireOptions { wait, ..options }).await.unwrap();
+        let guard = lock.acquire(KEY, &options.wait(wait)).await.unwrap();
         until("all three voted", async || guard.votes() == 3).await;
         guard.release().await;
         // Until nothing is left to renew.
@@ -851,10 +826,7 @@ async fn a_waiter_that_gives_up_holds_up_nobody_behind_it() {
         let early = give_up_after(turns, lock.acquire(KEY, &QUEUE)).await;
         assert!(!matches!(early, Some(Ok(_))), "two holders");
     }
-    let brief = AcquireOptions {
-        timeout: Duration::from_millis(100),
-        ..QUEUE
-    };
+    let brief = QUEUE.timeout(Duration::from_millis(100));
     assert_eq!(lock.acquire(KEY, &brief).await.unwrap_err(), Refusal::Contended);
     assert_eq!(lock.gauges().waiting(), 0);
     holder.release().await;

@@ -252,10 +252,7 @@ async fn when_nobody_uses_the_master_any_more_no_connection_stays() {
 async fn nobody_overlaps_in_a_healthy_lab_and_no_key_is_left() {
     let watched = Watched::start();
     // Each is an app server of its own: they exclude each other by the master alone. One asks for its replicas too.
-    let confirmed = NodeOptions {
-        wait_replicas: Some(both_within(TEST_TIMEOUT)),
-        ..PATIENT
-    };
+    let confirmed = PATIENT.wait_replicas(both_within(TEST_TIMEOUT));
     let (plain, confirmed) = (open(&watched, PATIENT), open(&watched, confirmed));
     let (plain, confirmed) = (connected(plain.master()).await, connected(confirmed.master()).await);
     nobody_overlaps::<4>([plain.0, confirmed.0]).await;
@@ -265,16 +262,14 @@ async fn nobody_overlaps_in_a_healthy_lab_and_no_key_is_left() {
 // Replicas that must confirm.
 
 const fn both_within(timeout: Duration) -> WaitReplicas {
-    WaitReplicas { replicas: 2, timeout }
+    WaitReplicas::new(2, timeout)
 }
 
 /// A master without Sentinels, whose votes both replicas must confirm within this time, and a lock there.
 async fn confirmed(watched: &Watched, within: Duration) -> (Nodes, Lock) {
-    let options = NodeOptions {
-        node_timeout: Duration::from_secs(2),
-        wait_replicas: Some(both_within(within)),
-        ..PATIENT
-    };
+    let options = PATIENT
+        .node_timeout(Duration::from_secs(2))
+        .wait_replicas(both_within(within));
     connected(Nodes::open(&[watched.servers[0].url()], options).unwrap()).await
 }
 

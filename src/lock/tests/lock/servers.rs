@@ -7,7 +7,7 @@ use crate::kit::listener::Listener;
 use crate::kit::moving::PATIENT;
 use crate::kit::trio::{KEY, OPTIONS, QUEUE, RENEWED, Trio, keys_of};
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, until};
-use lockstorm_lock::{AcquireOptions, Cause, Lock, Nodes, Outcome, Redlock, Refusal};
+use lockstorm_lock::{Cause, Lock, Nodes, Outcome, Redlock, Refusal};
 use redis::cmd;
 use tokio::time::sleep;
 
@@ -238,11 +238,9 @@ async fn a_missing_permission_and_an_outage_give_different_causes() {
 #[tokio::test]
 async fn a_lifetime_ends_a_lock_that_is_renewed() {
     let trio = Trio::start().await;
-    let options = AcquireOptions {
-        renew: Some(Duration::from_millis(20)),
-        lifetime: Some(Duration::from_millis(300)),
-        ..OPTIONS
-    };
+    let options = OPTIONS
+        .renew_every(Duration::from_millis(20))
+        .lifetime(Duration::from_millis(300));
     let guard = trio.acquire(&options).await.unwrap();
     assert!(guard.validity() <= Duration::from_millis(300));
     guard.lost().await;
@@ -256,7 +254,7 @@ async fn a_lifetime_ends_a_lock_that_is_renewed() {
 async fn a_minority_that_forgot_is_repaired_only_if_asked_for() {
     for repair in [false, true] {
         let mut trio = Trio::start().await;
-        let guard = trio.acquire_all(&AcquireOptions { repair, ..RENEWED }).await;
+        let guard = trio.acquire_all(&RENEWED.repair(repair)).await;
         trio.kill(2).await;
         trio.servers[2].restart();
         until("the loss is noticed", async || guard.votes() == 2).await;
@@ -277,10 +275,7 @@ async fn a_minority_that_forgot_is_repaired_only_if_asked_for() {
 #[tokio::test]
 async fn a_release_is_announced_and_a_rollback_is_not() {
     let trio = Trio::start().await;
-    let waiting = AcquireOptions {
-        timeout: Duration::from_millis(1),
-        ..QUEUE
-    };
+    let waiting = QUEUE.timeout(Duration::from_millis(1));
     let listener = Listener::start(&trio.servers[0]);
     let holder = trio.acquire(&OPTIONS).await.unwrap();
     // After a split vote it is rolled back: this one has one vote.

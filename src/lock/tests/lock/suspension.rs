@@ -15,7 +15,7 @@ use std::{env, io, thread};
 use crate::kit::moving::PATIENT;
 use crate::kit::trio::{KEY, OPTIONS, QUEUE, Trio};
 use crate::kit::{RedisServer, TEST_TIMEOUT, eventually};
-use lockstorm_lock::{AcquireOptions, Lock, Nodes};
+use lockstorm_lock::{Lock, Nodes};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
@@ -134,7 +134,7 @@ async fn the_program() {
     let mut held = None;
     while let Some(order) = orders.recv().await {
         let answer = match order.as_str() {
-            "acquire" => match lock.acquire(KEY, &AcquireOptions { ttl: TTL, ..OPTIONS }).await {
+            "acquire" => match lock.acquire(KEY, &OPTIONS.ttl(TTL)).await {
                 Ok(guard) => {
                     let guard = std::sync::Arc::new(guard);
                     held = Some(std::sync::Arc::clone(&guard));

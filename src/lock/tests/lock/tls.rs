@@ -1,15 +1,15 @@
 //! Lock nodes over TLS, and the errors for nodes that can't prove their identity.
 
-use std::env;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use std::{env, fs};
 
 use crate::kit::authority::{Authority, needs_tls};
 use crate::kit::moving::PATIENT;
 use crate::kit::trio::OPTIONS;
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, until};
-use lockstorm_lock::{BadAddress, Cause, Nodes, Redlock, RedlockBuilder, Refusal};
+use lockstorm_lock::{BadAddress, Cause, NodeAddress, Nodes, Redlock, RedlockBuilder, Refusal, TlsOptions};
 use rcgen::{BasicConstraints, CertificateParams, IsCa};
 use redis::cmd;
 use tokio::task::JoinSet;
@@ -180,7 +180,45 @@ fn miss_the_authorities() {
     if env::var(TASK).is_err() {
         return;
     }
-    let BadAddress { url, why } = Nodes::open(&["rediss://me:secret@host"], PATIENT).unwrap_err();
+    let BadAddress { url, why, .. } = Nodes::open(&["rediss://me:secret@host"], PATIENT).unwrap_err();
     assert_eq!(url, "rediss://me:***@host");
     assert!(why.contains("SSL_CERT_FILE") && why.contains("/nowhere/"), "{why}");
+}
+
+#[tokio::test]
+async fn authorities_and_a_certificate_of_ones_own_are_given_by_the_program() {
+    needs_tls();
+    let _turn = beside();
+    let authority = Authority::new("ours");
+    let (_server, port) = authority.server("localhost", &["--tls-auth-clients", "yes"]);
+    let url = format!("rediss://localhost:{port}");
+    let trusting = TlsOptions::new().authorities(fs::read(authority.file()).unwrap());
+    let (certificate, key) = authority.client();
+    let known = trusting.clone().identity(certificate.clone(), key.clone());
+    let connect = |tls: &TlsOptions| Nodes::connect(&[NodeAddress::parse_with(&url, tls).unwrap()], PATIENT);
+    let nodes = connect(&known);
+    assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+    let guard = patient(nodes).build().unwrap().acquire("sku:7").await.unwrap();
+    assert_eq!(guard.release().await.deleted, 1);
+    let unknown = patient(connect(&trusting)).build().unwrap();
+    until("it asks for a certificate", async || {
+        let refusal = unknown.acquire("sku:7").await.unwrap_err().to_string();
+        refusal.contains("requires a client certificate")
+    })
+    .await;
+    for (tls, why) in [
+        (TlsOptions::new().authorities("nothing"), "there is no certificate"),
+        (
+            trusting.clone().identity(certificate.clone(), "nothing"),
+            "the key of our own",
+        ),
+        (
+            trusting.identity(certificate, Authority::new("other").client().1),
+            "and its key",
+        ),
+    ] {
+        let error = NodeAddress::parse_with(&url, &tls).unwrap_err();
+        assert!(error.why.contains(why), "{error}");
+        assert!(!format!("{tls:?}").contains(&key), "it shows the key");
+    }
 }

@@ -180,7 +180,7 @@ async fn a_lock_whose_holder_died_is_granted_only_after_its_ttl() {
     let (acquired, is_acquired) = oneshot::channel();
     let (die, dies) = oneshot::channel::<()>();
     let holder = elsewhere(&trio.servers, async move |nodes| {
-        let options = AcquireOptions { ttl, ..QUEUE };
+        let options = QUEUE.ttl(ttl);
         let guard = Lock::redlock(&nodes, 1).acquire(KEY, &options).await.unwrap();
         acquired.send(()).unwrap();
         dies.await.unwrap();
@@ -203,10 +203,7 @@ async fn a_lock_whose_holder_died_is_granted_only_after_its_ttl() {
 async fn a_lock_that_is_held_beyond_its_ttl_goes_on_to_the_next_of_its_own_app_server() {
     let trio = Trio::start().await;
     let lock = trio.lock.clone();
-    let brief = AcquireOptions {
-        ttl: Duration::from_millis(300),
-        ..QUEUE
-    };
+    let brief = QUEUE.ttl(Duration::from_millis(300));
     let late = trio.acquire(&brief).await.unwrap();
     let (second, third) = (wait(&lock, QUEUE), wait(&lock, QUEUE));
     let (second, _) = second.await.unwrap();
@@ -226,11 +223,7 @@ async fn waiters_behind_hear_of_an_outage_and_not_of_contention() {
     let lock = trio.lock.clone();
     trio.kill(0).await;
     trio.kill(1).await;
-    let options = AcquireOptions {
-        wait: Wait::Queue,
-        timeout: Duration::from_millis(400),
-        ..IMPATIENT
-    };
+    let options = IMPATIENT.wait(Wait::Queue).timeout(Duration::from_millis(400));
     for waiting in [wait(&lock, options), wait(&lock, options), wait(&lock, options)] {
         let (refused, _) = waiting.await.unwrap();
         assert_eq!(refused.unwrap_err().outcome(), Outcome::NoQuorum);

@@ -61,10 +61,7 @@ async fn in_order(lab: &Lab) -> HostId {
 /// Acquires locks again and again until one is granted. Returns how long after `since` that was.
 async fn granted(nodes: &Nodes, names: &mut impl Iterator<Item = String>, since: Instant) -> Duration {
     let lock = Lock::single(nodes, 0, 1);
-    let options = AcquireOptions {
-        wait: Wait::FailFast,
-        ..AcquireOptions::default()
-    };
+    let options = AcquireOptions::new().wait(Wait::FailFast);
     let trying = async {
         loop {
             let name = names.next().expect("names never end");

@@ -1,0 +1,44 @@
+use std::time::Duration;
+
+use crate::refusal::Refusal;
+
+/// Is told what becomes of the acquires of a lock, for metrics: how long callers wait, how long they hold, and why they are
+/// refused. [`Gauges::observe`](crate::Gauges::observe) takes one. The callers' tasks call it, so it must be quick.
+///
+/// ```
+/// # use std::time::Duration;
+/// use lockstorm_lock::{Observer, Refusal};
+///
+/// struct Metrics;
+///
+/// impl Observer for Metrics {
+///     fn acquired(&self, _key: &str, waited: Duration) {
+///         println!("lock.waited_seconds {}", waited.as_secs_f64());
+///     }
+///
+///     fn refused(&self, _key: &str, refusal: &Refusal, _waited: Duration) {
+///         println!("lock.refused {:?}", refusal.outcome());
+///     }
+/// }
+/// ```
+pub trait Observer: Send + Sync {
+    /// A lock was acquired, so long after it was asked for.
+    fn acquired(&self, key: &str, waited: Duration) {
+        let _ = (key, waited);
+    }
+
+    /// A lock was refused, so long after it was asked for.
+    fn refused(&self, key: &str, refusal: &Refusal, waited: Duration) {
+        let _ = (key, refusal, waited);
+    }
+
+    /// A lock was released that could be relied on until then. It was held for so long, counted from when its nodes were asked.
+    fn released(&self, key: &str, held: Duration) {
+        let _ = (key, held);
+    }
+
+    /// A lock was released that had been lost before. Its holder took so long.
+    fn lost(&self, key: &str, held: Duration) {
+        let _ = (key, held);
+    }
+}
