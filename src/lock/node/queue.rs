@@ -33,14 +33,14 @@ struct QueueState {
 }
 
 impl QueueState {
-    /// Queues a command, or says why not.
-    fn push(&mut self, job: Job) -> Result<(), (Job, Cause)> {
+    /// Queues a command, or returns it and why not.
+    fn push(&mut self, job: Job) -> Option<(Job, Cause)> {
         match self.same_server_as {
             // A lock that has this node's vote from before keeps it.
-            Some(of) if job.is_vote() => Err((job, Cause::Duplicate { of })),
+            Some(of) if job.is_vote() => Some((job, Cause::Duplicate { of })),
             _ => {
                 let pushed = self.mailbox.push(job);
-                pushed.map_err(|(job, obstacle)| (job, self.cause(obstacle)))
+                pushed.map(|(job, obstacle)| (job, self.cause(obstacle)))
             }
         }
     }
@@ -125,8 +125,8 @@ impl Queue {
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.lock();
         match state.push(job) {
-            Ok(()) => Self::wake(state),
-            Err((job, cause)) => {
+            None => Self::wake(state),
+            Some((job, cause)) => {
                 // Callers are called back after the mutex is unlocked.
                 drop(state);
                 if let Done::Owed(delete) = job.fail(cause, clock::now()) {

@@ -48,21 +48,19 @@ impl<L: Letter> Mailbox<L> {
         }
     }
 
-    /// Queues a command, or says why it can't be sent now. A delete that is refused is owed nevertheless, see
+    /// Queues a command, or returns it with why it can't be sent now. A delete that is refused is owed nevertheless, see
     /// [`owe`](Self::owe), but nobody should wait for it.
-    ///
-    /// # Errors
-    /// The command, and why the node can't be asked now.
-    pub fn push(&mut self, letter: L) -> Result<(), (L, Obstacle)> {
+    #[must_use]
+    pub fn push(&mut self, letter: L) -> Option<(L, Obstacle)> {
         let command = letter.command();
         if command == Some(Command::Set) && self.wait() > letter.patience() {
-            return Err((letter, Obstacle::Overloaded));
+            return Some((letter, Obstacle::Overloaded));
         }
         match self.link.admit(command, self.usual.len()) {
             Ok(()) => self.lane(command).push_back(letter),
-            Err(obstacle) => return Err((letter, obstacle)),
+            Err(obstacle) => return Some((letter, obstacle)),
         }
-        Ok(())
+        None
     }
 
     /// How long it will take until a vote that is asked for now is answered, if others have to wait.
@@ -258,6 +256,7 @@ impl<L> Pipeline<L> {
     }
 
     /// The commands without an answer, the oldest first.
+    #[must_use]
     pub const fn written(&self) -> &VecDeque<(L, Time)> {
         &self.written
     }
@@ -304,7 +303,7 @@ mod tests {
     }
 
     fn push(mailbox: &mut Mailbox<Note>, command: Option<Command>, number: u32) {
-        mailbox.push(Note(command, number, SECOND)).expect("it is admitted");
+        assert_eq!(mailbox.push(Note(command, number, SECOND)), None);
     }
 
     fn numbers(letters: impl IntoIterator<Item = Note>) -> Vec<u32> {
@@ -341,7 +340,7 @@ mod tests {
         push(&mut mailbox, Some(Command::Set), 1);
         push(&mut mailbox, Some(Command::Delete), 2);
         assert_eq!(numbers(mailbox.on_suspect()), [2, 1]);
-        let suspect = mailbox.push(Note(Some(Command::Set), 3, SECOND)).unwrap_err();
+        let suspect = mailbox.push(Note(Some(Command::Set), 3, SECOND)).unwrap();
         assert_eq!(suspect.1, Obstacle::Suspect);
         mailbox.owe([Note(Some(Command::Delete), 2, SECOND)]);
         assert_eq!(numbers(mailbox.on_disconnected(false)), [2]);
@@ -383,11 +382,11 @@ mod tests {
         mailbox.hand_over(&mut none, &pipeline);
         assert!(none.is_empty());
         // Nobody is turned away as long as no more than a window waits, whatever the last answer took.
-        assert!(mailbox.push(vote(1, 1)).is_ok() && mailbox.push(vote(2, 1)).is_ok());
+        assert!(mailbox.push(vote(1, 1)).is_none() && mailbox.push(vote(2, 1)).is_none());
         assert!(overloaded(mailbox.push(vote(3, 29))));
-        assert!(mailbox.push(vote(4, 30)).is_ok());
+        assert!(mailbox.push(vote(4, 30)).is_none());
         assert!(overloaded(mailbox.push(vote(5, 39))));
-        assert!(mailbox.push(Note(Some(Command::Delete), 6, Duration::ZERO)).is_ok());
-        assert!(mailbox.push(Note(None, 7, Duration::ZERO)).is_ok());
+        assert!(mailbox.push(Note(Some(Command::Delete), 6, Duration::ZERO)).is_none());
+        assert!(mailbox.push(Note(None, 7, Duration::ZERO)).is_none());
     }
 }

@@ -40,9 +40,9 @@ impl World {
     pub(super) fn push(&mut self, c: usize, job: Job, now: Time) {
         let (command, claim) = (job.command(), job.claim());
         match self.connections[c].mailbox.push(job) {
-            Ok(()) => self.connections[c].room += i64::from(command == Some(Command::Set)),
+            None => self.connections[c].room += i64::from(command == Some(Command::Set)),
             // The caller is told that it failed now, but a key must still be deleted.
-            Err((job, obstacle)) => {
+            Some((job, obstacle)) => {
                 if obstacle == Obstacle::Overloaded {
                     self.check_overload(c);
                 }
