@@ -120,7 +120,7 @@ impl Callers {
         gauges.attempt();
         // Only waiters in line subscribe to releases, so only they announce theirs.
         let subscriptions = (options.wait == Wait::Queue).then(|| Arc::clone(&self.subscriptions));
-        let lock = QuorumLock::ask(&self.nodes, key, options, subscriptions, gauges, now);
+        let lock = QuorumLock::ask(&self.nodes, key, options, subscriptions, gauges, now, limit);
         match lock.decided(now, limit).await {
             None => Ok(lock),
             Some(failed) => Err(failed),

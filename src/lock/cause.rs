@@ -15,9 +15,12 @@ pub enum Cause {
     Disconnected,
     /// The node had owed a reply for longer than the node timeout, so it was not asked at all.
     Suspect,
-    /// As many commands as may be under way to this node were ahead, or the command's turn had not come when the caller
-    /// stopped waiting: the node was not asked at all.
+    /// As many locks as an app server may have on this node are held or being acquired, or as many commands as may wait for it do:
+    /// the node was not asked at all.
     Busy,
+    /// What is queued for this node can't be answered as soon as the caller needs it, or the command's turn had not come when the
+    /// caller stopped waiting: the node was not asked at all. The app server asks for more than the node, or the way to it, can carry.
+    Overloaded,
     /// This app server holds as many locks as it can: [`Nodes`](crate::Nodes) has room for 131,072 attempts that may have a key
     /// on a node, held locks included. The node was not asked at all.
     TooMany,
@@ -152,6 +155,7 @@ kinds! {
     Disconnected "disconnected"
     Suspect "suspect"
     Busy "busy"
+    Overloaded "overloaded"
     TooMany "too_many"
     Duplicate "duplicate"
     NoPermission "no_permission"
@@ -187,6 +191,7 @@ impl fmt::Display for Cause {
             | Self::Disconnected
             | Self::Suspect
             | Self::Busy
+            | Self::Overloaded
             | Self::TooMany
             | Self::Moved => self.kind().fmt(f),
         }

@@ -327,7 +327,7 @@ fn refused(causes: &[Option<Cause>]) -> Refused {
     let words: Vec<String> = causes.iter().flatten().map(ToString::to_string).collect();
     match words.join(", ") {
         words if have(|cause| matches!(cause, Cause::NoPermission(_))) => Refused::NotPermitted(words),
-        _ if have(|cause| matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Busy)) => Refused::Late,
+        _ if have(|cause| matches!(cause, Cause::Timeout | Cause::Suspect | Cause::Overloaded)) => Refused::Late,
         words => Refused::Failed(words),
     }
 }

@@ -23,7 +23,7 @@ use super::reply::{Malformed, Reply};
 use super::wire::Native;
 use crate::cause::Cause;
 use crate::clock;
-use crate::protocol::{Command, Suspicion, Time, WINDOW};
+use crate::protocol::{Command, Pipeline, Time, WINDOW};
 
 /// The most bytes collected for writing. Further commands stay in the queue, where they can still be withdrawn.
 const OUTPUT_LIMIT: usize = 1 << 16;
@@ -45,8 +45,8 @@ pub(super) struct Connection<S> {
     sent: usize,
     /// Commands that are not in the output yet.
     pub(super) unwritten: VecDeque<Job>,
-    /// Commands whose replies are outstanding, in order, with the times at which they were written.
-    pub(super) written: VecDeque<(Job, Time)>,
+    /// Commands whose replies are outstanding.
+    pub(super) pipeline: Pipeline<Job>,
     /// Deletes that the node refused to run.
     pub(super) refused: Vec<LockJob>,
     /// Fires when the refused deletes are to be tried again.
@@ -54,7 +54,6 @@ pub(super) struct Connection<S> {
     backoff: Duration,
     /// The wait for replicas, if votes need it.
     pub(super) replication: Option<Replication>,
-    suspicion: Suspicion,
     /// Whether the node has said which command it could not read.
     accused: bool,
     /// Whether a command that a connection may have died on is under way, or waits until nothing else is.
@@ -77,12 +76,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             output: Vec::new(),
             sent: 0,
             unwritten: VecDeque::new(),
-            written: VecDeque::new(),
+            pipeline: Pipeline::new(WINDOW, now),
             refused: Vec::new(),
             retry: Box::pin(clock::sleep_until(now)),
             backoff: options.reconnect_backoff,
             replication: options.wait_replicas.map(Replication::new),
-            suspicion: Suspicion::new(now),
             accused: false,
             alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
@@ -110,18 +108,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// happens to twice is given up: written again and again, it would take the locks of everybody with it.
     pub(super) fn blame(&mut self, node: &Queue) {
         // A node that has owed replies for long was stopped or cut off, whatever it was asked.
-        let due = self.suspicion.next_timeout(self.oldest(), node.node_timeout());
+        let due = self.pipeline.next_timeout(self.oldest(), node.node_timeout());
         if !self.accused
             && due.is_some_and(|due| clock::now() < due)
-            && let Some((Job::Lock(job), _)) = self.written.front_mut()
+            && let Some((Job::Lock(job), _)) = self.pipeline.written_mut().front_mut()
         {
             job.deaths += 1;
         }
-        let before = self.written.len() + self.refused.len();
-        self.written
-            .retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
+        let written = self.pipeline.written_mut();
+        let before = written.len() + self.refused.len();
+        written.retain(|(job, _)| !matches!(job, Job::Lock(job) if job.is_given_up()));
         self.refused.retain(|job| !job.is_given_up());
-        node.finished(before - self.written.len() - self.refused.len());
+        node.finished(before - written.len() - self.refused.len());
     }
 
     fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -130,14 +128,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
             self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
         }
-        let abandoned = node.take(&mut self.unwritten, cx.waker());
+        let mut is_over;
         loop {
-            self.fill(node);
-            if self.poll_flush(cx)?.is_pending() || !self.can_fill() {
+            is_over = node.take(&mut self.unwritten, &self.pipeline, cx.waker());
+            let withdrawn = self.fill(node);
+            // Where commands were withdrawn there is room for those that are still queued.
+            if self.poll_flush(cx)?.is_pending() || !(self.can_fill() || withdrawn > 0) {
                 break;
             }
         }
-        if abandoned && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
+        if is_over && self.oldest().is_none() && self.refused.is_empty() && self.unwritten.is_empty() {
             return Poll::Ready(Ok(()));
         }
         self.poll_alarm(node, cx);
@@ -147,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn can_fill(&self) -> bool {
         !self.unwritten.is_empty()
             && self.output.len() < OUTPUT_LIMIT
-            && self.written.len() < WINDOW
+            && self.pipeline.room() > 0
             && self.waiting_since().is_none()
             && !self.alone
     }
@@ -157,10 +157,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.replication.as_ref().and_then(Replication::since)
     }
 
-    /// Moves commands from the queue to the output.
-    fn fill(&mut self, node: &Queue) {
+    /// Moves commands to the output, and returns how many were withdrawn.
+    fn fill(&mut self, node: &Queue) -> usize {
         if !self.can_fill() {
-            return;
+            return 0;
         }
         let now = clock::lately();
         // A caller that asks again at once after a timeout may get here before the alarm fires.
@@ -172,7 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             // Written alone, so that the connection dies on nothing else.
             let alone = matches!(&job, Job::Lock(job) if job.deaths > 0);
-            if alone && !self.written.is_empty() {
+            if alone && self.pipeline.oldest().is_some() {
                 self.unwritten.push_front(job);
                 self.alone = true;
                 break;
@@ -181,9 +181,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
                 if job.route().asking {
-                    self.written.push_back((Job::Asking, now));
+                    self.pipeline.on_written(Job::Asking, now);
                 }
-                self.written.push_back((job, now));
+                self.pipeline.on_written(job, now);
                 self.alone = alone;
             } else {
                 withdrawn += 1;
@@ -193,6 +193,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             replication.write(&mut self.output, now);
         }
         node.finished(withdrawn);
+        withdrawn
     }
 
     /// Writes as much of the output as the socket takes.
@@ -220,12 +221,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled += length;
         // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
-        let (mut done, mut finished, mut forbidden) = (0, 0, false);
+        let (mut done, mut finished, mut last, mut forbidden) = (0, 0, None, false);
         while let Some((reply, length)) =
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
             done += length;
-            let Some((job, since)) = self.written.pop_front() else {
+            let Some((job, since)) = self.pipeline.pop() else {
                 // Nothing is written behind a WAIT.
                 let replication = self.replication.as_mut();
                 let confirmed = replication.and_then(|replication| replication.confirm(reply, now));
@@ -235,6 +236,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 continue;
             };
             self.alone = false;
+            last = Some(since);
             if let Some(hook) = hook {
                 hook(now - since);
             }
@@ -270,7 +272,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled -= done;
         if done > 0 {
             node.finished(finished);
-            if self.suspicion.on_answers(now) {
+            if self.pipeline.on_answers(last, node.node_timeout(), now) {
                 node.trust();
             }
         }
@@ -308,7 +310,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn poll_alarm(&mut self, node: &Queue, cx: &mut Context<'_>) {
         loop {
             if !self.armed {
-                let Some(at) = self.suspicion.next_timeout(self.oldest(), node.node_timeout()) else {
+                let Some(at) = self.pipeline.next_timeout(self.oldest(), node.node_timeout()) else {
                     return;
                 };
                 clock::reset(self.alarm.as_mut(), at);
@@ -325,15 +327,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// If the node has owed a reply for too long by `now`, nothing but deletes is written until it replies.
     fn suspect_if_overdue(&mut self, node: &Queue, now: Time) {
         let oldest = self.oldest();
-        if self.suspicion.on_timeout(oldest, node.node_timeout(), now) {
+        if self.pipeline.on_timeout(oldest, node.node_timeout(), now) {
             node.suspect(&mut self.unwritten);
         }
     }
 
     /// When the oldest command without a reply was written.
     fn oldest(&self) -> Option<Time> {
-        let oldest = self.written.front().map(|(_, since)| *since);
-        oldest.or_else(|| self.waiting_since())
+        self.pipeline.oldest().or_else(|| self.waiting_since())
     }
 }
 
@@ -348,10 +349,11 @@ mod tests {
         let (said, later) = (&b"+OK\r\n?\r\n"[..], &b"+OK\r\n"[..]);
         let stream = join(said.chain(later), sink());
         let mut connection = Connection::new(stream, None, None, &NodeOptions::default());
-        let written = [Job::Asking, Job::Asking, Job::Asking];
-        connection.written.extend(written.map(|job| (job, clock::now())));
+        for job in [Job::Asking, Job::Asking, Job::Asking] {
+            connection.pipeline.on_written(job, clock::now());
+        }
         let node = Queue::new(Duration::from_secs(1));
         connection.drive(&node).await.expect_err("a ? is no reply");
-        assert_eq!(connection.written.len(), 2);
+        assert_eq!(connection.pipeline.written().len(), 2);
     }
 }

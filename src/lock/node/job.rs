@@ -3,13 +3,14 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::question::Question;
 use super::reply::Reply;
 use super::route::Route;
 use super::wire::{self, DELETE, Native, RELEASE, Wire};
 use crate::cause::Cause;
-use crate::protocol::{Answer, Command, Time};
+use crate::protocol::{Answer, Command, Letter, Time};
 
 /// The attempt that sends a node commands for a lock, and receives the results.
 pub(crate) trait Asker: fmt::Debug + Send + Sync {
@@ -75,6 +76,8 @@ pub(crate) struct LockJob {
     pub(crate) server: Option<SocketAddr>,
     /// How many connections have broken when the node owed the reply to it first of all.
     pub(crate) deaths: u8,
+    /// How long its answer is of use, from when it was queued.
+    pub(crate) patience: Duration,
 }
 
 /// A delete is given up when so many connections may have broken because of it.
@@ -93,13 +96,26 @@ pub(crate) enum Done {
     Owed(LockJob),
 }
 
-impl Job {
-    /// The command for a lock; `None` for a question.
-    pub(crate) const fn command(&self) -> Option<Command> {
+impl Letter for Job {
+    fn command(&self) -> Option<Command> {
         match self {
             Self::Lock(job) => Some(job.command),
             Self::Ask(_) | Self::Asking => None,
         }
+    }
+
+    fn patience(&self) -> Duration {
+        match self {
+            Self::Lock(job) => job.patience,
+            Self::Ask(_) | Self::Asking => Duration::MAX,
+        }
+    }
+}
+
+impl Job {
+    /// Whether it asks for a vote.
+    pub(crate) fn is_vote(&self) -> bool {
+        self.command() == Some(Command::Set)
     }
 
     /// How the command came to its node.

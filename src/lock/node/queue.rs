@@ -12,11 +12,11 @@ use super::job::{Done, Job, LockJob};
 use super::redirector::Redirector;
 use crate::cause::Cause;
 use crate::clock;
-use crate::protocol::{Command, Link, Obstacle};
+use crate::protocol::{Link, Mailbox, Obstacle, Pipeline};
 
 #[derive(Debug)]
 struct QueueState {
-    link: Link,
+    mailbox: Mailbox<Job>,
     /// Why there is no connection.
     down: Cause,
     /// The node that has the vote of the same server.
@@ -24,20 +24,19 @@ struct QueueState {
     abandoned: bool,
     /// Whether the node is not the one any more that can run what is owed.
     retired: bool,
-    queue: VecDeque<Job>,
     /// The connection's task, if it sleeps.
     task: Option<Waker>,
 }
 
 impl QueueState {
-    /// Admits a command to the queue, or says why not.
-    fn admit(&mut self, command: Option<Command>) -> Result<(), Cause> {
+    /// Queues a command, or says why not.
+    fn push(&mut self, job: Job) -> Result<(), (Job, Cause)> {
         match self.same_server_as {
             // A lock that has this node's vote from before keeps it.
-            Some(of) if command == Some(Command::Set) => Err(Cause::Duplicate { of }),
+            Some(of) if job.is_vote() => Err((job, Cause::Duplicate { of })),
             _ => {
-                let admitted = self.link.admit(command, self.queue.len());
-                admitted.map_err(|obstacle| self.cause(obstacle))
+                let pushed = self.mailbox.push(job);
+                pushed.map_err(|(job, obstacle)| (job, self.cause(obstacle)))
             }
         }
     }
@@ -48,6 +47,7 @@ impl QueueState {
             Obstacle::Ended => Cause::Refused,
             Obstacle::Suspect => Cause::Suspect,
             Obstacle::Busy => Cause::Busy,
+            Obstacle::Overloaded => Cause::Overloaded,
             Obstacle::TooMany => Cause::TooMany,
         }
     }
@@ -80,12 +80,11 @@ impl Queue {
 
     fn with(node_timeout: Duration, link: Link, redirector: Option<Box<dyn Redirector>>) -> Self {
         let state = QueueState {
-            link,
+            mailbox: Mailbox::new(link),
             down: Cause::Refused,
             same_server_as: None,
             abandoned: false,
             retired: false,
-            queue: VecDeque::new(),
             task: None,
         };
         Self {
@@ -120,12 +119,9 @@ impl Queue {
     /// Queues a command; never waits. A command that can't be sent now fails at once, except for deletes, which are owed.
     pub(crate) fn push(&self, job: Job) {
         let mut state = self.lock();
-        match state.admit(job.command()) {
-            Ok(()) => {
-                state.queue.push_back(job);
-                Self::wake(state);
-            }
-            Err(cause) => {
+        match state.push(job) {
+            Ok(()) => Self::wake(state),
+            Err((job, cause)) => {
                 // Callers are called back after the mutex is unlocked.
                 drop(state);
                 if let Done::Owed(delete) = job.fail(cause, clock::now()) {
@@ -143,8 +139,8 @@ impl Queue {
         {
             drop(state);
             redirector.owe(deletes);
-        } else if !state.link.is_ended() {
-            state.queue.extend(deletes.into_iter().map(Job::Lock));
+        } else {
+            state.mailbox.owe(deletes.into_iter().map(Job::Lock));
             Self::wake(state);
         }
     }
@@ -166,14 +162,14 @@ impl Queue {
     /// So many attempts are finished on the node, which makes room for others.
     pub(crate) fn finished(&self, attempts: usize) {
         if attempts > 0 {
-            self.lock().link.on_finished(attempts);
+            self.lock().mailbox.link_mut().on_finished(attempts);
         }
     }
 
     /// Why a command has not been written, for the caller that withdraws it.
     pub(crate) fn not_written(&self) -> Cause {
         let state = self.lock();
-        state.cause(state.link.not_written())
+        state.cause(state.mailbox.link().not_written())
     }
 
     /// Whether there is a connection; changes are seen by the receiver.
@@ -181,36 +177,35 @@ impl Queue {
         self.up.subscribe()
     }
 
-    /// Appends the queued jobs to `jobs`, and wakes `task` when more are queued. Returns whether nobody will push any more.
-    pub(crate) fn take(&self, jobs: &mut VecDeque<Job>, task: &Waker) -> bool {
+    /// Appends queued jobs to `jobs`, as many as there is room for on this connection, and wakes `task` when more are queued.
+    /// Returns whether nobody will push any more, and nothing is left in the queue.
+    pub(crate) fn take(&self, jobs: &mut VecDeque<Job>, on: &Pipeline<Job>, task: &Waker) -> bool {
         let mut state = self.lock();
-        if jobs.is_empty() {
-            mem::swap(jobs, &mut state.queue);
-        } else {
-            jobs.append(&mut state.queue);
-        }
+        state.mailbox.hand_over(jobs, on);
         match &mut state.task {
             Some(waker) => waker.clone_from(task),
             None => state.task = Some(task.clone()),
         }
-        state.abandoned
+        state.abandoned && state.mailbox.is_empty()
+    }
+
+    /// Takes all queued jobs.
+    pub(crate) fn take_all(&self) -> impl Iterator<Item = Job> + use<> {
+        self.lock().mailbox.empty()
     }
 
     /// The node owes replies for too long: it gets no new commands but deletes until it replies. Unwritten commands, in the
     /// queue and in `jobs`, fail.
     pub(crate) fn suspect(&self, jobs: &mut VecDeque<Job>) {
-        let mut state = self.lock();
-        state.link.on_suspect();
-        jobs.append(&mut state.queue);
-        drop(state);
-        let owed = self.fail(mem::take(jobs), &Cause::Suspect);
+        let queued = self.lock().mailbox.on_suspect();
+        let owed = self.fail(mem::take(jobs).into_iter().chain(queued), &Cause::Suspect);
         jobs.extend(owed.into_iter().map(Job::Lock));
         self.on_trouble();
     }
 
     /// The node replied.
     pub(crate) fn trust(&self) {
-        self.lock().link.on_trusted();
+        self.lock().mailbox.link_mut().on_trusted();
     }
 
     /// The node is the same server as another one, which has the vote of that server, or as none.
@@ -226,16 +221,11 @@ impl Queue {
     /// The connection is established.
     pub(crate) fn connected(&self) {
         let mut state = self.lock();
-        state.link.on_connected();
-        let mut refused = VecDeque::new();
-        let same_server_as = state.same_server_as;
-        if same_server_as.is_some() {
-            let is_vote = |job: &Job| job.command() == Some(Command::Set);
-            (refused, state.queue) = mem::take(&mut state.queue).into_iter().partition(is_vote);
-        }
+        state.mailbox.link_mut().on_connected();
+        let refused = state.same_server_as.map(|of| (of, state.mailbox.take_votes()));
         drop(state);
-        if let Some(of) = same_server_as {
-            self.fail(refused, &Cause::Duplicate { of });
+        if let Some((of, votes)) = refused {
+            self.fail(votes, &Cause::Duplicate { of });
         }
         self.up.send_replace(true);
     }
@@ -251,19 +241,18 @@ impl Queue {
         reconnecting: bool,
     ) {
         let mut state = self.lock();
-        state.link.on_disconnected(reconnecting);
+        let queue = state.mailbox.on_disconnected(reconnecting);
         state.down = cause.clone();
-        let queue = self.leave(state);
+        // Callers are called back after the mutex is unlocked.
+        drop(state);
+        self.up.send_replace(false);
         let mut owed = self.fail(written, &Cause::Disconnected);
         if reconnecting {
-            let mut state = self.lock();
-            let later = mem::take(&mut state.queue);
-            let owed = owed.into_iter().map(Job::Lock);
-            state.queue = owed.chain(unwritten).chain(queue).chain(later).collect();
+            self.lock().mailbox.put_back(unwritten);
         } else {
             owed.extend(self.fail(unwritten.into_iter().chain(queue), cause));
-            self.owe(owed);
         }
+        self.owe(owed);
         self.on_trouble();
     }
 
@@ -275,13 +264,12 @@ impl Queue {
 
     /// Whether the node is connected, and owes no reply for too long.
     pub(crate) fn is_well(&self) -> bool {
-        self.lock().link.is_well()
+        self.lock().mailbox.link().is_well()
     }
 
     /// Whether deletes are left for which another connection is needed.
     pub(crate) fn is_owing(&self) -> bool {
-        let queue = mem::take(&mut self.lock().queue);
-        let owed = self.fail(queue, &Cause::Refused);
+        let owed = self.fail(self.take_all(), &Cause::Refused);
         let is_owing = !owed.is_empty();
         self.owe(owed);
         is_owing
@@ -299,7 +287,7 @@ impl Queue {
     pub(crate) fn retire(&self) {
         let mut state = self.lock();
         (state.abandoned, state.retired) = (true, true);
-        let queue = mem::take(&mut state.queue);
+        let queue = state.mailbox.empty();
         let cause = state.cause(Obstacle::Down);
         Self::wake(state);
         let owed = self.fail(queue, &cause);
@@ -313,19 +301,11 @@ impl Queue {
 
     /// Nothing will be sent any more.
     pub(crate) fn end(&self) {
-        let mut state = self.lock();
-        state.link.on_ended();
-        for job in self.leave(state) {
+        let queue = self.lock().mailbox.on_ended();
+        self.up.send_replace(false);
+        for job in queue {
             job.fail(Cause::Refused, clock::now());
         }
-    }
-
-    fn leave(&self, mut state: MutexGuard<'_, QueueState>) -> VecDeque<Job> {
-        let queue = mem::take(&mut state.queue);
-        // Callers are called back after the mutex is unlocked.
-        drop(state);
-        self.up.send_replace(false);
-        queue
     }
 
     fn wake(mut state: MutexGuard<'_, QueueState>) {
@@ -351,7 +331,7 @@ mod tests {
     use crate::node::reply::Reply;
     use crate::node::route::Route;
     use crate::node::wire::{self, Wire};
-    use crate::protocol::{Attempt, Rules, Time, Vote};
+    use crate::protocol::{Attempt, Command, Letter as _, Rules, Time, Vote};
 
     /// An attempt at a lock of one node.
     #[derive(Debug)]
@@ -418,6 +398,7 @@ mod tests {
             route: Route::default(),
             server: None,
             deaths: 0,
+            patience: Duration::MAX,
         })
     }
 
@@ -444,8 +425,7 @@ mod tests {
 
     /// The queued commands that would be written, so without those that were withdrawn.
     fn written(queue: &Queue) -> VecDeque<Job> {
-        let mut jobs = VecDeque::new();
-        queue.take(&mut jobs, Waker::noop());
+        let mut jobs: VecDeque<_> = queue.take_all().collect();
         jobs.retain(|job| job.write(&mut Vec::new(), None, clock::now()));
         jobs
     }
@@ -589,7 +569,7 @@ mod tests {
         let done = answer(written(&queue), &Reply::Nil);
         assert!(matches!(done[..], [Done::Finished]) && refused.vote().0 == Vote::Held);
         queue.finished(done.len());
-        assert_eq!(queue.lock().link.attempts(), 0);
+        assert_eq!(queue.lock().mailbox.link().attempts(), 0);
     }
 
     #[test]

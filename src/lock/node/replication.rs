@@ -5,7 +5,7 @@ use super::reply::Reply;
 use super::wire;
 use crate::cause::Cause;
 use crate::node::options::WaitReplicas;
-use crate::protocol::{Command, Time};
+use crate::protocol::{Command, Letter, Time};
 
 /// The wait for replicas on one connection.
 ///
@@ -33,7 +33,7 @@ impl Replication {
     }
 
     /// Whether this command's reply must wait for replicas.
-    pub(super) const fn concerns(job: &Job) -> bool {
+    pub(super) fn concerns(job: &Job) -> bool {
         matches!(job.command(), Some(Command::Set | Command::Extend))
     }
 

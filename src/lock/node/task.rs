@@ -75,7 +75,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 unwritten = connection.unwritten;
                 unwritten.extend(connection.refused.into_iter().map(Job::Lock));
                 let run = connection.replication.into_iter().flat_map(Replication::into_run);
-                written = run.chain(connection.written.into_iter().map(|(job, _)| job)).collect();
+                written = run.chain(connection.pipeline.into_written()).collect();
             }
             Err(failed) => cause = failed,
         }

@@ -5,10 +5,6 @@ use std::time::Duration;
 use super::answer::Command;
 use super::time::Time;
 
-/// The most commands on a connection without an answer; the rest waits in the queue, where it can still be withdrawn. So no
-/// more than these pile up for a stopped node, and a busy node answers them within the node timeout.
-pub const WINDOW: usize = 1 << 11;
-
 /// The most attempts that may have a key on a node, or a command under way to it: room is kept for the delete of each.
 const ATTEMPT_LIMIT: usize = 1 << 17;
 
@@ -26,8 +22,10 @@ pub enum Obstacle {
     Suspect,
     /// As many attempts as allowed may have a key on the node: locks that are held, for the most part.
     TooMany,
-    /// As many commands as allowed are under way to the node, or the command's turn had not come.
+    /// As many commands as allowed wait to be sent.
     Busy,
+    /// The commands ahead can't be answered in time, or the command's turn had not come.
+    Overloaded,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +102,7 @@ impl Link {
         match self.connection {
             Connection::Up if self.suspect => Obstacle::Suspect,
             // It waited behind others until its caller stopped waiting.
-            Connection::Up => Obstacle::Busy,
+            Connection::Up => Obstacle::Overloaded,
             Connection::Down => Obstacle::Down,
             Connection::Begun | Connection::Ended => Obstacle::Ended,
         }
@@ -243,7 +241,10 @@ mod tests {
             (Err(Obstacle::Suspect), Obstacle::Suspect)
         );
         link.on_trusted();
-        assert_eq!((link.admit(None, 0), link.not_written()), (Ok(()), Obstacle::Busy));
+        assert_eq!(
+            (link.admit(None, 0), link.not_written()),
+            (Ok(()), Obstacle::Overloaded)
+        );
         link.on_disconnected(true);
         assert_eq!((link.admit(SET, 0), link.is_well()), (Ok(()), false));
         link.on_suspect();

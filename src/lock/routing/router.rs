@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -310,9 +309,8 @@ impl Router {
 
     /// Sends what waits to the masters that are known now. What is left fails, but for deletes.
     fn route_again(&self, cause: &Cause) {
-        let (mut waiting, mut left) = (VecDeque::new(), VecDeque::new());
-        self.unrouted.take(&mut waiting, Waker::noop());
-        for job in waiting {
+        let mut left = VecDeque::new();
+        for job in self.unrouted.take_all() {
             match self.queue_for(job.key()) {
                 Some(queue) => queue.push(job),
                 None => left.push_back(job),

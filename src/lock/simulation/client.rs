@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::claims::Claim;
 use super::clock::NEVER;
 use super::connection::Job;
 use super::event::EventKind;
@@ -9,20 +10,27 @@ use super::report::Check;
 use super::socket::{Phase, Reply, Request, Socket};
 use super::units::{nanos, short};
 use super::world::World;
-use crate::protocol::{Answer, Command, Effect, Link, NodeSet, Suspicion, Time};
+use crate::protocol::{Answer, Command, Effect, Letter, Link, NodeSet, Obstacle, Pipeline, Time};
 
 impl World {
     // Queueing.
 
     /// Queues a command of a claim for these nodes.
     pub(super) fn send(&mut self, claim: u32, nodes: NodeSet, command: Command, announce: bool, asked: Time) {
-        let first = self.connections_of(self.claims[claim].app).start;
+        let &Claim {
+            app, worker, was_held, ..
+        } = &self.claims[claim];
+        let first = self.connections_of(app).start;
+        // A vote that repairs a held lock is worth waiting for.
+        let limited = command == Command::Set && !was_held;
+        let patience = limited.then(|| self.workers[worker].limit - asked);
         for node in nodes {
             let job = Job::Lock {
                 command,
                 claim,
                 asked,
                 announce,
+                patience: patience.unwrap_or(Duration::MAX),
             };
             self.push(first + node, job, asked);
         }
@@ -30,26 +38,40 @@ impl World {
 
     /// Queues a command, or fails it at once if it can't be sent now; deletes are owed in that case.
     pub(super) fn push(&mut self, c: usize, job: Job, now: Time) {
-        let connection = &mut self.connections[c];
-        let admitted = connection.link.admit(job.command(), connection.queue.len()).is_ok();
-        let queued = if admitted {
-            connection.room += i64::from(job.command() == Some(Command::Set));
-            Some(job)
-        } else {
+        let (command, claim) = (job.command(), job.claim());
+        match self.connections[c].mailbox.push(job) {
+            Ok(()) => self.connections[c].room += i64::from(command == Some(Command::Set)),
             // The caller is told that it failed now, but a key must still be deleted.
-            self.fail(c, job, Answer::Never, false, now)
-        };
-        let Some(job) = queued else { return };
-        if let Some(claim) = job.claim() {
+            Err((job, obstacle)) => {
+                if obstacle == Obstacle::Overloaded {
+                    self.check_overload(c);
+                }
+                let Some(owed) = self.fail(c, job, Answer::Never, false, now) else {
+                    return;
+                };
+                self.connections[c].mailbox.owe([owed]);
+            }
+        }
+        if let Some(claim) = claim {
             self.claims[claim].jobs += 1;
         }
-        self.connections[c].queue.push_back(job);
         if self.lag == 0 {
             self.write(c);
         } else if self.connections[c].writes == NEVER {
             let at = self.now + self.draw_lag();
             self.connections[c].writes = at;
             self.events.plan(at, EventKind::Write(short(c)));
+        }
+    }
+
+    /// A command was turned away because of those ahead.
+    fn check_overload(&mut self, c: usize) {
+        self.report.overloads += 1;
+        if self.connections[c].mailbox.is_empty() {
+            let Socket { app, node, .. } = self.sockets[c];
+            self.violate(Check::Overload, None, Some(app), || {
+                format!("a vote of node {node} is not asked for although nothing is ahead of it")
+            });
         }
     }
 
@@ -92,7 +114,7 @@ impl World {
     /// An attempt is finished on the node of this connection.
     fn finish_attempt(&mut self, c: usize) {
         let connection = &mut self.connections[c];
-        connection.link.on_finished(1);
+        connection.mailbox.link_mut().on_finished(1);
         connection.room -= 1;
         if connection.room < 0 {
             connection.room = 0;
@@ -115,13 +137,13 @@ impl World {
     fn write(&mut self, c: usize) {
         let now = self.time(self.sockets[c].app);
         self.connections[c].writes = NEVER;
-        if !self.connections[c].queue.is_empty() && self.sockets[c].phase == Phase::Up {
+        if self.sockets[c].phase != Phase::Up {
+            return;
+        }
+        if !self.connections[c].mailbox.is_empty() {
             self.suspect_if_overdue(c, now);
         }
-        while self.sockets[c].phase == Phase::Up && self.connections[c].written.len() < self.settings.window {
-            let Some(job) = self.connections[c].queue.pop_front() else {
-                return;
-            };
+        while let Some(job) = self.connections[c].next() {
             self.write_one(c, job, now);
         }
     }
@@ -175,7 +197,13 @@ impl World {
         }
         self.report.commands.count(job.command());
         let takes = self.draw_command_delay(app);
-        self.connections[c].written.push_back((job, now));
+        self.connections[c].pipeline.on_written(job, now);
+        let under_way = self.connections[c].pipeline.written().len();
+        if under_way > self.settings.window {
+            self.violate(Check::Window, None, Some(app), || {
+                format!("{under_way} commands are under way to node {node}")
+            });
+        }
         self.request(c, request, takes);
         if self.connections[c].alarm == NEVER {
             self.look_at_alarm(c);
@@ -222,12 +250,13 @@ impl World {
         let Socket { app, node, .. } = self.sockets[c];
         let connection = &mut self.connections[c];
         // A node sends no answer without a command.
-        let Some((job, _)) = connection.written.pop_front() else {
+        let Some((job, written)) = connection.pipeline.pop() else {
             return;
         };
         connection.suspect = false;
-        if connection.suspicion.on_answers(now) {
-            connection.link.on_trusted();
+        let timeout = self.settings.longest_reply_timeout();
+        if connection.pipeline.on_answers(Some(written), timeout, now) {
+            connection.mailbox.link_mut().on_trusted();
             self.look_at_alarm(c);
         }
         match (job, reply) {
@@ -301,7 +330,7 @@ impl World {
             return;
         }
         let (oldest, timeout) = self.oldest(c);
-        if let Some(at) = self.connections[c].suspicion.next_timeout(oldest, timeout) {
+        if let Some(at) = self.connections[c].pipeline.next_timeout(oldest, timeout) {
             let at = self.apps[app].clock.when(at) + self.draw_lag();
             self.plan_alarm(c, at);
         }
@@ -311,7 +340,7 @@ impl World {
     /// whether it did.
     fn suspect_if_overdue(&mut self, c: usize, now: Time) -> bool {
         let (oldest, timeout) = self.oldest(c);
-        let overdue = self.connections[c].suspicion.on_timeout(oldest, timeout, now);
+        let overdue = self.connections[c].pipeline.on_timeout(oldest, timeout, now);
         if overdue {
             self.suspect(c, now);
         }
@@ -320,7 +349,7 @@ impl World {
 
     /// When the oldest unanswered command was written, and how long the node may take to answer it.
     fn oldest(&self, c: usize) -> (Option<Time>, Duration) {
-        let front = self.connections[c].written.front();
+        let front = self.connections[c].pipeline.written().front();
         let timeout = match front.and_then(|(job, _)| job.claim()) {
             Some(claim) => self.claims[claim].attempt.rules().reply_timeout,
             None => self.settings.longest_reply_timeout(),
@@ -339,9 +368,8 @@ impl World {
         let Socket { app, node, .. } = self.sockets[c];
         self.note(|_| format!("app server {app} suspects node {node}"));
         let connection = &mut self.connections[c];
-        connection.link.on_suspect();
+        let queue = connection.mailbox.on_suspect();
         connection.suspect = true;
-        let queue = std::mem::take(&mut connection.queue);
         self.fail_all(c, queue, Answer::Never, now);
     }
 
@@ -350,7 +378,7 @@ impl World {
         for job in jobs {
             let claim = job.claim();
             if let Some(owed) = self.fail(c, job, answer, true, now) {
-                self.connections[c].queue.push_back(owed);
+                self.connections[c].mailbox.owe([owed]);
             } else if let Some(claim) = claim {
                 self.drop_job(claim);
             }
@@ -383,16 +411,8 @@ impl World {
         }
         let connection = &mut self.connections[s];
         (connection.begun, connection.suspect, connection.since) = (false, false, Some(now));
-        connection.link.on_connected();
-        connection.suspicion = Suspicion::new(now);
-        // Deletes of keys that have expired meanwhile are no longer owed.
-        let queue = std::mem::take(&mut connection.queue);
-        let is_delete = |job: &Job| job.command() == Some(Command::Delete);
-        let (owed, waiting): (Vec<_>, Vec<_>) = queue.into_iter().partition(is_delete);
-        self.fail_all(s, owed, Answer::Never, now);
-        let connection = &mut self.connections[s];
-        self.report.owed += connection.queue.len() as u64;
-        connection.queue.extend(waiting);
+        connection.mailbox.link_mut().on_connected();
+        self.report.owed += connection.mailbox.urgent() as u64;
     }
 
     fn disconnected(&mut self, s: usize, now: Time) {
@@ -407,15 +427,13 @@ impl World {
             // Commands wait for the connection after one that had lasted.
             let reconnecting = connection.since.take().is_some_and(|since| now - since > pause);
             (connection.begun, connection.suspect, connection.alarm) = (reconnecting, false, NEVER);
-            connection.link.on_disconnected(reconnecting);
-            let written = std::mem::take(&mut connection.written);
-            let queue = std::mem::take(&mut connection.queue);
-            self.fail_all(s, written.into_iter().map(|(job, _)| job), Answer::Unknown, now);
+            let queue = connection.mailbox.on_disconnected(reconnecting);
+            let fresh = Pipeline::new(self.settings.window, now);
+            let written = std::mem::replace(&mut connection.pipeline, fresh).into_written();
+            self.fail_all(s, written, Answer::Unknown, now);
+            self.fail_all(s, queue, Answer::Never, now);
             if reconnecting {
                 pause = Duration::ZERO;
-                self.connections[s].queue.extend(queue);
-            } else {
-                self.fail_all(s, queue, Answer::Never, now);
             }
         }
         let at = self.now + nanos(pause) + self.draw_lag();

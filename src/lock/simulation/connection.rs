@@ -1,7 +1,7 @@
-use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::clock::NEVER;
-use crate::protocol::{Command, Link, Suspicion, Time, WaitAnnouncement};
+use crate::protocol::{Command, Letter, Link, Mailbox, Pipeline, Time, WaitAnnouncement};
 
 /// A command that waits to be written, or for its answer.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub(super) enum Job {
         asked: Time,
         /// Whether a delete is announced to those who wait for the key.
         announce: bool,
+        /// How long its answer was of use when it was queued.
+        patience: Duration,
     },
     /// Asks how long a key will still exist. If the worker does something else by now, its ticket has changed.
     Question { worker: u32, ticket: u32, key: u32 },
@@ -19,14 +21,23 @@ pub(super) enum Job {
     Publish { key: u32, waited: Box<WaitAnnouncement> },
 }
 
-impl Job {
-    pub(super) const fn command(&self) -> Option<Command> {
+impl Letter for Job {
+    fn command(&self) -> Option<Command> {
         match self {
             Self::Lock { command, .. } => Some(*command),
             Self::Question { .. } | Self::Publish { .. } => None,
         }
     }
 
+    fn patience(&self) -> Duration {
+        match self {
+            Self::Lock { patience, .. } => *patience,
+            Self::Question { .. } | Self::Publish { .. } => Duration::MAX,
+        }
+    }
+}
+
+impl Job {
     pub(super) const fn claim(&self) -> Option<u32> {
         match self {
             Self::Lock { claim, .. } => Some(*claim),
@@ -38,17 +49,14 @@ impl Job {
 /// The commands of an app server for a node, on the socket for locks.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) link: Link,
-    pub(super) suspicion: Suspicion,
+    pub(super) mailbox: Mailbox<Job>,
+    pub(super) pipeline: Pipeline<Job>,
     /// The node was found suspect and has not answered since.
     pub(super) suspect: bool,
     /// Commands wait for the connection that is being made.
     pub(super) begun: bool,
     /// Since when there has been a connection, if there is one.
     pub(super) since: Option<Time>,
-    pub(super) queue: VecDeque<Job>,
-    /// Commands without an answer, in order, with the times at which they were written.
-    pub(super) written: VecDeque<(Job, Time)>,
     /// The times of its events; [`NEVER`] if none is planned.
     pub(super) alarm: u64,
     pub(super) writes: u64,
@@ -57,18 +65,21 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(window: usize) -> Self {
         Self {
-            link: Link::default(),
-            suspicion: Suspicion::new(Time::ZERO),
+            mailbox: Mailbox::new(Link::default()),
+            pipeline: Pipeline::new(window, Time::ZERO),
             suspect: false,
             begun: true,
             since: None,
-            queue: VecDeque::new(),
-            written: VecDeque::new(),
             alarm: NEVER,
             writes: NEVER,
             room: 0,
         }
+    }
+
+    /// Takes the next command to write, if there is room for one.
+    pub(super) fn next(&mut self) -> Option<Job> {
+        self.mailbox.pop(&self.pipeline)
     }
 }

@@ -132,7 +132,7 @@ impl World {
         }
         for (connection, socket) in self.connections.iter().zip(&self.sockets) {
             let Socket { app, node, phase, .. } = *socket;
-            let commands = connection.queue.len() + connection.written.len();
+            let commands = connection.mailbox.len() + connection.pipeline.written().len();
             if commands > 0 {
                 left.push(format!("{commands} commands of app server {app} for node {node}"));
             }
@@ -163,7 +163,7 @@ impl World {
     fn check_room(&mut self) {
         for c in 0..self.connections.len() {
             let connection = &self.connections[c];
-            let (counted, room) = (connection.link.attempts(), connection.room);
+            let (counted, room) = (connection.mailbox.link().attempts(), connection.room);
             let Socket { app, node, .. } = self.sockets[c];
             if counted != 0 || room != 0 {
                 self.violate(Check::Room, None, Some(app), || {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::report::Check;
 use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Command, Renewal, Time};
+use crate::protocol::{Command, NodeSet, Renewal, Time};
 
 impl World {
     /// A worker got its lock.
@@ -127,15 +127,18 @@ impl World {
         if due.extend {
             self.check_renewal(w, id, valid_until);
             let connections = self.connections_of(self.claims[id].app);
-            let well = self.connections[connections]
-                .iter()
-                .map(|connection| connection.link.is_well());
-            let well = well
-                .enumerate()
-                .filter(|(_, is_well)| *is_well)
+            let well = self.connections[connections].iter().enumerate();
+            let well: NodeSet = well
+                .filter(|(_, one)| one.mailbox.link().is_well())
                 .map(|(node, _)| node)
                 .collect();
             let nodes = self.claims[id].attempt.renew(well);
+            if !nodes.is_empty() && well.len() <= self.nodes.len() / 2 {
+                let (app, key) = (self.claims[id].app, self.claims[id].key);
+                self.violate(Check::Renewal, Some(key), Some(app), || {
+                    format!("an extension is asked of {nodes:?} though only {well:?} are well")
+                });
+            }
             self.send(id, nodes, Command::Extend, false, now);
         }
     }

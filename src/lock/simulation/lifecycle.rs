@@ -63,7 +63,7 @@ impl World {
         self.orphan_beliefs(app);
         for c in self.connections_of(app) {
             self.lose_requests(c, false);
-            self.connections[c] = Connection::new();
+            self.connections[c] = Connection::new(self.settings.window);
             let Socket { node, late, .. } = self.sockets[c];
             self.nodes[node].unsubscribe_all(app);
             for s in self.sockets_between(app, node) {

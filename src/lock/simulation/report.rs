@@ -44,6 +44,8 @@ pub struct Report {
     pub heard: u64,
     /// How often a node was found to owe answers for too long.
     pub suspicions: u64,
+    /// Votes that were not asked for, since too many commands were ahead.
+    pub overloads: u64,
     /// Deletes that were owed when a connection broke, and were sent on the next one.
     pub owed: u64,
     /// Acquires and guards that were dropped early.
@@ -166,6 +168,10 @@ pub enum Check {
     Availability,
     /// A node that owes answers for too long is sent nothing but deletes.
     Suspect,
+    /// No more commands are under way on a connection than are allowed.
+    Window,
+    /// Nobody is turned away because of commands ahead if none wait.
+    Overload,
     /// Every key that an attempt may have set is deleted on the same connection, or on the next one if that broke.
     Undo,
     /// Of an app server's callers in line for a key, only the one whose turn it is asks. Its turn does not end before the time by

@@ -109,7 +109,8 @@ impl World {
         for app in 0..app_servers {
             let (clock, id) = (self.draw_clock(), self.random.next());
             self.apps.push(AppServer::new(clock, id));
-            self.connections.extend((0..nodes).map(|_| Connection::new()));
+            self.connections
+                .extend((0..nodes).map(|_| Connection::new(self.settings.window)));
             self.workers.extend((0..workers).map(|_| Worker::new(app)));
         }
         let sockets = (0..app_servers).flat_map(|app| (0..nodes).map(move |node| Socket::new(app, node)));

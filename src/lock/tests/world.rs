@@ -140,6 +140,7 @@ fn assert_that_everything_happened(reports: &[(u64, Report)]) {
         ("late votes", sum(|report| report.late_votes)),
         ("withdrawn commands", sum(|report| report.withdrawn)),
         ("suspicions", sum(|report| report.suspicions)),
+        ("votes refused by overload", sum(|report| report.overloads)),
         ("deletes owed after a reconnect", sum(|report| report.owed)),
         ("takeovers after expiry", sum(|report| report.takeovers)),
         ("permits_passed_on in line", sum(|report| report.permits_passed_on)),

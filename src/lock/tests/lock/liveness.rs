@@ -36,48 +36,39 @@ fn renewals_and_messages_go_on_when_the_runtime_that_used_the_lock_first_has_end
         .unwrap();
     let nodes = app_server.block_on(async { Nodes::connect(&addrs_of(&servers), PATIENT) });
     let lock = Lock::redlock(&nodes, 1);
+    // Held by an app server that has ended.
+    let held = ["first", "second"].map(|key| {
+        let hold = async move |nodes: Nodes| Lock::redlock(&nodes, 2).acquire(key, &OPTIONS).await.unwrap();
+        elsewhere(&servers, hold).join().unwrap()
+    });
     let first = runtime();
     // It renews, and waits in line, before anybody else does.
-    first.block_on(async {
+    let renewed = first.block_on(async {
         assert_eq!(nodes.ready(TEST_TIMEOUT).await, 3);
-        let renewed = lock.acquire("first", &RENEWED).await.unwrap();
-        let held = elsewhere(&servers, async |nodes: Nodes| {
-            Lock::redlock(&nodes, 2)
-                .acquire(KEY, &OPTIONS)
-                .await
-                .unwrap()
-                .release()
-                .await;
-        });
+        let renewed = lock.acquire("renewed first", &RENEWED).await.unwrap();
         let waiting = AcquireOptions {
-            timeout: Duration::from_millis(1),
+            timeout: Duration::from_millis(100),
             ..QUEUE
         };
-        // Whether it gets the lock does not matter.
-        let _ = lock.acquire(KEY, &waiting).await;
-        held.join().unwrap();
-        drop(renewed);
+        assert_eq!(lock.acquire("first", &waiting).await.unwrap_err(), Refusal::Contended);
+        renewed
     });
-    drop(first);
-    let renewed = app_server.block_on(lock.acquire("second", &RENEWED)).unwrap();
+    let guard = app_server.block_on(lock.acquire(KEY, &RENEWED)).unwrap();
+    drop((renewed, first));
     let before = extensions(&lock);
     eventually("the lock is renewed", || extensions(&lock) > before + 9);
-    assert!(!renewed.is_lost());
-    let holder = elsewhere(&servers, async |nodes: Nodes| {
-        Lock::redlock(&nodes, 3).acquire("third", &OPTIONS).await.unwrap()
-    });
-    let holder = holder.join().unwrap();
     let waiter = lock.clone();
-    let waiter = app_server.spawn(async move { waiter.acquire("third", &QUEUE).await });
+    let waiter = app_server.spawn(async move { waiter.acquire("second", &QUEUE).await });
     let subscribers = |server: &RedisServer| {
-        let numbers: (String, usize) = server.query(cmd("PUBSUB").arg(&["NUMSUB", "lockstorm:released:third"]));
+        let numbers: (String, usize) = server.query(cmd("PUBSUB").arg(&["NUMSUB", "lockstorm:released:second"]));
         numbers.1
     };
     eventually("the waiter is subscribed", || {
         servers.iter().all(|server| subscribers(server) == 1)
     });
     waiter.abort();
-    drop((holder, renewed));
+    assert!(!guard.is_lost());
+    drop(held);
 }
 
 /// Renewed ten times in each TTL, by nodes that answer within a few milliseconds or never.
