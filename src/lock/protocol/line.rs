@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// A key `K` that nobody wants has no line; `W` is the driver's handle of a waiter, `H` that of a lock.
 #[derive(Debug, Clone)]
 pub struct Lines<K, W, H> {
-    lines: HashMap<K, Line<W, H>>,
+    by_key: HashMap<K, Line<W, H>>,
     last_ticket: u64,
     /// Which turns to look at, and when.
     due: BTreeMap<(Time, u64), K>,
@@ -38,7 +38,7 @@ struct Line<W, H> {
 impl<K, W, H> Default for Lines<K, W, H> {
     fn default() -> Self {
         Self {
-            lines: HashMap::new(),
+            by_key: HashMap::new(),
             last_ticket: 0,
             due: BTreeMap::new(),
         }
@@ -51,7 +51,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
     pub fn enter(&mut self, key: &K, since: Time, until: Time, waiter: W) -> u64 {
         self.last_ticket += 1;
         let ticket = self.last_ticket;
-        if let Some(line) = self.lines.get_mut(key) {
+        if let Some(line) = self.by_key.get_mut(key) {
             line.behind.insert(ticket, (since, waiter));
             self.watch(key);
         } else {
@@ -62,7 +62,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
                 held: None,
                 behind: BTreeMap::new(),
             };
-            self.lines.insert(key.clone(), line);
+            self.by_key.insert(key.clone(), line);
         }
         ticket
     }
@@ -70,30 +70,30 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
     /// Whether somebody is in line for this key.
     #[must_use]
     pub fn is_wanted(&self, key: &K) -> bool {
-        self.lines.contains_key(key)
+        self.by_key.contains_key(key)
     }
 
     /// Whether nobody is in line for anything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.by_key.is_empty()
     }
 
     /// Whether it is the turn of this ticket.
     #[must_use]
     pub fn is_turn(&self, key: &K, ticket: u64) -> bool {
-        self.lines.get(key).is_some_and(|line| line.turn.0 == ticket)
+        self.by_key.get(key).is_some_and(|line| line.turn.0 == ticket)
     }
 
     /// The handle of a waiter behind the present turn; `None` if it has lost its place since it did not take its turn in time.
     pub fn waiter(&mut self, key: &K, ticket: u64) -> Option<&mut W> {
-        Some(&mut self.lines.get_mut(key)?.behind.get_mut(&ticket)?.1)
+        Some(&mut self.by_key.get_mut(key)?.behind.get_mut(&ticket)?.1)
     }
 
     /// The caller whose turn it is will act again by `until`. Returns false if its turn is over.
     pub fn promise(&mut self, key: &K, ticket: u64, until: Time) -> bool {
         let is_turn = self.is_turn(key, ticket);
-        if let Some(line) = self.lines.get_mut(key).filter(|_| is_turn) {
+        if let Some(line) = self.by_key.get_mut(key).filter(|_| is_turn) {
             line.acts_by = until + PATIENCE;
             self.watch(key);
         }
@@ -102,14 +102,14 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
 
     /// The lock was acquired: the turn lasts as long as it does.
     pub fn hold(&mut self, key: &K, ticket: u64, lock: H) {
-        if let Some(line) = self.lines.get_mut(key).filter(|line| line.turn.0 == ticket) {
+        if let Some(line) = self.by_key.get_mut(key).filter(|line| line.turn.0 == ticket) {
             line.held = Some(lock);
         }
     }
 
     /// The caller with this ticket leaves the line. Returns the one whose turn it is now instead, which must be told.
     pub fn leave(&mut self, key: &K, ticket: u64, now: Time) -> Option<W> {
-        let line = self.lines.get_mut(key)?;
+        let line = self.by_key.get_mut(key)?;
         if line.turn.0 == ticket {
             return self.pass_on(key, now);
         }
@@ -118,12 +118,12 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
     }
 
     fn pass_on(&mut self, key: &K, now: Time) -> Option<W> {
-        let line = self.lines.get_mut(key)?;
+        let line = self.by_key.get_mut(key)?;
         if let Some(at) = line.looked_at.take() {
             self.due.remove(&(at, line.turn.0));
         }
         let Some((ticket, (since, waiter))) = line.behind.pop_first() else {
-            self.lines.remove(key);
+            self.by_key.remove(key);
             return None;
         };
         (line.turn, line.acts_by, line.held) = ((ticket, since), now + PATIENCE, None);
@@ -133,7 +133,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
 
     /// Somebody waits behind the present turn, so it is looked at when it is due.
     fn watch(&mut self, key: &K) {
-        let Some(line) = self.lines.get_mut(key).filter(|line| !line.behind.is_empty()) else {
+        let Some(line) = self.by_key.get_mut(key).filter(|line| !line.behind.is_empty()) else {
             return;
         };
         let ticket = line.turn.0;
@@ -151,7 +151,9 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
         let mut told = Vec::new();
         while let Some(entry) = self.due.first_entry().filter(|entry| entry.key().0 <= now) {
             let ((_, ticket), key) = entry.remove_entry();
-            let Some(line) = self.lines.get_mut(&key) else { continue };
+            let Some(line) = self.by_key.get_mut(&key) else {
+                continue;
+            };
             let ends = line.held.as_ref().map_or(Some(line.acts_by), &valid_until);
             line.looked_at = ends.filter(|ends| *ends > now && !line.behind.is_empty());
             if let Some(ends) = line.looked_at {
@@ -177,7 +179,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
     where
         K: Borrow<Q>,
     {
-        let line = self.lines.get(key)?;
+        let line = self.by_key.get(key)?;
         match line.held {
             None => Some(line.turn.1),
             Some(_) => line.behind.first_key_value().map(|(_, (since, _))| *since),
@@ -187,7 +189,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
     /// The number of waiters behind the present turn.
     #[must_use]
     pub fn behind(&self, key: &K) -> usize {
-        self.lines.get(key).map_or(0, |line| line.behind.len())
+        self.by_key.get(key).map_or(0, |line| line.behind.len())
     }
 }
 

@@ -49,7 +49,7 @@ impl World {
             .poll(channel.map(|channel| &mut channel.announcements), now);
         match step {
             Step::Wait(until) | Step::Ask(until) | Step::LookUp(_, until) if !self.promise(w, until) => {
-                self.go_on(w, now)
+                self.go_on(w, now);
             }
             Step::StandInLine(until) => self.enter_line(w, until, now),
             Step::Wait(until) => self.wait_until(w, until),
