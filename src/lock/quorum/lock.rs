@@ -51,6 +51,7 @@ struct AcquireState {
 }
 
 /// A command for some nodes; see [`LockJob`].
+#[derive(Clone, Copy)]
 struct Order {
     command: Command,
     asked: Time,
