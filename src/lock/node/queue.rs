@@ -34,6 +34,7 @@ struct QueueState {
 
 impl QueueState {
     /// Queues a command, or says why not.
+    #[expect(clippy::result_large_err, reason = "what is not queued goes on to those who fail it")]
     fn push(&mut self, job: Job) -> Result<(), (Job, Cause)> {
         match self.same_server_as {
             // A lock that has this node's vote from before keeps it.

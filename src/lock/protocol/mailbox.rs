@@ -258,6 +258,7 @@ impl<L> Pipeline<L> {
     }
 
     /// The commands without an answer, the oldest first.
+    #[must_use]
     pub const fn written(&self) -> &VecDeque<(L, Time)> {
         &self.written
     }

@@ -71,7 +71,7 @@ impl Window {
         }
         let shortest = self.shortest.min(timeout);
         // Half of what is left beyond the way itself.
-        let target = shortest + (timeout - shortest) / 2;
+        let target = shortest + timeout.saturating_sub(shortest) / 2;
         if taken > target {
             let part = (target.as_secs_f64() / taken.as_secs_f64()).max(0.5);
             // The number is at most 2,048, and less after this.
