@@ -828,7 +828,8 @@ pub enum Unit {
 ///
 /// Starts three nodes (five for a case that needs them). Each client runs alone, one after the other, in rounds whose order
 /// rotates. Measures cycles a second, latency, processor time of client and servers, fairness and keys left behind: on
-/// healthy nodes, with nodes paused, killed, hung and restarted, and over TLS (which needs the program openssl). Progress
+/// healthy nodes, with nodes paused, killed, hung and restarted, over TLS (which needs the program openssl), and with more
+/// tasks than slow links or this machine can serve. `bare` is no lock: it shows how fast any client could be here. Progress
 /// goes to standard error; tables, and the targets that the run can judge, to standard output. Ctrl-C ends the bench and
 /// prints what was measured until then.
 #[derive(Debug, Args)]

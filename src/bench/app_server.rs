@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::board::{Board, RoundStage, Seat};
 use super::case::{Case, Load, Trouble};
 use super::client::{Client, Setup};
+use super::links::Ways;
 use super::tally::{Phase, Recorder, Tally};
 use super::worker::Worker;
 
@@ -20,8 +21,8 @@ use super::worker::Worker;
 /// crate's timeouts.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The number of cycles over which the round trip without contention is averaged.
-const UNCONTENDED_CYCLES: u32 = 100;
+/// The number of cycles without any load that are averaged.
+const ALONE_CYCLES: u32 = 100;
 
 /// What an app server is made from.
 #[derive(Debug, Clone)]
@@ -36,10 +37,19 @@ pub(super) struct Plan {
     pub stage: watch::Receiver<RoundStage>,
 }
 
+/// What cycles without any load take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alone {
+    /// The mean time of an acquire.
+    pub acquire: Duration,
+    /// The mean bytes of a cycle on that link, and in that direction, where they are the most.
+    pub link_bytes: Option<f64>,
+}
+
 /// A client that is connected.
 pub(super) struct Ready {
-    /// The mean time of an acquire without contention; measured only in cases where tasks share a key.
-    pub uncontended: Option<Duration>,
+    /// Measured only in cases where tasks share a key, or nodes are behind links.
+    pub alone: Option<Alone>,
     /// Returns the number of attempts so far.
     pub attempts: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
 }
@@ -105,13 +115,13 @@ async fn serve<C: Client>(
             return;
         }
     };
-    let uncontended = if plan.case.has_one_key() && plan.index == 0 {
-        uncontended(&client).await
+    let alone = if (plan.case.has_one_key() || plan.case.link.is_some()) && plan.index == 0 {
+        alone(&client, plan.setup.ways.as_ref()).await
     } else {
         None
     };
     let ready = Ready {
-        uncontended,
+        alone,
         attempts: client.attempts(),
     };
     let _ = say_ready.send(Ok(ready));
@@ -174,16 +184,24 @@ fn spawn<C: Client>(plan: &Plan, client: &C, recorder: &Arc<Recorder>, seats: &[
     tasks
 }
 
-/// The mean time of an acquire without contention.
-async fn uncontended<C: Client>(client: &C) -> Option<Duration> {
+/// Cycles without any load; the nodes are behind the links that carry these bytes, if any.
+async fn alone<C: Client>(client: &C, ways: Option<&Ways>) -> Option<Alone> {
     let mut sum = Duration::ZERO;
-    for _ in 0..UNCONTENDED_CYCLES {
+    let before = ways.map(Ways::carried);
+    for _ in 0..ALONE_CYCLES {
         let start = Instant::now();
         let held = client.acquire("bench:alone").await.ok()?;
         sum += start.elapsed();
         client.release("bench:alone", held).await;
     }
-    Some(sum / UNCONTENDED_CYCLES)
+    let link_bytes = ways.zip(before).and_then(|(ways, before)| {
+        let after = ways.carried().into_iter().zip(before);
+        after.map(|(after, before)| after - before).max()
+    });
+    Some(Alone {
+        acquire: sum / ALONE_CYCLES,
+        link_bytes: link_bytes.map(|bytes| bytes as f64 / f64::from(ALONE_CYCLES)),
+    })
 }
 
 /// How long after a node's return a lock has the votes of all nodes again; `None` if the client does not report votes.

@@ -25,6 +25,8 @@ pub struct Case {
     pub hosts: usize,
     /// Whether clients talk to the nodes over TLS.
     pub tls: bool,
+    /// The bytes a second that the link to each node carries in each direction; `None`: as many as the machine can.
+    pub link: Option<u64>,
     /// The TTL of the locks.
     pub ttl: Duration,
     /// What goes wrong with the nodes.
@@ -111,6 +113,7 @@ const OWN: Case = Case {
     tasks: 64,
     hosts: 3,
     tls: false,
+    link: None,
     ttl: Duration::from_secs(10),
     trouble: Trouble::None,
     stretch: 1,
@@ -124,6 +127,25 @@ const ONE_GREEDY: Load = Load::OneKey {
 const ONE_THINK: Load = Load::OneKey {
     hold: Duration::from_millis(2),
     think: Duration::from_millis(20),
+};
+
+/// 300 tasks over links of 1 MB/s. A few hundred tasks fill the links for as long as a node may owe a reply, and each of
+/// 2,000 could be served within the second that its acquire may wait.
+const LINK: Case = Case {
+    name: "link-300",
+    title: "300 tasks, each its own key, over links of 1 MB/s",
+    tasks: 300,
+    link: Some(1_000_000),
+    stretch: 3,
+    ..OWN
+};
+
+/// Four app servers with as many tasks as make the machine busy.
+const FLEET: Case = Case {
+    name: "fleet-4x64",
+    title: "4 app servers with 64 tasks each, each its own key",
+    servers: 4,
+    ..OWN
 };
 
 /// All cases.
@@ -178,6 +200,47 @@ pub const CASES: &[Case] = &[
         tasks: 16,
         stretch: 4,
         ..OWN
+    },
+    LINK,
+    Case {
+        name: "link-600",
+        title: "600 tasks over the same links",
+        tasks: 600,
+        ..LINK
+    },
+    Case {
+        name: "link-1000",
+        title: "1,000 tasks over the same links",
+        tasks: 1000,
+        ..LINK
+    },
+    Case {
+        name: "link-2000",
+        title: "2,000 tasks over the same links",
+        tasks: 2000,
+        ..LINK
+    },
+    FLEET,
+    Case {
+        name: "fleet-4x3000",
+        title: "4 app servers with 3,000 tasks each, each its own key",
+        tasks: 3000,
+        stretch: 3,
+        ..FLEET
+    },
+    Case {
+        name: "fleet-8x64",
+        title: "8 app servers with 64 tasks each, each its own key",
+        servers: 8,
+        ..FLEET
+    },
+    Case {
+        name: "fleet-8x3000",
+        title: "8 app servers with 3,000 tasks each, each its own key",
+        servers: 8,
+        tasks: 3000,
+        stretch: 3,
+        ..FLEET
     },
     Case {
         name: "paused",
@@ -293,8 +356,14 @@ impl Case {
             // Only the engine renews locks by itself.
             _ if self.load == Load::Renewal => false,
             Contender::Rslock | Contender::Naive => true,
-            // Four app servers already have four threads.
-            Contender::RslockMt => self.servers == 1,
+            // Several app servers already have several threads.
+            Contender::RslockMt => self.servers == 1 && self.link.is_none(),
+            // These say how fast it can be where nothing goes wrong.
+            Contender::EngineMt | Contender::Bare if self.load != Load::OwnKeys || self.trouble != Trouble::None => {
+                false
+            }
+            Contender::EngineMt => self.servers == 1 && self.link.is_none(),
+            Contender::Bare => !self.tls,
             // A client of one node has nothing to show when another node fails.
             Contender::Plain => self.trouble == Trouble::None,
         }

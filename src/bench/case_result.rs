@@ -36,6 +36,8 @@ pub struct CaseResult {
     pub hosts: usize,
     /// Whether clients talked to the nodes over TLS.
     pub tls: bool,
+    /// The bytes a second that the link to each node carries in each direction; null: as many as the machine can.
+    pub link: Option<u64>,
     /// What the tasks do.
     pub load: LoadKind,
     /// What went wrong with the nodes.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::links::Ways;
 use lockstorm_lock::NodeAddress;
 
 /// The name in the certificates of the lab's nodes.
@@ -12,6 +13,8 @@ const HOST: &str = "127.0.0.1";
 pub(super) struct Setup {
     /// The lock nodes.
     pub nodes: Vec<NodeAddress>,
+    /// The links to the nodes, if they are behind links.
+    pub ways: Option<Ways>,
     /// The TLS ports of the nodes, if the client is to use TLS.
     pub tls_ports: Option<Vec<u16>>,
     /// The TTL of its locks.
@@ -44,12 +47,18 @@ pub(super) struct Refused {
     pub kind: &'static str,
     /// The whole message of the client.
     pub text: String,
+    /// Why each node gave no vote, if the client says so.
+    pub causes: Vec<&'static str>,
 }
 
 impl Refused {
     pub fn new(kind: &'static str, text: &(impl ToString + ?Sized)) -> Self {
         let text = text.to_string();
-        Self { kind, text }
+        Self {
+            kind,
+            text,
+            causes: Vec::new(),
+        }
     }
 }
 

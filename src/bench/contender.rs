@@ -1,4 +1,4 @@
-//! The contenders: the engine, and in a build with the feature `peers` other clients.
+//! The contenders: the engine, the machine's limit, and in a build with the feature `peers` other clients.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
@@ -13,6 +13,10 @@ pub enum Contender {
     /// [`lockstorm_lock`], on a current-thread runtime, as on every app server.
     #[default]
     Engine,
+    /// The engine on a multi-thread runtime with two workers.
+    EngineMt,
+    /// The machine's limit: a bare driver of the same commands, which is no lock.
+    Bare,
     /// The crate rslock on a current-thread runtime.
     Rslock,
     /// The crate rslock on a multi-thread runtime with two workers.
@@ -26,9 +30,17 @@ pub enum Contender {
 impl Contender {
     /// The contenders of this build, the engine first.
     pub const ALL: &'static [Self] = if cfg!(feature = "peers") {
-        &[Self::Engine, Self::Rslock, Self::RslockMt, Self::Naive, Self::Plain]
+        &[
+            Self::Engine,
+            Self::EngineMt,
+            Self::Bare,
+            Self::Rslock,
+            Self::RslockMt,
+            Self::Naive,
+            Self::Plain,
+        ]
     } else {
-        &[Self::Engine]
+        &[Self::Engine, Self::Bare]
     };
 
     /// Its name in tables and in the record.
@@ -36,11 +48,16 @@ impl Contender {
         self.into()
     }
 
+    /// Whether it is another client that keeps a lock on a quorum of nodes.
+    pub(super) const fn is_redlock_peer(self) -> bool {
+        matches!(self, Self::Rslock | Self::RslockMt | Self::Naive)
+    }
+
     /// The threads of its runtime on each app server; 0: a current-thread runtime.
     pub(super) const fn workers(self) -> usize {
         match self {
-            Self::RslockMt => 2,
-            Self::Engine | Self::Rslock | Self::Naive | Self::Plain => 0,
+            Self::EngineMt | Self::RslockMt => 2,
+            Self::Engine | Self::Bare | Self::Rslock | Self::Naive | Self::Plain => 0,
         }
     }
 }

@@ -115,6 +115,7 @@ async fn cases(
 fn setup(case: &Case, lab: &Lab) -> Setup {
     Setup {
         nodes: lab.lock_nodes().into_iter().map(|(_, address)| address).collect(),
+        ways: None,
         tls_ports: lab.tls_ports().filter(|_| case.tls),
         ttl: case.ttl,
         waits: case.has_one_key(),

@@ -48,7 +48,15 @@ impl Client for Engine {
 
     async fn acquire(&self, key: &str) -> Result<Guard, Refused> {
         let acquired = self.lock.acquire(key, &self.options).await;
-        acquired.map_err(|refusal| Refused::new(kind(&refusal), &refusal))
+        acquired.map_err(|refusal| Refused {
+            causes: refusal
+                .causes()
+                .iter()
+                .flatten()
+                .map(|cause| cause.kind().name())
+                .collect(),
+            ..Refused::new(kind(&refusal), &refusal)
+        })
     }
 
     async fn release(&self, _: &str, guard: Guard) {

@@ -26,6 +26,9 @@ pub struct Run {
     pub baseline: Option<Figures>,
     /// The mean time of an acquire without contention, before the load; only if tasks share a key.
     pub uncontended_ns: Option<u64>,
+    /// The bytes of one cycle without any load, on that link and in that direction where they are the most; only if the
+    /// nodes are behind links.
+    pub link_bytes_per_cycle: Option<f64>,
     /// The memory of this process before the measured part, MiB.
     pub rss_before_mib: Option<f64>,
     /// The memory of this process after the measured part, MiB.
@@ -80,6 +83,8 @@ pub struct Figures {
     pub acquired_share: Option<f64>,
     /// Refusals by kind.
     pub refused: BTreeMap<String, u64>,
+    /// Why nodes gave no vote for refused acquires, if the client says so.
+    pub causes: BTreeMap<String, u64>,
     /// The message of the first refusal.
     pub refusal_text: Option<String>,
     /// Processor time of this process.
@@ -125,6 +130,7 @@ impl Figures {
         // Without a granted lock, the releases of locks from before the phase say nothing about the commands for a cycle.
         let per_cycle = |figure: f64| (tally.cycles > 0 && granted > 0).then(|| figure / tally.cycles as f64);
         let asked = tally.acquire.len() + tally.refusal.len();
+        let named = |counts: &BTreeMap<&str, u64>| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
         Self {
             elapsed: usage.wall,
             cycles: tally.cycles,
@@ -135,7 +141,8 @@ impl Figures {
             release_ns: Quantiles::of(&tally.release),
             hold_mean_ns: rounded(tally.held.as_secs_f64() * 1e9 / granted.max(1) as f64),
             acquired_share: (asked > 0).then(|| granted as f64 / asked as f64),
-            refused: tally.refused.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
+            refused: named(&tally.refused),
+            causes: named(&tally.causes),
             refusal_text: tally.refusal_text.clone(),
             client_cpu: usage.client_cpu,
             client_cpu_ns_per_cycle: per_cycle(usage.client_cpu * 1e9).map(rounded),

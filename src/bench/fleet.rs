@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::app_server::{self, AppServer, Counts, Plan, Ready};
+use super::app_server::{self, Alone, AppServer, Counts, Plan, Ready};
+use super::bare::Bare;
 use super::board::{Board, Moment, RoundStage};
 use super::case::{Case, Load};
 use super::client::Setup;
@@ -28,8 +29,8 @@ pub(super) struct Fleet {
     board: Arc<Board>,
     servers: Vec<AppServer>,
     attempts: Vec<Box<dyn Fn() -> u64 + Send + Sync>>,
-    /// The mean time of an acquire without contention.
-    pub uncontended: Option<Duration>,
+    /// Cycles without any load, if they were measured.
+    pub alone: Option<Alone>,
 }
 
 /// The readings at one end of a phase.
@@ -52,7 +53,7 @@ impl Fleet {
             board: Arc::new(Board::new()),
             servers: Vec::new(),
             attempts: Vec::new(),
-            uncontended: None,
+            alone: None,
         };
         for index in 0..case.servers {
             let plan = Plan {
@@ -74,8 +75,8 @@ impl Fleet {
             let ready = timeout(START_TIMEOUT, &mut server.ready)
                 .await
                 .map_err(|_| "it did not connect in time".to_owned())?;
-            let Ready { uncontended, attempts } = ready.map_err(|_| "its app server ended".to_owned())??;
-            fleet.uncontended = fleet.uncontended.or(uncontended);
+            let Ready { alone, attempts } = ready.map_err(|_| "its app server ended".to_owned())??;
+            fleet.alone = fleet.alone.or(alone);
             fleet.attempts.extend(attempts);
         }
         Ok(fleet)
@@ -180,7 +181,8 @@ impl Drop for Fleet {
 
 fn start_one(contender: Contender, plan: Plan) -> std::io::Result<AppServer> {
     match contender {
-        Contender::Engine => app_server::start::<Engine>(plan),
+        Contender::Engine | Contender::EngineMt => app_server::start::<Engine>(plan),
+        Contender::Bare => app_server::start::<Bare>(plan),
         #[cfg(feature = "peers")]
         Contender::Rslock | Contender::RslockMt => app_server::start::<super::peers::Rslock>(plan),
         #[cfg(feature = "peers")]

@@ -12,12 +12,13 @@
 //! # Map
 //!
 //! - files here: the lock engine beside its peers: `case` and `target` are tables; `labs` holds the nodes that a case
-//!   needs, `certificates` those of TLS; `round` breaks nodes and measures; `fleet` and `app_server` run one contender
-//!   (`engine`, `peers/`) and talk through `board`; `summing_up` makes medians and ratios of the rounds;
+//!   needs, `certificates` those of TLS, `links` are slow ones; `round` breaks nodes and measures; `fleet` and `app_server` run one contender
+//!   (`engine`, `bare`, `peers/`) and talk through `board`; `summing_up` makes medians and ratios of the rounds;
 //!   `record` is the file
 #![warn(missing_docs)]
 
 mod app_server;
+mod bare;
 mod board;
 mod case;
 mod case_result;
@@ -30,6 +31,7 @@ mod error;
 mod figures;
 mod fleet;
 mod labs;
+mod links;
 mod metric;
 mod nodes;
 mod options;

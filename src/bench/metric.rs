@@ -29,6 +29,8 @@ pub enum Metric {
     CommandsPerNodeAndCycle,
     AttemptsPerCycle,
     AcquiredShare,
+    /// The share of the links' rate that the cycles took, with the bytes that one takes without any load.
+    OfLink,
     Jain,
     /// p99 of acquire, divided by tasks × (mean hold + acquire without contention): 1 is a queue without any loss.
     IdealQueueRatio,
@@ -74,6 +76,10 @@ impl Metric {
             Self::CommandsPerNodeAndCycle => figures.commands_per_node_and_cycle,
             Self::AttemptsPerCycle => figures.attempts_per_cycle,
             Self::AcquiredShare => figures.acquired_share,
+            Self::OfLink => {
+                let bytes = figures.cycles_per_s * run.link_bytes_per_cycle?;
+                Some(bytes / case.link? as f64)
+            }
             Self::Jain => figures.jain,
             Self::IdealQueueRatio => {
                 let ideal = case.all_tasks() as f64 * (figures.hold_mean_ns + run.uncontended_ns?) as f64;

@@ -11,6 +11,7 @@ use super::contender::Contender;
 use super::error::BenchError;
 use super::figures::{Figures, Run, Usage};
 use super::fleet::Fleet;
+use super::links::Links;
 use super::nodes;
 use super::process;
 use super::tally::{Phase, Tally};
@@ -54,12 +55,21 @@ impl Round<'_> {
             contender: self.contender,
             ..Run::default()
         };
-        if let Err(trouble) = self.measure(&mut run).await {
+        let links = self.case.link.map(|rate| Links::open(&self.setup.nodes, rate));
+        let links = links.transpose()?;
+        let setup = links.as_ref().map(|links| Setup {
+            nodes: links.nodes.clone(),
+            ways: Some(links.ways.clone()),
+            ..self.setup.clone()
+        });
+        if let Err(trouble) = self.measure(setup.as_ref().unwrap_or(self.setup), &mut run).await {
             match trouble {
                 Stopped::Contender(why) => run.error = Some(why),
                 Stopped::Lab(error) => return Err(error),
             }
         }
+        // What is still on its way must not come after the flush.
+        drop(links);
         self.restore().await?;
         self.flush().await?;
         Ok(run)
@@ -72,10 +82,10 @@ impl Round<'_> {
         Ok(())
     }
 
-    async fn measure(&self, run: &mut Run) -> Result<(), Stopped> {
+    async fn measure(&self, setup: &Setup, run: &mut Run) -> Result<(), Stopped> {
         if self.case.trouble == Trouble::Hung {
             // First the same client on healthy nodes, for comparison.
-            let mut fleet = self.start().await?;
+            let mut fleet = self.start(setup).await?;
             let phase = self.phase(&fleet, Phase::Baseline, self.time).await;
             let counts = fleet.stop().await?;
             run.baseline = Some(figures(&counts, &phase));
@@ -84,8 +94,9 @@ impl Round<'_> {
             self.flush().await?;
             self.break_nodes().await?;
         }
-        let mut fleet = self.start().await?;
-        run.uncontended_ns = fleet.uncontended.map(in_nanos);
+        let mut fleet = self.start(setup).await?;
+        run.uncontended_ns = fleet.alone.map(|alone| in_nanos(alone.acquire));
+        run.link_bytes_per_cycle = fleet.alone.and_then(|alone| alone.link_bytes);
         let mut phases = Vec::new();
         if !matches!(self.case.trouble, Trouble::None | Trouble::Hung) {
             phases.push(self.phase(&fleet, Phase::Baseline, self.time).await);
@@ -113,8 +124,8 @@ impl Round<'_> {
     }
 
     /// A fleet under load that has warmed up.
-    async fn start(&self) -> Result<Fleet, Stopped> {
-        let fleet = Fleet::start(self.contender, self.case, self.setup).await?;
+    async fn start(&self, setup: &Setup) -> Result<Fleet, Stopped> {
+        let fleet = Fleet::start(self.contender, self.case, setup).await?;
         fleet.load(self.case).await?;
         sleep(WARM_UP).await;
         Ok(fleet)

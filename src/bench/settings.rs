@@ -18,7 +18,7 @@ pub(super) fn settings(contender: Contender, setup: &Setup) -> BTreeMap<String, 
         ("ttl".to_owned(), format!("{:?}", setup.ttl)),
     ]);
     let mut add = |name: &str, value: String| settings.insert(name.to_owned(), value);
-    if contender == Contender::Engine {
+    if matches!(contender, Contender::Engine | Contender::EngineMt) {
         let options = engine::options(setup);
         add("node_timeout", format!("{:?}", NodeOptions::default().node_timeout));
         add("timeout", format!("{:?}", options.timeout));
@@ -30,6 +30,13 @@ pub(super) fn settings(contender: Contender, setup: &Setup) -> BTreeMap<String, 
                 .map_or_else(|| "off".to_owned(), |every| format!("{every:?}")),
         );
         add("release", "returns when a quorum of nodes confirmed it".to_owned());
+    } else if contender == Contender::Bare {
+        add("wait", "one try".to_owned());
+        add("release", "returns when a quorum of nodes confirmed it".to_owned());
+        add(
+            "timeouts",
+            "none; no TLS, validity, suspicion or reconnection either".to_owned(),
+        );
     } else {
         add(
             "timeouts",
@@ -45,7 +52,7 @@ pub(super) fn settings(contender: Contender, setup: &Setup) -> BTreeMap<String, 
 fn add_settings_of_peers(contender: Contender, setup: &Setup, settings: &mut BTreeMap<String, String>) {
     use super::peers::{DELAY, POLL, TRIES};
     let wait = match contender {
-        Contender::Engine => return,
+        Contender::Engine | Contender::EngineMt | Contender::Bare => return,
         Contender::Rslock | Contender::RslockMt if setup.waits => {
             format!("lock() with set_retry(u32::MAX, {DELAY:?}): 0 to {DELAY:?} between two tries, without end")
         }

@@ -51,6 +51,7 @@ impl BenchRecord {
             tasks: case.tasks,
             hosts: case.hosts,
             tls: case.tls,
+            link: case.link,
             load: case.load.into(),
             trouble: case.trouble,
             ttl: case.ttl,

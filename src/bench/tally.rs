@@ -44,6 +44,8 @@ pub(super) struct Tally {
     pub cycles: u64,
     /// Refused acquires by kind.
     pub refused: BTreeMap<&'static str, u64>,
+    /// Why nodes gave no vote for refused acquires, if the client says so.
+    pub causes: BTreeMap<&'static str, u64>,
     /// The message of the first refusal.
     pub refusal_text: Option<String>,
 }
@@ -58,6 +60,7 @@ impl Default for Tally {
             unfinished: 0,
             cycles: 0,
             refused: BTreeMap::new(),
+            causes: BTreeMap::new(),
             refusal_text: None,
         }
     }
@@ -79,6 +82,9 @@ impl Tally {
     pub fn refuse(&mut self, took: Duration, refused: Refused) {
         record(&mut self.refusal, took);
         *self.refused.entry(refused.kind).or_default() += 1;
+        for cause in refused.causes {
+            *self.causes.entry(cause).or_default() += 1;
+        }
         self.refusal_text.get_or_insert(refused.text);
     }
 
@@ -101,8 +107,10 @@ impl Tally {
         self.held += other.held;
         self.unfinished += other.unfinished;
         self.cycles += other.cycles;
-        for (kind, n) in &other.refused {
-            *self.refused.entry(kind).or_default() += n;
+        for (sums, counts) in [(&mut self.refused, &other.refused), (&mut self.causes, &other.causes)] {
+            for (name, n) in counts {
+                *sums.entry(name).or_default() += n;
+            }
         }
         if self.refusal_text.is_none() {
             self.refusal_text.clone_from(&other.refusal_text);

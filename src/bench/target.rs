@@ -32,6 +32,8 @@ pub enum Basis {
     Case(&'static str),
     /// A peer: the median of the rounds' ratios counts.
     Peer(Contender),
+    /// The figure of this contender beside the engine's: the inverse of the median of the rounds' ratios counts.
+    Of(Contender),
     /// The best peer, by the median of the rounds' ratios: the one beside which the engine looks worst.
     BestPeer,
 }
@@ -45,7 +47,7 @@ pub enum Bound {
     AtMost(f64),
 }
 
-use Basis::{BestPeer, Case, EveryRound, Median, Peer};
+use Basis::{BestPeer, Case, EveryRound, Median, Of, Peer};
 use Bound::{AtLeast, AtMost};
 
 const fn target(case: &'static str, words: &'static str, metric: Metric, basis: Basis, bound: Bound) -> Target {
@@ -74,7 +76,23 @@ pub const TARGETS: &[Target] = &[
     target("tls-64", "cycles/s, beside rslock", Metric::CyclesPerS, Peer(Contender::Rslock), AtLeast(1.5)),
     target("tls-64", "share acquired", Metric::AcquiredShare, EveryRound, AtLeast(1.0)),
     target("tls-64", "orphan keys", Metric::OrphanKeys, EveryRound, AtMost(0.0)),
-    target("own-1", "acquire p50, beside the best Redlock peer", Metric::AcquireP50, BestPeer, AtMost(1.0)),
+    target("own-1", "acquire p50, beside the best Redlock peer", Metric::AcquireP50, BestPeer, AtMost(0.5)),
+    target("own-64", "cycles/s, of the machine's limit", Metric::CyclesPerS, Peer(Contender::Bare), AtLeast(0.95)),
+    target("own-256", "cycles/s, of the machine's limit", Metric::CyclesPerS, Peer(Contender::Bare), AtLeast(0.95)),
+    target("own-64", "cycles/s, on two threads, of those on one", Metric::CyclesPerS, Of(Contender::EngineMt), AtLeast(0.9)),
+    target("own-256", "cycles/s, on two threads, of those on one", Metric::CyclesPerS, Of(Contender::EngineMt), AtLeast(0.9)),
+    target("link-300", "goodput, of what the links carry", Metric::OfLink, Median, AtLeast(0.95)),
+    target("link-300", "share acquired", Metric::AcquiredShare, Median, AtLeast(0.99)),
+    target("link-600", "goodput, of what the links carry", Metric::OfLink, Median, AtLeast(0.95)),
+    target("link-600", "share acquired", Metric::AcquiredShare, Median, AtLeast(0.99)),
+    target("link-1000", "goodput, of what the links carry", Metric::OfLink, Median, AtLeast(0.95)),
+    target("link-1000", "share acquired", Metric::AcquiredShare, Median, AtLeast(0.99)),
+    target("link-2000", "goodput, of what the links carry", Metric::OfLink, Median, AtLeast(0.95)),
+    target("link-2000", "share acquired", Metric::AcquiredShare, Median, AtLeast(0.99)),
+    target("fleet-4x3000", "goodput, of fleet-4x64", Metric::CyclesPerS, Case("fleet-4x64"), AtLeast(0.95)),
+    target("fleet-4x3000", "share acquired", Metric::AcquiredShare, Median, AtLeast(0.99)),
+    target("fleet-8x3000", "goodput, of fleet-8x64", Metric::CyclesPerS, Case("fleet-8x64"), AtLeast(0.95)),
+    target("fleet-8x3000", "share acquired", Metric::AcquiredShare, Median, AtLeast(0.99)),
     target("paused", "cycles/s, of healthy", Metric::OfHealthyCycles, Median, AtLeast(0.95)),
     target("paused", "acquire p99, of healthy", Metric::OfHealthyAcquireP99, Median, AtMost(1.5)),
     target("paused", "release p99, of healthy", Metric::OfHealthyReleaseP99, Median, AtMost(1.5)),
@@ -159,10 +177,11 @@ impl Target {
                 (other > 0.0).then(|| own().map(|own| own.median / other))??
             }
             Peer(peer) => ratios.find(|(one, _)| *one == peer)?.1,
+            Of(other) => ratios.find(|(one, ratio)| *one == other && *ratio > 0.0)?.1.recip(),
             BestPeer => {
                 // A lock on one node does less work, so it does not count as a peer here.
                 let ratios = ratios
-                    .filter(|(peer, _)| *peer != Contender::Plain)
+                    .filter(|(peer, _)| peer.is_redlock_peer())
                     .map(|(_, ratio)| ratio);
                 match self.bound {
                     AtLeast(_) => ratios.min_by(f64::total_cmp)?,

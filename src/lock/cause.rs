@@ -93,11 +93,16 @@ impl Cause {
     pub(crate) fn of_error(error: String) -> Self {
         match error {
             _ if begins_with(&error, &["NOPERM", "NOAUTH", "WRONGPASS"]) => Self::NoPermission(error),
-            _ if begins_with(&error, &["READONLY"]) => Self::ReadOnly,
+            _ if Self::is_read_only(&error) => Self::ReadOnly,
             _ if begins_with(&error, &["MOVED", "ASK"]) => Self::Moved,
             _ if begins_with(&error, &NOT_READY) => Self::NotReady(error),
             _ => Self::Error(error),
         }
+    }
+
+    /// Whether a node's error line says that it is a replica.
+    pub(crate) fn is_read_only(error: &str) -> bool {
+        begins_with(error, &["READONLY"])
     }
 
     /// Whether a node's error line says that it could not read the command.

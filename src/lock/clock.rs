@@ -87,15 +87,16 @@ fn suspended() -> Duration {
 /// The time now. Read it after the reply that it is compared with.
 pub(crate) fn now() -> Time {
     let (first, now) = (first(), Instant::now());
+    let time = time_of(now);
     if let (Some(then), Some(machine)) = (first.machine, machine()) {
-        let awake = now.saturating_duration_since(first.reading);
-        if machine.saturating_sub(then).abs_diff(awake + suspended()) > TOLERANCE {
+        let expected = time - FIRST_READING;
+        if machine.saturating_sub(then).abs_diff(expected) > TOLERANCE {
             look_closer(first.reading.into_std(), then);
             return time_of(Instant::now());
         }
     }
     LOOKED.set(Some(now));
-    time_of(now)
+    time
 }
 
 thread_local! {

@@ -94,9 +94,9 @@
 //! From the bottom to the top; no two files use each other, directly or through others:
 //!
 //! - `protocol/`: everything that decides, with `std` alone; answers and the time come in from outside. `quorum`
-//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `acquire` (retries, what a queue does
-//!   next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
-//!   way)
+//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `caller` (what a
+//!   caller does next), `line` and `announcements` (who waits, here and in other app servers), `mailbox` (what is queued for a node,
+//!   under way and owed), `window` (how much may be under way), `link` (suspicion)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
 //!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection`, `task` (connects), `census`
@@ -111,7 +111,7 @@
 //! - `waiting/`: `lines` within an app server; `channel`, `channels`, `feed`, `subscriptions`: messages among app
 //!   servers
 //! - `quorum/`: the lock that a quorum of nodes keeps: an attempt, its extension, its loss, its release
-//! - `renewals`, `acquire`: one timer for all renewals, the one loop of attempts
+//! - `renewals`, `acquire`: one timer for all renewals, what a caller does next
 //! - `local`, `guard`, `guards`, `lock`, `section`, `redlock`, `blocking`, `sentinels`, `cluster`, `fence`: the public interface; `observer`
 //!   and `trace` tell of what happens
 //! - `simulation/`: the virtual world in which the protocol is tested, and which planning and recipes use; a feature.
@@ -132,14 +132,18 @@
 //!   (`src/lock/tests/mutants`). Drivers are thin: they read the clock (after the reply), queue commands, set timers
 //!   (again only when one fires) and wake callers.
 //! - **A slow node is not confused with a full queue.** The node timeout counts from the moment a command is written,
-//!   so the time that it spends in the app server's own queue is not held against the node. At most 2,048 commands are
-//!   under way on a connection; even a busy node answers that many within the timeout. Without this limit, ten thousand
-//!   simultaneous acquires all time out, take back what they have, and try again for ever.
+//!   so the time that it spends in the app server's own queue is not held against the node. As many commands are under way on a
+//!   connection as the node answers within half of that timeout (`protocol/window`), 2,048 at most: without this limit, whoever asks
+//!   for more than a link or a machine can carry gets nothing in time, takes back what it has, and tries again for ever. Deletes and
+//!   extensions go first. A vote that would come too late for its caller is refused at once, as
+//!   [`Overloaded`](Cause::Overloaded).
 //! - **Waiters are woken, and only the first one asks.** In an app server waiters stand in a line in memory, and only
 //!   the first asks the nodes; the next one's `SET` is sent right behind the deletes of the one before
-//!   (`lock/waiting/lines`). Among app servers, the script that deletes a key publishes the release, and nothing else
-//!   does. App servers tell each other on the same channel how long their first waiter has waited, so that no clocks
-//!   are compared; whoever has waited longest asks first and the others hold back for a few round trips
+//!   (`lock/waiting/lines`). Whoever does not act when it is its turn, since nobody polls its future, loses it after 50 to 75 ms;
+//!   and who is too slow for its TTL lets the others try. Among app servers, the script that deletes a key publishes the release,
+//!   and nothing else does. App servers tell each other on the same channel how long their first waiter has waited, and
+//!   once that nobody waits any more, so that no clocks are compared; whoever has waited longest asks first and the others hold
+//!   back for a few round trips, but only once for one that then says nothing
 //!   (`lock/protocol/announcements`). These messages only save time: if one is lost or forbidden, waiters ask again
 //!   every 50–100 ms, and when the key must have expired. Subscriptions are opened only once an attempt has had to
 //!   wait, or a node reports that it has subscribers: an app server on its own pays one `SET` and one script.

@@ -1,11 +1,11 @@
 //! A bench as text: a table for each case, and the verdicts on the targets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
 use lockstorm_bench::{
-    BenchRecord, CaseResult, Contender, Judged, LeftOut, LoadKind, Metric, Quartiles, Summary, Trouble,
+    BenchRecord, CaseResult, Contender, Figures, Judged, LeftOut, LoadKind, Metric, Quartiles, Summary, Trouble,
 };
 use lockstorm_data::metrics::units::{counted, rate};
 
@@ -50,6 +50,7 @@ const COLUMNS: &[(&str, Metric, As, When)] = &[
     ("refused p50", Metric::RefusalP50, As::Millis, When::NoQuorum),
     ("max", Metric::RefusalMax, As::Millis, When::NoQuorum),
     ("acquired", Metric::AcquiredShare, As::Percent, When::Refused),
+    ("of link", Metric::OfLink, As::Percent, When::Always),
     ("of healthy", Metric::OfHealthyCycles, As::Percent, When::Quorum),
     ("acq p99", Metric::OfHealthyAcquireP99, As::Times, When::Quorum),
     ("rel p99", Metric::OfHealthyReleaseP99, As::Times, When::Quorum),
@@ -138,9 +139,37 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
     if rows.is_empty() && failures.is_empty() {
         return None;
     }
+    if case.trouble == Trouble::None {
+        failures.extend(
+            case.summary
+                .iter()
+                .filter_map(|summary| refusals(case, summary.contender)),
+        );
+    }
     let title = format!("{} · {}", case.name, case.title);
     let table = Table { head, rows }.render(paint);
     Some(format!("{}\n{table}{failures}", paint.apply(Tone::Strong, &title)))
+}
+
+/// How often a contender was refused in all rounds, and why.
+fn refusals(case: &CaseResult, contender: Contender) -> Option<String> {
+    let figures = || {
+        let runs = case.rounds.iter().filter_map(|round| round.of(contender));
+        runs.filter_map(|run| run.figures.as_ref())
+    };
+    let sum = |counts: fn(&Figures) -> &BTreeMap<String, u64>| {
+        let mut sums = BTreeMap::<_, u64>::new();
+        for (name, n) in figures().flat_map(counts) {
+            *sums.entry(name.replace('_', " ")).or_default() += n;
+        }
+        let sums: Vec<String> = sums.iter().map(|(name, n)| format!("{name} {n}")).collect();
+        (!sums.is_empty()).then(|| sums.join(", "))
+    };
+    let causes = sum(|figures| &figures.causes).map_or_else(String::new, |causes| format!("; nodes: {causes}"));
+    Some(format!(
+        "{contender} was refused: {}{causes}\n",
+        sum(|figures| &figures.refused)?
+    ))
 }
 
 /// Whether a figure is there and meaningful in this case.

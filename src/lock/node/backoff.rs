@@ -5,8 +5,12 @@ use crate::cause::Cause;
 /// The longest pause before another attempt at a node that does not let us in.
 const LONGEST_DENIED: Duration = Duration::from_secs(5);
 
+/// The longest before another attempt at one that is a replica.
+const LONGEST_READ_ONLY: Duration = Duration::from_secs(1);
+
 /// The pauses between attempts to connect. A node that is away is tried again soon, since it must be usable soon when it is back. One
-/// that does not let us in (a wrong password, say) has to be mended by somebody, and is tried half as often each time.
+/// that does not let us in (a wrong password, say) has to be mended by somebody, and is tried half as often each time; so is one that is
+/// a replica, until its name leads to the master.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     usual: Duration,
@@ -21,9 +25,16 @@ impl Backoff {
 
     /// The pause after an attempt that failed for this cause.
     pub(crate) fn after(&mut self, cause: &Cause) -> Duration {
-        let is_denied = matches!(cause, Cause::NoPermission(_) | Cause::Tls(_));
-        let pause = if is_denied { self.denied } else { self.usual };
-        self.denied = if is_denied { pause * 2 } else { pause }.min(LONGEST_DENIED);
+        let longest = match cause {
+            Cause::NoPermission(_) | Cause::Tls(_) => LONGEST_DENIED,
+            Cause::ReadOnly => LONGEST_READ_ONLY,
+            _ => {
+                self.denied = self.usual;
+                return self.usual;
+            }
+        };
+        let pause = self.denied.min(longest);
+        self.denied = pause * 2;
         pause
     }
 }
@@ -44,5 +55,7 @@ mod tests {
             (usual, usual)
         );
         assert_eq!(backoff.after(&denied[0]), usual);
+        let read_only: Vec<_> = (0..6).map(|_| backoff.after(&Cause::ReadOnly).as_millis()).collect();
+        assert_eq!(read_only, [100, 200, 400, 800, 1000, 1000]);
     }
 }

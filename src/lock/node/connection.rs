@@ -221,7 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.filled += length;
         // The clock is read after the replies: a vote in them counts from this time at the earliest.
         let (now, hook) = (clock::now(), node.round_trip_hook());
-        let (mut done, mut finished, mut last, mut forbidden) = (0, 0, None, false);
+        let (mut done, mut finished, mut last, mut leave) = (0, 0, None, None);
         while let Some((reply, length)) =
             Reply::parse(&self.input[done..self.filled]).map_err(|Malformed| io::ErrorKind::InvalidData)?
         {
@@ -252,7 +252,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 && forbids_scripts(error)
             {
                 // A new connection will find that too, and be given up.
-                (self.accused, forbidden) = (true, true);
+                leave = Some(io::ErrorKind::PermissionDenied);
+            }
+            if let Reply::Error(error) = &reply
+                && node.redirector().is_none()
+                && Cause::is_read_only(error)
+            {
+                // It was demoted. A new connection may lead to the master: names are looked up again.
+                leave = Some(io::ErrorKind::ReadOnlyFilesystem);
             }
             let job = match (&reply, node.redirector()) {
                 (Reply::Error(error), Some(redirector)) => match redirector.redirect(job, error) {
@@ -276,8 +283,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 node.trust();
             }
         }
-        if forbidden {
-            return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
+        if let Some(why) = leave {
+            self.accused = true;
+            return Poll::Ready(Err(why.into()));
         }
         Poll::Ready(Ok(()))
     }

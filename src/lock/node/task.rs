@@ -1,6 +1,7 @@
 //! The task that keeps a connection to one node: it connects, lets the connection work until it breaks, and connects again.
 
 use std::collections::VecDeque;
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,8 +65,11 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 let begun = Instant::now();
                 match place.stay(connection.drive(&node)).await {
                     Some(Ok(())) => return,
-                    Some(Err(_)) => {
+                    Some(Err(error)) => {
                         connection.blame(&node);
+                        if error.kind() == io::ErrorKind::ReadOnlyFilesystem {
+                            cause = Cause::ReadOnly;
+                        }
                         // One that breaks again and again is not worth a wait.
                         awaited = begun.elapsed() > options.reconnect_backoff;
                     }

@@ -3,7 +3,6 @@
 //! Key, token and TTL are packed once for each attempt; each command is made of these and of constant pieces. Tests compare
 //! the packing and the hashes of the scripts with those of the `redis` crate.
 
-use std::io::Write as _;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -104,7 +103,7 @@ impl Wire {
         let key = bulk(&mut set, key.as_bytes());
         let token = bulk(&mut set, token);
         set.extend_from_slice(b"$2\r\nPX\r\n");
-        let ttl = number(&mut set, ttl.as_millis());
+        let ttl = millis(&mut set, ttl);
         set.extend_from_slice(b"$2\r\nNX\r\n");
         Self {
             set: set.into(),
@@ -149,7 +148,7 @@ impl Wire {
         out.extend_from_slice(EXTEND.head(spelled_out));
         out.extend_from_slice(&self.set[self.key.start..self.token.end]);
         match ttl {
-            Some(ttl) => drop(number(out, ttl.as_millis())),
+            Some(ttl) => drop(millis(out, ttl)),
             None => out.extend_from_slice(&self.set[self.ttl.clone()]),
         }
     }
@@ -278,24 +277,46 @@ pub(crate) fn token() -> Token {
 }
 
 fn array(out: &mut Vec<u8>, length: usize) {
-    // Writing to a vector can't fail.
-    let _ = write!(out, "*{length}\r\n");
+    line(out, b"*", length as u64);
 }
 
 /// Appends a bulk string, and returns its position.
 fn bulk(out: &mut Vec<u8>, bytes: &[u8]) -> Range<usize> {
     let start = out.len();
-    let _ = write!(out, "${}\r\n", bytes.len());
+    line(out, b"$", bytes.len() as u64);
     out.extend_from_slice(bytes);
     out.extend_from_slice(b"\r\n");
     start..out.len()
 }
 
-fn number(out: &mut Vec<u8>, number: u128) -> Range<usize> {
+/// Appends a duration in milliseconds as a bulk string, and returns its position.
+fn millis(out: &mut Vec<u8>, duration: Duration) -> Range<usize> {
+    number(out, u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Appends a number as a bulk string, and returns its position.
+fn number(out: &mut Vec<u8>, number: u64) -> Range<usize> {
     let start = out.len();
-    let digits = number.checked_ilog10().unwrap_or(0) + 1;
-    let _ = write!(out, "${digits}\r\n{number}\r\n");
+    line(out, b"$", u64::from(number.checked_ilog10().unwrap_or(0)) + 1);
+    line(out, b"", number);
     start..out.len()
+}
+
+/// Appends a line with a number. Written by `write!` these lines took a fifteenth of the instructions of a cycle.
+fn line(out: &mut Vec<u8>, kind: &[u8], number: u64) {
+    out.extend_from_slice(kind);
+    let start = out.len();
+    let mut rest = number;
+    loop {
+        // A digit is below 10.
+        out.push(b'0' + (rest % 10) as u8);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
+    out.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::mem;
 
 /// The kind of an event, and the position of what it concerns. Events are small and own nothing: whether one is still
 /// relevant is checked when its time has come.
@@ -19,6 +20,8 @@ pub(super) enum EventKind {
     Worker(u32),
     /// The app server removes channels that nobody uses.
     Sweep(u32),
+    /// The app server passes on turns that nobody acts on.
+    Watch(u32),
     /// A command of a connection that is gone arrives at its node.
     Stray(u32),
     /// The app server pauses by itself.
@@ -83,10 +86,12 @@ pub(super) struct Events {
     width: u32,
     /// The events within the next [`BUCKETS`] buckets, counted from that of the last event.
     ring: Vec<Vec<Event>>,
-    /// A bit for each bucket that has an event.
+    /// A bit for each bucket of the ring that has an event.
     filled: [u64; WORDS],
-    /// The bucket from which events are taken now. It is sorted, with the next event last.
-    sorted: Option<usize>,
+    /// The events of the first bucket that has any, taken out of the ring and sorted, with the next event last.
+    first: Vec<Event>,
+    /// The number of that bucket, counted from the beginning of time.
+    first_number: u64,
     /// When the last event happened.
     now: u64,
     far: BinaryHeap<Event>,
@@ -100,7 +105,8 @@ impl Events {
             width: near.div_ceil(BUCKETS as u64).next_power_of_two().trailing_zeros(),
             ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
             filled: [0; WORDS],
-            sorted: None,
+            first: Vec::new(),
+            first_number: 0,
             now: 0,
             far: BinaryHeap::new(),
             planned: 0,
@@ -108,58 +114,79 @@ impl Events {
     }
 
     /// Plans an event, not earlier than the last one that happened.
+    #[inline]
     pub(super) fn plan(&mut self, at: u64, kind: EventKind) {
         self.planned += 1;
         let number = self.planned;
         let event = Event { at, number, kind };
-        if (at >> self.width) - (self.now >> self.width) >= BUCKETS as u64 {
+        let bucket = at >> self.width;
+        if bucket - (self.now >> self.width) >= BUCKETS as u64 {
             self.far.push(event);
-            return;
-        }
-        let bucket = self.bucket_of(at);
-        let events = &mut self.ring[bucket];
-        if self.sorted == Some(bucket) {
-            let later = events.partition_point(|other| other.order() > event.order());
-            events.insert(later, event);
+        } else if !self.first.is_empty() && bucket <= self.first_number {
+            self.plan_first(event);
         } else {
-            events.push(event);
+            self.put(event);
         }
+    }
+
+    /// Plans an event that does not come after those of the first bucket.
+    fn plan_first(&mut self, event: Event) {
+        if event.at >> self.width == self.first_number {
+            let later = self.first.partition_point(|other| other.order() > event.order());
+            self.first.insert(later, event);
+        } else {
+            // That bucket is not the first one any more.
+            for later in mem::take(&mut self.first) {
+                self.put(later);
+            }
+            self.put(event);
+        }
+    }
+
+    /// Puts an event into the ring.
+    fn put(&mut self, event: Event) {
+        let bucket = self.bucket_of(event.at);
+        self.ring[bucket].push(event);
         self.filled[bucket / 64] |= 1 << (bucket % 64);
     }
 
     /// Takes the next event, if it is not later than `until`.
+    #[inline]
     pub(super) fn next(&mut self, until: u64) -> Option<Event> {
-        let near = self.first_bucket();
-        if let Some(bucket) = near
-            && self.sorted != near
-        {
-            self.ring[bucket].sort_unstable_by_key(|event| Reverse(event.order()));
-            self.sorted = near;
+        if self.first.is_empty() {
+            self.take_bucket();
         }
-        let in_bucket = near.and_then(|bucket| self.ring[bucket].last());
-        let event = match (in_bucket, self.far.peek()) {
-            (Some(near), Some(far)) if near.order() < far.order() => *near,
-            (Some(near), None) => *near,
-            (_, far) => *far?,
+        let event = match (self.first.last(), self.far.peek()) {
+            (Some(near), Some(far)) if far.order() < near.order() => return self.next_far(until),
+            (Some(near), _) => *near,
+            (None, _) => return self.next_far(until),
         };
         if event.at > until {
             return None;
         }
         self.now = event.at;
-        match near {
-            Some(bucket) if in_bucket.is_some_and(|near| near.number == event.number) => {
-                let events = &mut self.ring[bucket];
-                events.pop();
-                if events.is_empty() {
-                    self.filled[bucket / 64] &= !(1 << (bucket % 64));
-                }
-            }
-            _ => drop(self.far.pop()),
-        }
+        self.first.pop();
         Some(event)
     }
 
-    /// The first bucket with an event, searched around the ring from that of the last event.
+    fn next_far(&mut self, until: u64) -> Option<Event> {
+        let event = self.far.peek().filter(|event| event.at <= until).copied()?;
+        self.now = event.at;
+        self.far.pop()
+    }
+
+    /// Takes the first bucket that has an event out of the ring.
+    fn take_bucket(&mut self) {
+        let Some(bucket) = self.first_bucket() else { return };
+        mem::swap(&mut self.first, &mut self.ring[bucket]);
+        self.filled[bucket / 64] &= !(1 << (bucket % 64));
+        self.first_number = self.first[0].at >> self.width;
+        if self.first.len() > 1 {
+            self.first.sort_unstable_by_key(|event| Reverse(event.order()));
+        }
+    }
+
+    /// The first bucket of the ring with an event, searched around the ring from that of the last event.
     fn first_bucket(&self) -> Option<usize> {
         let start = self.bucket_of(self.now);
         let (word, bit) = (start / 64, start % 64);

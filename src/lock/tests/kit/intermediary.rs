@@ -11,6 +11,8 @@ const OK: &[u8] = b"+OK\r\n";
 /// A port on loopback whose connections are forwarded to a server.
 pub struct Intermediary {
     pub addr: SocketAddr,
+    /// Where new connections are forwarded to.
+    server: Arc<Mutex<SocketAddr>>,
     /// The error line that replaces the server's next `+OK`.
     error: Arc<Mutex<Option<String>>>,
 }
@@ -22,8 +24,11 @@ impl Intermediary {
         let addr = listener.local_addr().expect("it is bound");
         let error = Arc::<Mutex<Option<String>>>::default();
         let told = Arc::clone(&error);
+        let server = Arc::new(Mutex::new(server));
+        let newest = Arc::clone(&server);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
+                let server = *newest.lock().unwrap();
                 let Ok(server) = TcpStream::connect(server) else {
                     continue;
                 };
@@ -33,7 +38,12 @@ impl Intermediary {
                 thread::spawn(move || carry(server, client, |bytes| replace(bytes, &told)));
             }
         });
-        Self { addr, error }
+        Self { addr, server, error }
+    }
+
+    /// New connections are forwarded to this server; those that there are stay.
+    pub fn move_to(&self, server: SocketAddr) {
+        *self.server.lock().unwrap() = server;
     }
 
     /// The server's next `+OK` is replaced by this error.

@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use crate::kit::intermediary::Intermediary;
 use crate::kit::trio::{KEY, NODE_TIMEOUT, OPTIONS, QUEUE, RENEWED, Trio, addrs_of, elsewhere};
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, runtime, until};
-use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeOptions, Nodes, Refusal};
+use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Refusal};
 use redis::cmd;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
@@ -223,4 +224,25 @@ async fn guards_that_are_dropped_before_a_shutdown_leave_no_key() {
     .await;
     let refusal = trio.acquire(&OPTIONS).await.unwrap_err();
     assert!(matches!(refusal, Refusal::NoQuorum { .. }), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_node_that_was_demoted_is_left_for_the_one_to_which_its_address_leads_now() {
+    let _turn = beside();
+    let (old, new) = (RedisServer::start(), RedisServer::start());
+    let name = Intermediary::start(old.addr());
+    let nodes = Nodes::connect(&[name.addr], PATIENT);
+    assert_eq!(nodes.ready(TEST_TIMEOUT).await, 1);
+    let lock = Lock::single(&nodes, 0, 1);
+    lock.acquire(KEY, &OPTIONS).await.unwrap().release().await;
+    old.query::<()>(cmd("REPLICAOF").arg("127.0.0.1").arg(new.port()));
+    until("it says that it is a replica", async || {
+        lock.acquire(KEY, &OPTIONS)
+            .await
+            .is_err_and(|refusal| refusal.causes() == [Some(Cause::ReadOnly)])
+    })
+    .await;
+    name.move_to(new.addr());
+    until("the new one votes", async || lock.acquire(KEY, &OPTIONS).await.is_ok()).await;
+    assert_eq!(nodes.flush(TEST_TIMEOUT).await, 1);
 }
