@@ -280,18 +280,12 @@ async fn callers_that_nobody_polls_do_not_keep_others_from_the_lock() {
 async fn a_caller_that_is_too_slow_for_its_ttl_does_not_keep_others_from_the_lock() {
     let trio = Trio::start().await;
     let lock = trio.lock.clone();
-    let hopeless = AcquireOptions {
-        ttl: Duration::from_millis(1),
-        ..QUEUE
-    };
+    let hopeless = QUEUE.ttl(Duration::from_millis(1));
     let mut waiting: Vec<_> = (0..3).map(|_| wait(&lock, hopeless)).collect();
     until("one was too slow", async || lock.gauges().attempts() > 0).await;
     let guard = in_time("our turn", lock.acquire(KEY, &QUEUE)).await.unwrap();
     assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
-    let brief = AcquireOptions {
-        timeout: Duration::from_millis(50),
-        ..QUEUE
-    };
+    let brief = QUEUE.timeout(Duration::from_millis(50));
     assert_eq!(lock.acquire(KEY, &brief).await.unwrap_err(), Refusal::Contended);
     waiting.drain(..).for_each(|waiting| waiting.abort());
     guard.release().await;
