@@ -148,7 +148,7 @@ mod tests {
             let in_time = TIMEOUT.max(Duration::from_micros(way + 40 * each));
             assert!(longest < in_time, "{each} µs, way {way} µs: {longest:?}");
             // A long way needs more under way than a window has.
-            let needed = way.div_ceil(each) as usize;
+            let needed = usize::try_from(way.div_ceil(each)).unwrap();
             if needed < WINDOW / 2 && way < 40_000 {
                 assert!(
                     carried * 100 >= most * 95,
