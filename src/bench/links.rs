@@ -35,7 +35,8 @@ impl Way {
     /// Carries so many bytes. Returns when they have arrived.
     async fn carry(&self, length: usize, timer: &Timer) {
         let takes = Duration::from_nanos(length as u64 * 1_000_000_000 / self.rate);
-        let earliest = Instant::now() - BURST;
+        let now = Instant::now();
+        let earliest = now.checked_sub(BURST).unwrap_or(now);
         let arrival = {
             // An instant is valid whatever panicked.
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
