@@ -372,7 +372,7 @@ mod tests {
         let (mut mailbox, mut pipeline) = (up(), Pipeline::new(1, at(0)));
         let vote = |number, millis| Note(Some(Command::Set), number, Duration::from_millis(millis));
         let overloaded =
-            |pushed: Result<(), (Note, Obstacle)>| pushed.is_err_and(|(_, obstacle)| obstacle == Obstacle::Overloaded);
+            |pushed: Option<(Note, Obstacle)>| pushed.is_some_and(|(_, obstacle)| obstacle == Obstacle::Overloaded);
         // One command in 10 ms.
         pipeline.on_written(vote(0, 0), at(0));
         pipeline.pop();

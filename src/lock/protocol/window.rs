@@ -148,8 +148,8 @@ mod tests {
             let in_time = TIMEOUT.max(Duration::from_micros(way + 40 * each));
             assert!(longest < in_time, "{each} µs, way {way} µs: {longest:?}");
             // A long way needs more under way than a window has.
-            let needed = way.div_ceil(each) as usize;
-            if needed < WINDOW / 2 && way < 40_000 {
+            let needed = way.div_ceil(each);
+            if needed < WINDOW as u64 / 2 && way < 40_000 {
                 assert!(
                     carried * 100 >= most * 95,
                     "{each} µs, way {way} µs: {carried} of {most}"
