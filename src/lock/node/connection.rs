@@ -125,6 +125,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn poll(&mut self, node: &Queue, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Replies are read first: after a pause of this whole process they have arrived, and the node must not be blamed.
         while self.poll_read(node, cx)?.is_ready() {}
+        self.pipeline.on_looked(clock::lately());
         if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
             self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
         }

@@ -1,6 +1,5 @@
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::time::Time;
@@ -15,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// A key `K` that nobody wants has no line; `W` is the driver's handle of a waiter, `H` that of a lock.
 #[derive(Debug, Clone)]
 pub struct Lines<K, W, H> {
-    by_key: HashMap<K, Line<W, H>>,
+    by_key: BTreeMap<K, Line<W, H>>,
     last_ticket: u64,
     /// Which turns to look at, and when.
     due: BTreeMap<(Time, u64), K>,
@@ -38,14 +37,14 @@ struct Line<W, H> {
 impl<K, W, H> Default for Lines<K, W, H> {
     fn default() -> Self {
         Self {
-            by_key: HashMap::new(),
+            by_key: BTreeMap::new(),
             last_ticket: 0,
             due: BTreeMap::new(),
         }
     }
 }
 
-impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
+impl<K: Clone + Ord, W, H> Lines<K, W, H> {
     /// Gives a ticket to a caller that has waited since `since`. If the line is empty, it is its turn, and it promises to act by
     /// `until`.
     pub fn enter(&mut self, key: &K, since: Time, until: Time, waiter: W) -> u64 {
@@ -175,7 +174,7 @@ impl<K: Clone + Eq + Hash, W, H> Lines<K, W, H> {
 
     /// Since when the first of those has waited that do not have the lock.
     #[must_use]
-    pub fn waiting_since<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Time>
+    pub fn waiting_since<Q: Ord + ?Sized>(&self, key: &Q) -> Option<Time>
     where
         K: Borrow<Q>,
     {

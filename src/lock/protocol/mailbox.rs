@@ -229,6 +229,11 @@ impl<L> Pipeline<L> {
         self.written.pop_front()
     }
 
+    /// At `now` there are no more answers to read.
+    pub const fn on_looked(&mut self, now: Time) {
+        self.window.on_looked(now);
+    }
+
     /// Answers had come by `now`, the last of them to a command that was written at `written`, if that is known; the node may take
     /// `timeout` for each. Returns whether the node is trusted again.
     pub fn on_answers(&mut self, written: Option<Time>, timeout: Duration, now: Time) -> bool {
@@ -376,6 +381,7 @@ mod tests {
         // One command in 10 ms.
         pipeline.on_written(vote(0, 0), at(0));
         pipeline.pop();
+        pipeline.on_looked(at(9));
         pipeline.on_answers(Some(at(0)), Duration::from_millis(40), at(10));
         pipeline.on_written(vote(0, 0), at(10));
         let mut none = VecDeque::new();

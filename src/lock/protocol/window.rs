@@ -17,7 +17,8 @@ const LEAST: usize = 4;
 /// As many commands as the node, and the way to it, can answer in half of the time that they may take: with more under way a
 /// slow link or a busy machine answers nothing in time, and what was asked in vain is asked again, for ever. The number follows the
 /// round trips that are measured, by Little's law (what is under way is the rate times the round trip), as congestion control by
-/// delay does (<https://doi.org/10.1145/190314.190317>).
+/// delay does (<https://doi.org/10.1145/190314.190317>). The time in which we ourselves did not look for answers does not count: an app
+/// server with thousands of tasks looks seldom, and would look no more often with less under way.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     size: usize,
@@ -28,6 +29,8 @@ pub struct Window {
     changed: Time,
     shortest: Duration,
     round_trip: Duration,
+    /// When we last looked for answers, and there were no more.
+    looked: Time,
 }
 
 impl Window {
@@ -41,6 +44,7 @@ impl Window {
             changed: now,
             shortest: Duration::MAX,
             round_trip: Duration::ZERO,
+            looked: now,
         }
     }
 
@@ -61,10 +65,16 @@ impl Window {
         self.full |= under_way >= self.size;
     }
 
+    /// At `now` there are no more answers.
+    pub const fn on_looked(&mut self, now: Time) {
+        self.looked = now;
+    }
+
     /// The command that was written at `written` was answered by `now`, and may have taken `timeout`.
     pub fn on_answer(&mut self, written: Time, now: Time, timeout: Duration) {
-        let taken = now - written;
-        self.round_trip = taken;
+        self.round_trip = now - written;
+        // It took as long at least, and there was nobody to see whether it took longer.
+        let taken = self.looked - written;
         self.shortest = self.shortest.min(taken);
         if written < self.changed {
             return;
@@ -122,6 +132,7 @@ mod tests {
             let Some((written, answered)) = under_way.pop_front() else {
                 break;
             };
+            window.on_looked(at(now.max(answered - 1)));
             now = answered;
             window.on_answer(at(written), at(now), TIMEOUT);
             if now > minute / 2 {
@@ -161,6 +172,7 @@ mod tests {
     #[test]
     fn a_stop_halves_the_window_and_short_answers_double_it() {
         let mut window = Window::new(WINDOW, at(0));
+        window.on_looked(at(8_999_999));
         window.on_answer(at(0), at(9_000_000), TIMEOUT);
         assert_eq!(window.size(), FIRST / 2);
         // Written before the change.
@@ -175,10 +187,27 @@ mod tests {
         assert_eq!(window.size(), FIRST);
         for _ in 0..9 {
             let start = 20_000_000;
+            window.on_looked(at(start + 999_999));
             window.on_answer(at(start), at(start + 1_000_000), TIMEOUT);
             window.changed = at(0);
         }
         assert_eq!(window.size(), LEAST);
         assert_eq!(Window::new(1, at(0)).size(), 1);
+    }
+
+    #[test]
+    fn an_app_server_that_looks_seldom_is_not_held_up_by_that() {
+        let mut window = Window::new(WINDOW, at(0));
+        for turn in 0..10 {
+            // It writes, does something else for 100 ms, and finds all answered.
+            let now = at(turn * 100_000);
+            window.on_looked(now);
+            window.on_written(window.size());
+            window.on_answer(now, at((turn + 1) * 100_000), TIMEOUT);
+        }
+        assert_eq!(
+            (window.size(), window.round_trip()),
+            (WINDOW, Duration::from_millis(100))
+        );
     }
 }

@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 
 use super::extensions::{Extensions, remember};
 use crate::cause::Cause;
@@ -184,9 +185,15 @@ impl QuorumLock {
     /// Waits from `now` until no further vote can change the outcome, the reply timeout is over, or `limit` is reached.
     /// Returns `None` if the lock is held from then on.
     pub(crate) async fn decided(&self, mut now: Time, limit: Time) -> Option<(Failed, Refusal)> {
+        let mut waited = false;
         loop {
             let waiting = self.state().attempt.waiting(limit, now);
             let until = match waiting {
+                Waiting::Over if !waited => {
+                    // Refused at once. Whoever tries again at once would keep its thread from the connections.
+                    yield_now().await;
+                    return self.decide(false);
+                }
                 Waiting::Over => return self.decide(false),
                 Waiting::CutShort => return self.decide(true),
                 Waiting::Until(until) => until,
@@ -195,7 +202,7 @@ impl QuorumLock {
             if clock::timeout_at(until, decided).await.is_ok() {
                 return self.decide(false);
             }
-            now = clock::now();
+            (now, waited) = (clock::now(), true);
         }
     }
 

@@ -242,6 +242,7 @@ impl World {
             self.events.plan(at, EventKind::Replies(short(s)));
         }
         if !is_feed {
+            self.connections[s].pipeline.on_looked(now);
             self.write(s);
         }
     }
