@@ -14,15 +14,15 @@ use rand::{RngExt, SeedableRng};
 use crate::clock;
 use crate::gauges::Gauges;
 use crate::guard::Guard;
-use crate::node::wire;
+use crate::node::wire::{self, Token};
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
-use crate::protocol::{Acquire, Decision, Next, Time, Wait, free_after, quorum};
-use crate::quorum::lock::{FailedAttempt, Owned, QuorumLock};
+use crate::protocol::{Announcements, Caller, Failed, NodeSet, Rules, Step, Time, Wait, WaitAnnouncement};
+use crate::quorum::lock::{Owned, QuorumLock};
 use crate::refusal::Refusal;
 use crate::renewals::Renewals;
 use crate::waiting::channel::Channel;
-use crate::waiting::lines::{Entered, Lines, Permit};
+use crate::waiting::lines::{Lines, Permit, TimeOver};
 use crate::waiting::subscriptions::Subscriptions;
 
 /// What all acquires of a lock share.
@@ -44,8 +44,8 @@ impl Callers {
         Self {
             subscriptions: Arc::new(Subscriptions::new(nodes.clone())),
             renewals: Arc::new(Renewals::new(nodes.clone())),
+            lines: Lines::new(nodes.clone()),
             nodes,
-            lines: Lines::default(),
             rng: Mutex::new(StdRng::seed_from_u64(seed)),
         }
     }
@@ -59,23 +59,21 @@ impl Callers {
     ) -> Result<Guard, Refusal> {
         self.check(key)?;
         let since = clock::lately();
-        let mut caller = Caller {
+        let driver = Driver {
             callers: self,
             key,
             options,
             gauges,
-            since,
-            acquire: Acquire::new(options.wait, since + options.timeout),
+            caller: Caller::new(
+                options.wait,
+                &options.rules(self.nodes.node_timeout()),
+                since,
+                options.timeout,
+            ),
             permit: None,
             channel: None,
-            seen: 0,
         };
-        let mut waited = false;
-        if options.wait == Wait::Queue {
-            waited = caller.stand_in_line().await?;
-        }
-        let now = if waited { clock::now() } else { since };
-        caller.acquire(waited, now).await
+        driver.acquire(since).await
     }
 
     /// Tries once. If the options say to wait in line, the release is announced to those who wait.
@@ -88,13 +86,16 @@ impl Callers {
         self.check(key)?;
         // If nobody has the permit, this caller takes it, so that later callers wait in line behind it while the lock is
         // held.
-        let permit = (options.wait == Wait::Queue)
-            .then(|| self.lines.try_enter(key))
-            .flatten();
         let now = clock::lately();
         let limit = now + options.timeout.min(options.ttl);
+        let permit = (options.wait == Wait::Queue)
+            .then(|| self.lines.try_enter(key, now, limit))
+            .flatten();
         let attempt = self.attempt(key, options, gauges, now, limit).await;
-        let lock = attempt.map_err(|failed| failed.refusal)?;
+        let lock = attempt.map_err(|(_, refusal)| refusal)?;
+        if let Some(permit) = &permit {
+            permit.hold(&lock);
+        }
         Ok(self.granted(lock, permit, options, 1, false))
     }
 
@@ -115,7 +116,7 @@ impl Callers {
         gauges: &Arc<Gauges>,
         now: Time,
         limit: Time,
-    ) -> Result<Owned, FailedAttempt> {
+    ) -> Result<Owned, (Failed, Refusal)> {
         gauges.attempt();
         // Only waiters in line subscribe to releases, so only they announce theirs.
         let subscriptions = (options.wait == Wait::Queue).then(|| Arc::clone(&self.subscriptions));
@@ -126,15 +127,13 @@ impl Callers {
         }
     }
 
-    /// How long it takes until the lock that the attempt did not get is free, by the answers that come before `until`.
-    async fn remaining(&self, key: &str, failed: &FailedAttempt, until: Time) -> Option<Duration> {
-        let until = until.min(clock::now() + self.nodes.node_timeout());
-        let answers = self.nodes.ask(failed.held, &wire::pttl(key), until, |_| false).await;
-        let remaining = answers
+    /// How long the key will still exist on these nodes, by the answers that come before `until`.
+    async fn remaining(&self, key: &str, held: NodeSet, until: Time) -> Vec<Duration> {
+        let answers = self.nodes.ask(held, &wire::pttl(key), until, |_| false).await;
+        answers
             .into_iter()
             .filter_map(|answer| time_left(answer?.ok()?))
-            .collect();
-        free_after(remaining, quorum(self.nodes.len()).saturating_sub(failed.votes))
+            .collect()
     }
 
     fn granted(
@@ -145,9 +144,6 @@ impl Callers {
         attempts: u32,
         waited: bool,
     ) -> Guard {
-        if let Some(permit) = &permit {
-            permit.hold(&lock);
-        }
         let renew = |interval| self.renewals.start(Arc::clone(&lock), lock.renewal(interval));
         let renewing = options.renew.map(renew);
         Guard::quorum(lock, renewing, permit, attempts, waited)
@@ -158,167 +154,159 @@ impl Callers {
     }
 }
 
-/// One caller of acquire.
-struct Caller<'a> {
+/// Does what the protocol says for one caller of acquire.
+struct Driver<'a> {
     callers: &'a Callers,
     key: &'a str,
     options: &'a AcquireOptions,
     gauges: &'a Arc<Gauges>,
-    /// When the wait began.
-    since: Time,
-    acquire: Acquire,
+    caller: Caller<Refusal>,
     /// Only a caller that waits in line has one.
     permit: Option<Permit>,
     /// Announcements about the key; none as long as nobody had to wait.
     channel: Option<Arc<Channel>>,
-    /// The number of reasons to ask again that were seen.
-    seen: u64,
 }
 
-impl Caller<'_> {
-    /// Waits until no other caller of this app server is ahead. Returns whether there was a wait.
-    async fn stand_in_line(&mut self) -> Result<bool, Refusal> {
-        let Callers {
-            lines, subscriptions, ..
-        } = self.callers;
-        let (permit, waited) = match lines.enter(self.key, self.since) {
-            Entered::First(permit) => (permit, false),
-            Entered::Behind(waiter) => {
-                let _waiting = self.gauges.wait();
-                // As long as no other app server waits, nothing needs to be announced and no subscription is needed. The
-                // reply to a release says whether anybody is subscribed.
-                self.channel = subscriptions.get(self.key);
-                self.announce(lines.front(self.key), false);
-                let deadline = self.acquire.deadline();
-                // Boxed, so that the futures of callers that do not wait in line stay small.
-                (Box::pin(waiter.wait(deadline, self.options.ttl)).await?, true)
-            }
-        };
-        self.permit = Some(permit);
-        self.channel = subscriptions.get(self.key);
-        Ok(waited)
-    }
-
-    async fn acquire(mut self, mut waited: bool, mut now: Time) -> Result<Guard, Refusal> {
-        let mut last: Option<Refusal> = None;
-        let mut next = self.first(now);
+impl Driver<'_> {
+    async fn acquire(mut self, mut now: Time) -> Result<Guard, Refusal> {
         loop {
-            if let Some(at) = next {
-                waited = true;
-                let _waiting = self.gauges.wait();
-                self.wait_until(at).await;
-                now = clock::now();
+            match self.step(|caller, channel| caller.poll(channel, now)) {
+                Step::StandInLine(until) => {
+                    let waited = self.stand_in_line(now, until).await;
+                    let Ok(waited) = waited else {
+                        let told = self.caller.take_last();
+                        return Err(told.unwrap_or_else(|| self.callers.lines.refusal(self.key, &self.rules())));
+                    };
+                    if waited {
+                        now = clock::now();
+                    }
+                    self.channel = self.callers.subscriptions.get(self.key);
+                    self.step(|caller, channel| caller.on_turn(channel, waited, now));
+                    continue;
+                }
+                Step::Wait(until) if self.promise(until) => {
+                    let _waiting = self.gauges.wait();
+                    match &self.channel {
+                        Some(channel) => Box::pin(channel.wait_until(until)).await,
+                        None => clock::sleep_until(until).await,
+                    }
+                }
+                Step::Ask(limit) if self.promise(limit) => {
+                    let attempt = self.callers.attempt(self.key, self.options, self.gauges, now, limit);
+                    match attempt.await {
+                        Ok(lock) => return Ok(self.granted(lock)),
+                        Err((failed, refusal)) => self.on_refused(&failed, refusal),
+                    }
+                }
+                Step::LookUp(held, until) if self.promise(until) => Box::pin(self.look_up(held, until)).await,
+                Step::Wait(_) | Step::Ask(_) | Step::LookUp(..) => {}
+                Step::Refuse(refusal) => return Err(refusal.unwrap_or(Refusal::Contended)),
             }
-            if !self.acquire.begins(now)
-                && let Some(refusal) = last
-            {
-                return Err(refusal);
-            }
-            // Later votes are worth nothing.
-            let ends = now + self.options.ttl;
-            let limit = self.acquire.deadline().min(ends);
-            let attempt = self.callers.attempt(self.key, self.options, self.gauges, now, limit);
-            let failed = match attempt.await {
-                Ok(lock) => return Ok(self.granted(lock, waited)),
-                Err(failed) => failed,
-            };
-            // Cut short by the deadline, this attempt says less than the one before.
-            if failed.cut_short
-                && limit < ends
-                && let Some(complete) = last
-            {
-                return Err(complete);
-            }
-            next = self.after(&failed).await;
-            if next.is_none() {
-                return Err(failed.refusal);
-            }
-            last = Some(failed.refusal);
+            now = clock::now();
         }
     }
 
-    /// When to ask for the first time; `None` means now.
-    fn first(&mut self, now: Time) -> Option<Time> {
-        let channel = self.channel.as_ref()?;
-        self.seen = channel.changes();
-        let at = now + channel.yield_delay(self.since);
-        (at > now).then_some(at)
+    /// Takes a step of the protocol with the announcements, if there are any.
+    fn step<T>(&mut self, step: impl FnOnce(&mut Caller<Refusal>, Option<&mut Announcements<Token>>) -> T) -> T {
+        match &self.channel {
+            Some(channel) => channel.with(|announcements| step(&mut self.caller, Some(announcements))),
+            None => step(&mut self.caller, None),
+        }
     }
 
-    /// Waits until it is time to ask again.
-    async fn wait_until(&mut self, at: Time) {
-        let Some(channel) = &self.channel else {
-            return clock::sleep_until(at).await;
-        };
-        let deadline = self.acquire.deadline();
-        Box::pin(channel.wait_to_ask(self.since, at, self.seen, deadline)).await;
-        self.seen = channel.changes();
+    /// Its turn in line lasts at least until then, if it stands in line. Returns false if it is over, and tells the protocol.
+    fn promise(&mut self, until: Time) -> bool {
+        let kept = self.permit.as_mut().is_none_or(|permit| permit.promise(until));
+        if !kept {
+            self.caller.on_turn_over();
+            self.permit = None;
+        }
+        kept
     }
 
-    /// When to ask again after an attempt that failed; `None` means never.
-    async fn after(&mut self, failed: &FailedAttempt) -> Option<Time> {
-        let mut spread = Duration::ZERO;
+    fn rules(&self) -> Rules {
+        self.options.rules(self.callers.nodes.node_timeout())
+    }
+
+    /// Waits until no other caller of this app server is ahead. Returns whether there was a wait.
+    async fn stand_in_line(&mut self, now: Time, until: Time) -> Result<bool, TimeOver> {
+        let since = self.caller.since();
+        let asks_until = until.min(now + self.options.ttl);
+        let (mut permit, waits) = self.callers.lines.enter(self.key, since, asks_until);
+        if waits {
+            let _waiting = self.gauges.wait();
+            // As long as no other app server waits, nothing needs to be announced and no subscription is needed. The
+            // reply to a release says whether anybody is subscribed.
+            self.channel = self.callers.subscriptions.get(self.key);
+            self.announce_waiting();
+            // Boxed, so that the futures of callers that do not wait in line stay small.
+            Box::pin(permit.turn(since, until)).await?;
+        }
+        self.permit = Some(permit);
+        Ok(waits)
+    }
+
+    fn on_refused(&mut self, failed: &Failed, refusal: Refusal) {
         if let Some(permit) = &self.permit {
-            if let Refusal::NotPermitted { .. } = failed.refusal {
+            if let Refusal::NotPermitted { .. } = refusal {
                 // Waiting does not help.
-                return None;
+                return self.caller.on_hopeless(refusal);
             }
-            permit.note(&failed.refusal);
-            let join = || self.callers.subscriptions.join(self.key);
-            let channel = Arc::clone(self.channel.get_or_insert_with(join));
-            self.announce(Some(self.since), true);
-            if failed.decision == Decision::Contended {
-                // Other attempts may lack answers and then say nothing about round trips.
-                channel.on_round_trip(failed.elapsed);
-            }
-            spread = channel.spread();
+            permit.note(self.rules(), &refusal);
+            self.channel
+                .get_or_insert_with(|| self.callers.subscriptions.join(self.key));
         }
         let (random, now) = (self.callers.random(), clock::now());
-        match self
-            .acquire
-            .on_refused(failed.decision, failed.votes, spread, random, now)
-        {
-            Next::GiveUp => None,
-            Next::At(at) => Some(at),
-            Next::LookUp(latest) => Some(Box::pin(self.look_up(failed, latest)).await),
+        let waited = self.step(|caller, channel| caller.on_refused(failed, refusal, channel, random, now));
+        self.announce(waited);
+        if self.caller.steps_back() {
+            self.permit = None;
         }
     }
 
-    /// When to ask again, judged by how long the nodes say that the key still exists; no later than `latest`.
-    async fn look_up(&self, failed: &FailedAttempt, latest: Time) -> Time {
-        let Some(channel) = &self.channel else {
-            return latest;
-        };
+    /// Asks how long the key will still exist, unless there is a reason to ask for the lock meanwhile.
+    async fn look_up(&mut self, held: NodeSet, until: Time) {
+        let Some(channel) = self.channel.clone() else { return };
         let _waiting = self.gauges.wait();
         tokio::select! {
-            () = channel.changed(self.seen) => latest,
-            remaining = self.callers.remaining(self.key, failed, self.acquire.deadline()) => {
-                let Some(remaining) = remaining else { return latest };
+            () = channel.changed(self.caller.seen()) => {}
+            remaining = self.callers.remaining(self.key, held, until) => {
                 let (random, now) = (self.callers.random(), clock::now());
-                Acquire::on_remaining(latest, remaining, channel.yield_delay(self.since), random, now)
+                self.step(|caller, channel| caller.on_remaining(remaining, channel, random, now));
             }
         }
     }
 
-    fn granted(mut self, lock: Owned, waited: bool) -> Guard {
-        let Callers {
-            lines, subscriptions, ..
-        } = self.callers;
-        if self.permit.is_some() && self.channel.is_none() {
-            self.channel = subscriptions.get(self.key);
+    fn granted(mut self, lock: Owned) -> Guard {
+        let permit = self.permit.take();
+        if let Some(permit) = &permit {
+            permit.hold(&lock);
+            self.channel = self.channel.take().or_else(|| self.callers.subscriptions.get(self.key));
         }
-        if self.channel.is_some() {
-            self.announce(lines.front(self.key), false);
-        }
-        let attempts = self.acquire.attempts();
-        self.callers.granted(lock, self.permit, self.options, attempts, waited)
+        let (attempts, waited) = (self.caller.attempts(), self.caller.waited());
+        self.callers.granted(lock, permit, self.options, attempts, waited)
     }
 
-    /// Tells the other app servers how long the first waiter here has waited.
-    fn announce(&self, since: Option<Time>, asked: bool) {
+    /// Tells the other app servers how long the first waiter here has waited, if anybody waits.
+    fn announce_waiting(&self) {
         if let Some(channel) = &self.channel {
-            self.callers.subscriptions.announce(self.key, channel, since, asked);
+            let (since, now) = (self.callers.lines.waiting_since(self.key), clock::now());
+            self.announce(channel.with(|announcements| announcements.announce(since, false, now)));
         }
+    }
+
+    fn announce(&self, waited: Option<WaitAnnouncement>) {
+        if let (Some(waited), Some(channel)) = (waited, &self.channel) {
+            self.callers.subscriptions.announce(self.key, channel, &waited);
+        }
+    }
+}
+
+/// Whoever it was that waited does so no more: others need not wait for it.
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        self.permit = None;
+        self.announce_waiting();
     }
 }
 

@@ -93,8 +93,8 @@
 //! From the bottom to the top; no two files use each other, directly or through others:
 //!
 //! - `protocol/`: everything that decides, with `std` alone; answers and the time come in from outside. `quorum`
-//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `acquire` (retries, what a queue does
-//!   next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
+//!   (how many votes; the validity, which is the TTL less drift), `attempt` (votes, extension, what is taken back), `lease` (loss), `renewal`, `caller` (what a
+//!   caller does next), `line` and `announcements` (who waits, here and in other app servers), `link` (suspicion, commands under
 //!   way)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
@@ -110,7 +110,7 @@
 //! - `waiting/`: `lines` within an app server; `channel`, `channels`, `feed`, `subscriptions`: messages among app
 //!   servers
 //! - `quorum/`: the lock that a quorum of nodes keeps: an attempt, its extension, its loss, its release
-//! - `renewals`, `acquire`: one timer for all renewals, the one loop of attempts
+//! - `renewals`, `acquire`: one timer for all renewals, what a caller does next
 //! - `local`, `guard`, `lock`, `redlock`, `sentinels`, `cluster`, `fence`: the public interface
 //! - `simulation/`: the virtual world in which the protocol is tested, and which planning and recipes use; a feature.
 //!   What breaks comes at random (`fault`) or on `order`, by the same functions
@@ -135,9 +135,11 @@
 //!   simultaneous acquires all time out, take back what they have, and try again for ever.
 //! - **Waiters are woken, and only the first one asks.** In an app server waiters stand in a line in memory, and only
 //!   the first asks the nodes; the next one's `SET` is sent right behind the deletes of the one before
-//!   (`lock/waiting/lines`). Among app servers, the script that deletes a key publishes the release, and nothing else
-//!   does. App servers tell each other on the same channel how long their first waiter has waited, so that no clocks
-//!   are compared; whoever has waited longest asks first and the others hold back for a few round trips
+//!   (`lock/waiting/lines`). Whoever does not act when it is its turn, since nobody polls its future, loses it after 50 to 75 ms;
+//!   and who is too slow for its TTL lets the others try. Among app servers, the script that deletes a key publishes the release,
+//!   and nothing else does. App servers tell each other on the same channel how long their first waiter has waited, and
+//!   once that nobody waits any more, so that no clocks are compared; whoever has waited longest asks first and the others hold
+//!   back for a few round trips, but only once for one that then says nothing
 //!   (`lock/protocol/announcements`). These messages only save time: if one is lost or forbidden, waiters ask again
 //!   every 50–100 ms, and when the key must have expired. Subscriptions are opened only once an attempt has had to
 //!   wait, or a node reports that it has subscribers: an app server on its own pays one `SET` and one script.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::clock::{self, FOREVER};
+use crate::clock;
 use crate::gauges::Gauges;
 use crate::protocol::Time;
-use crate::waiting::lines::{Entered, Lines, Permit};
+use crate::waiting::lines::{Lines, Permit};
 
 /// The keyed mutex; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -15,17 +15,17 @@ impl Local {
     /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait. `None` if it did not get
     /// the key.
     pub(crate) async fn acquire(&self, key: &str, gauges: &Arc<Gauges>, deadline: Option<Time>) -> Option<LocalGuard> {
+        // Nobody takes the key away from whoever has it.
+        let (since, until) = (clock::now(), Time::MAX);
         let Some(deadline) = deadline else {
-            return Some(LocalGuard::new(self.0.try_enter(key)?, gauges, false));
+            return Some(LocalGuard::new(self.0.try_enter(key, since, until)?, gauges, false));
         };
-        match self.0.enter(key, clock::now()) {
-            Entered::First(permit) => Some(LocalGuard::new(permit, gauges, false)),
-            Entered::Behind(waiter) => {
-                let _waiting = gauges.wait();
-                let permit = waiter.wait(deadline, FOREVER).await.ok()?;
-                Some(LocalGuard::new(permit, gauges, true))
-            }
+        let (mut permit, waits) = self.0.enter(key, since, until);
+        if waits {
+            let _waiting = gauges.wait();
+            permit.turn(since, deadline).await.ok()?;
         }
+        Some(LocalGuard::new(permit, gauges, waits))
     }
 }
 

@@ -25,6 +25,9 @@ const HEAD_START: Duration = Duration::from_millis(4);
 /// The number of round trips in the head start.
 const HEAD_START_ROUND_TRIPS: u32 = 4;
 
+/// The most app servers whose head starts are added up: some of them may be gone without a word.
+const MOST_AHEAD: usize = 4;
+
 /// Stands for app servers of which we know only that they are subscribed.
 const UNKNOWN_ID: u64 = 0;
 
@@ -72,12 +75,23 @@ struct Other {
     since: Option<Time>,
     updated: Time,
     number: u64,
+    /// It had its head start, and has announced nothing since.
+    silent: bool,
+}
+
+impl Other {
+    /// Whether this app server, which has this identifier, goes before one that has waited since then.
+    fn is_ahead(&self, id: u64, us: (Time, u64)) -> bool {
+        !self.silent && self.since.is_some_and(|since| (since, id) < us)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Announced {
     since: Option<Time>,
     at: Time,
+    /// The number of reasons to ask again so far.
+    changes: u64,
 }
 
 impl<R: Clone + PartialEq> Announcements<R> {
@@ -148,12 +162,14 @@ impl<R: Clone + PartialEq> Announcements<R> {
             since: None,
             updated: now,
             number: 0,
+            silent: false,
         });
         if waited.number > other.number {
             *other = Other {
                 since: waited.waited.map(|waited| now.before(waited)),
                 updated: now,
                 number: waited.number,
+                silent: false,
             };
         }
         self.others.remove(&UNKNOWN_ID);
@@ -165,6 +181,7 @@ impl<R: Clone + PartialEq> Announcements<R> {
             since: Some(now),
             updated: now,
             number: 0,
+            silent: false,
         });
     }
 
@@ -201,11 +218,26 @@ impl<R: Clone + PartialEq> Announcements<R> {
         self.ask_at + self.yield_delay(since, now)
     }
 
+    /// We ask now. If that is after a release, those that have waited since before `since` had their head start: they get no
+    /// other one until they announce something. Returns the number of reasons to ask again so far.
+    pub fn on_ask(&mut self, released: bool, since: Time) -> u64 {
+        let us = (since, self.id);
+        for (id, other) in self.others.iter_mut().filter(|_| released) {
+            other.silent |= other.is_ahead(*id, us);
+        }
+        self.changes
+    }
+
     /// How long to hold back for app servers that have waited since before `since`.
     pub fn yield_delay(&mut self, since: Time, now: Time) -> Duration {
         self.forget(now);
-        let earlier = self.others.iter().filter_map(|(id, other)| Some((other.since?, *id)));
-        let ahead = earlier.filter(|other| *other < (since, self.id)).count();
+        let us = (since, self.id);
+        let ahead = self
+            .others
+            .iter()
+            .filter(|(id, other)| other.is_ahead(**id, us))
+            .count();
+        let ahead = ahead.min(MOST_AHEAD);
         let each = HEAD_START + self.round_trip * HEAD_START_ROUND_TRIPS;
         each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX))
     }
@@ -216,20 +248,23 @@ impl<R: Clone + PartialEq> Announcements<R> {
         self.round_trip * 2 + Duration::from_millis(1)
     }
 
-    /// What to announce at `now` about the waiters of this app server, the first of which has waited since `since`; `None`
-    /// if it was announced already or nobody needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
+    /// What to announce at `now` about the waiters of this app server, the first of which has waited since `since`, if
+    /// anybody waits; `None` if it was announced already or nobody needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
     pub fn announce(&mut self, since: Option<Time>, asked: bool, now: Time) -> Option<WaitAnnouncement> {
         self.forget(now);
-        if !asked && self.others.is_empty() {
+        let last = self.announced.filter(|last| now - last.at < FORGOTTEN_AFTER);
+        let known = last.and_then(|last| last.since);
+        let fresh = last.is_some_and(|last| now - last.at < REPEATED_AFTER && !(asked && last.changes < self.changes));
+        // Others wait for us until they hear that we do not wait any more.
+        let nobody_needs_it = since.is_some() && !asked && self.others.is_empty();
+        if nobody_needs_it || known == since && (since.is_none() || fresh) {
             return None;
         }
-        let announced = self
-            .announced
-            .filter(|announced| now - announced.at < REPEATED_AFTER || announced.since.is_none());
-        if announced.map_or(since.is_none(), |announced| announced.since == since) {
-            return None;
-        }
-        self.announced = Some(Announced { since, at: now });
+        self.announced = Some(Announced {
+            since,
+            at: now,
+            changes: self.changes,
+        });
         self.announced_count += 1;
         Some(WaitAnnouncement {
             id: self.id,
@@ -367,5 +402,45 @@ mod tests {
         announcements.on_unknown_app_server(at(1100));
         assert_eq!(announcements.announce(None, false, at(1100)), Some(says(OURS, 3, None)));
         assert_eq!(announcements.announce(None, false, at(1100)), None);
+        // An attempt after a release is announced too, so that others see that we are still there.
+        announcements.announce(since, true, at(1200)).unwrap();
+        (0..3).for_each(|node| {
+            announcements.on_released(node, 1, at(1201));
+        });
+        assert_eq!(announcements.announce(since, false, at(1202)), None);
+        assert!(announcements.announce(since, true, at(1202)).is_some());
+        // Whoever knows that we waited is told that we do not, no matter how long ago that was announced, unless it has
+        // forgotten us.
+        assert!(
+            announcements
+                .announce(None, false, at(1202) + FORGOTTEN_AFTER / 2)
+                .is_some()
+        );
+        announcements.announce(since, true, at(1500)).unwrap();
+        assert_eq!(announcements.announce(None, false, at(1500) + FORGOTTEN_AFTER), None);
+    }
+
+    #[test]
+    fn whoever_is_gone_without_a_word_gets_one_head_start_and_not_a_long_one() {
+        let mut announcements = announcements();
+        let now = at(1000);
+        let release = |announcements: &mut Announcements<u32>, number| {
+            (0..3).for_each(|node| {
+                announcements.on_released(node, number, now);
+            });
+        };
+        for id in 100..130 {
+            announcements.on_waited(says(id, 1, Some(500)), now);
+        }
+        let since = at(900);
+        assert_eq!(ahead(&mut announcements, since, now), MOST_AHEAD as u128);
+        // Asking without a release says nothing about them.
+        let seen = announcements.on_ask(false, since);
+        assert_eq!(ahead(&mut announcements, since, now), MOST_AHEAD as u128);
+        release(&mut announcements, 1);
+        assert!(announcements.on_ask(true, since) > seen);
+        assert_eq!(ahead(&mut announcements, since, now), 0);
+        announcements.on_waited(says(100, 2, Some(500)), now);
+        assert_eq!(ahead(&mut announcements, since, now), 1);
     }
 }

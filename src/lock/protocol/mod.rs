@@ -4,19 +4,20 @@
 //! the callers. The lock engine drives it with tokio, the simulation with clocks of its own. It uses `std` and nothing else.
 //!
 //! - [`Attempt`] is one attempt at a lock on a quorum of nodes: votes, validity, extension, and the keys to take back.
-//! - [`Lease`], [`Renewal`] and [`Acquire`] work above one attempt: loss, renewal times, and when to try again. They know
-//!   nothing of nodes, so they serve any kind of lock.
+//! - [`Caller`] is one caller of acquire: its turn in line, its attempts, and what it is told.
+//! - [`Lease`] and [`Renewal`] work above one attempt: loss, and renewal times.
 //! - [`Mailbox`] and [`Pipeline`] carry the commands of one app server to a node and their answers back; [`Link`], [`Suspicion`]
 //!   and the window say whether, and how much of it, the node can be asked.
-//! - [`Line`] and [`Announcements`] order the waiters, within an app server and among app servers.
+//! - [`Lines`] and [`Announcements`] order the waiters, within an app server and among app servers.
 //!
 //! The algorithm is Redlock (<https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/>), with all nodes
 //! asked at once.
 
-mod acquire;
 mod announcements;
 mod answer;
 mod attempt;
+mod caller;
+mod draw;
 mod extension;
 mod lease;
 mod line;
@@ -30,15 +31,15 @@ mod time;
 mod wait;
 mod window;
 
-#[cfg(feature = "simulation")]
-pub use acquire::draw;
-pub use acquire::{Acquire, Next, free_after};
 pub use announcements::{Announcements, WaitAnnouncement};
 pub use answer::{Answer, Command};
 pub use attempt::{Attempt, Decision, Effect, Released, Rules, Vote, Waiting};
+pub use caller::{Caller, Failed, Step};
+#[cfg(feature = "simulation")]
+pub use draw::draw;
 pub use extension::Extension;
 pub use lease::Lease;
-pub use line::Line;
+pub use line::Lines;
 pub use link::{Link, Obstacle, Suspicion};
 pub use mailbox::{Letter, Mailbox, Pipeline};
 pub use node_set::NodeSet;

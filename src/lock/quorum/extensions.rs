@@ -87,7 +87,7 @@ impl Extensions {
 }
 
 /// Stores `waker`, without a clone if it is the same.
-pub(super) fn remember(waiter: &mut Option<Waker>, waker: &Waker) {
+pub(crate) fn remember(waiter: &mut Option<Waker>, waker: &Waker) {
     match waiter {
         Some(waiter) => waiter.clone_from(waker),
         None => *waiter = Some(waker.clone()),

@@ -20,8 +20,8 @@ use crate::node::wire::{self, Wire};
 use crate::nodes::Nodes;
 use crate::options::AcquireOptions;
 use crate::protocol::{
-    Answer, Attempt, Command, Decision, Due, Effect, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote, Waiting,
-    quorum,
+    Answer, Attempt, Command, Decision, Due, Effect, Failed, Lease, NodeSet, PerNode, Released, Renewal, Time, Vote,
+    Waiting, quorum,
 };
 use crate::refusal::{NotExtended, Refusal};
 use crate::waiting::subscriptions::Subscriptions;
@@ -68,20 +68,6 @@ impl Drop for Owned {
             self.0.release(clock::now());
         }
     }
-}
-
-/// An attempt that failed, with what the next attempt may need to know.
-#[derive(Debug)]
-pub(crate) struct FailedAttempt {
-    pub(crate) decision: Decision,
-    pub(crate) refusal: Refusal,
-    pub(crate) votes: usize,
-    /// The nodes where somebody else has the key.
-    pub(crate) held: NodeSet,
-    /// The caller's limit ended the attempt before it was decided and before the nodes' time to reply was over.
-    pub(crate) cut_short: bool,
-    /// How long it took.
-    pub(crate) elapsed: Duration,
 }
 
 impl fmt::Debug for QuorumLock {
@@ -163,7 +149,7 @@ impl QuorumLock {
 
     /// Waits from `now` until no further vote can change the outcome, the reply timeout is over, or `limit` is reached.
     /// Returns `None` if the lock is held from then on.
-    pub(crate) async fn decided(&self, mut now: Time, limit: Time) -> Option<FailedAttempt> {
+    pub(crate) async fn decided(&self, mut now: Time, limit: Time) -> Option<(Failed, Refusal)> {
         loop {
             let waiting = self.state().attempt.waiting(limit, now);
             let until = match waiting {
@@ -193,7 +179,7 @@ impl QuorumLock {
     }
 
     /// Decides the attempt: `None` if the lock is held from now on.
-    fn decide(&self, cut_short: bool) -> Option<FailedAttempt> {
+    fn decide(&self, cut_short: bool) -> Option<(Failed, Refusal)> {
         let mut state = self.state();
         // The clock is read after the votes: the lock counts as held from this time at the earliest.
         let now = clock::now();
@@ -205,8 +191,7 @@ impl QuorumLock {
         }
         let (votes, asked) = (state.attempt.votes(), state.attempt.start());
         let elapsed = now - asked;
-        let nodes = 0..self.nodes.len();
-        let held = nodes.filter(|&node| state.attempt.vote(node) == Vote::Held).collect();
+        let failed = Failed::of(&state.attempt, decision, cut_short, now);
         let causes = self.causes(&state);
         drop(state);
         let refusal = match decision {
@@ -216,14 +201,7 @@ impl QuorumLock {
             Decision::NoQuorum | Decision::Granted => Refusal::no_quorum(quorum(self.nodes.len()), causes),
         };
         self.gauges.refuse(clock::instant(asked).into_std(), refusal.outcome());
-        Some(FailedAttempt {
-            decision,
-            refusal,
-            votes,
-            held,
-            cut_short,
-            elapsed,
-        })
+        Some((failed, refusal))
     }
 
     /// Why each node gave no vote; `None` for each node that did.

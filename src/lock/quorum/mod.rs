@@ -1,4 +1,4 @@
 //! Locks on a quorum of independent nodes.
 
-mod extensions;
+pub(crate) mod extensions;
 pub(crate) mod lock;

@@ -4,7 +4,7 @@ use super::claims::Claim;
 use super::report::Check;
 use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Acquire, Attempt, Command, Decision, Effect, Next, NodeSet, Time, Vote, Wait, Waiting, quorum};
+use crate::protocol::{Attempt, Caller, Command, Decision, Effect, Failed, NodeSet, Step, Time, Wait, Waiting};
 
 impl World {
     /// A worker wants a lock.
@@ -16,7 +16,7 @@ impl World {
             None => self.random.index(self.settings.keys),
         };
         let wants = self.settings.wants_of(w);
-        let (mut wait, mut deadline) = (wants.wait, now + wants.timeout);
+        let (mut wait, mut timeout) = (wants.wait, wants.timeout);
         let gives_up = if probe.is_some() || !self.random.chance(self.settings.give_up_per_mille) {
             Time::MAX
         } else {
@@ -25,27 +25,41 @@ impl World {
             now + crate::protocol::draw(most, self.random.next())
         };
         if probe.is_some() {
-            (wait, deadline) = self.probe_terms(wait, now);
+            (wait, timeout) = self.probe_terms(wait);
         }
+        let forgotten = gives_up < Time::MAX && self.random.chance(300);
         let heeds_loss = self.random.chance(self.settings.heed_loss_per_mille);
         let worker = &mut self.workers[w];
         worker.key = key;
-        worker.acquire = Acquire::new(wait, deadline);
-        worker.since = now;
+        worker.caller = Caller::new(wait, &self.settings.wants_of(w).rules, now, timeout);
+        worker.refusal = None;
         worker.gives_up = gives_up;
         worker.heeds_loss = heeds_loss;
-        if self.is_in_line(w) {
-            self.enter_line(w, now);
-        } else {
-            self.ask(w, now);
+        worker.forgotten = forgotten;
+        self.go_on(w, now);
+    }
+
+    /// Does what its caller does next.
+    pub(super) fn go_on(&mut self, w: usize, now: Time) {
+        let worker = &mut self.workers[w];
+        let channel = self.apps[worker.app].channels.get_mut(&worker.key);
+        let channel = channel.filter(|_| worker.place.is_some());
+        let step = worker
+            .caller
+            .poll(channel.map(|channel| &mut channel.announcements), now);
+        match step {
+            Step::Wait(until) | Step::Ask(until) | Step::LookUp(_, until) if !self.promise(w, until) => {
+                self.go_on(w, now);
+            }
+            Step::StandInLine(until) => self.enter_line(w, until, now),
+            Step::Wait(until) => self.wait_until(w, until),
+            Step::Ask(limit) => self.ask(w, limit, now),
+            Step::LookUp(held, until) => self.look_up(w, held, until, now),
+            Step::Refuse(refusal) => self.end_refused(w, refusal, now),
         }
     }
 
-    /// Begins an attempt, or gives up if there is no time for it.
-    pub(super) fn ask(&mut self, w: usize, now: Time) {
-        if !self.workers[w].acquire.begins(now) {
-            return self.end_refused(w, now);
-        }
+    fn ask(&mut self, w: usize, limit: Time, now: Time) {
         self.check_permit(w);
         let rules = self.settings.wants_of(w).rules;
         let nodes = self.settings.nodes;
@@ -72,8 +86,8 @@ impl World {
         let worker = &mut self.workers[w];
         worker.stage = WorkerStage::Asking;
         worker.claim = Some(id);
-        // Votes that come later are useless.
-        worker.limit = worker.acquire.deadline().min(now + rules.ttl);
+        worker.limit = limit;
+        worker.ticket += 1;
         self.send(id, NodeSet::first(nodes), Command::Set, false, now);
     }
 
@@ -118,12 +132,15 @@ impl World {
         let worker = &self.workers[w];
         let Some(id) = worker.claim else { return };
         let attempt = &mut self.claims[id].attempt;
-        if let Waiting::Until(_) = attempt.waiting(worker.limit, now) {
+        let waiting = attempt.waiting(worker.limit, now);
+        if let Waiting::Until(_) = waiting {
             return;
         }
+        let cut_short = waiting == Waiting::CutShort;
         let votes = attempt.votes();
         let decision = attempt.decide(now);
         self.report.attempts.count(decision);
+        self.report.splits += u64::from(decision == Decision::Contended && votes > 0);
         self.note(|world| {
             let Claim { app, key, token, .. } = world.claims[id];
             format!("app server {app}, worker {w}, key {key}: token {token} is {decision:?} with {votes} votes")
@@ -132,48 +149,47 @@ impl World {
             self.check_votes(id);
             self.hold(w, id, now);
         } else {
-            self.refused(w, id, decision, votes, now);
-        }
-    }
-
-    fn refused(&mut self, w: usize, id: u32, why: Decision, votes: usize, now: Time) {
-        if why == Decision::Contended && votes > 0 {
-            self.report.splits += 1;
-        }
-        let attempt = &self.claims[id].attempt;
-        let elapsed = now - attempt.start();
-        let nodes = attempt.nodes();
-        let holders: NodeSet = (0..nodes).filter(|&node| attempt.vote(node) == Vote::Held).collect();
-        self.close(w, now);
-        let in_line = self.is_in_line(w);
-        let spread = if in_line {
-            self.after_refusal(w, why, elapsed, now)
-        } else {
-            std::time::Duration::ZERO
-        };
-        let random = self.random.next();
-        let worker = &mut self.workers[w];
-        match worker.acquire.on_refused(why, votes, spread, random, now) {
-            Next::GiveUp => self.end_refused(w, now),
-            Next::At(at) => self.pause_until(w, at),
-            Next::LookUp(latest) => {
-                let needed = quorum(nodes).saturating_sub(votes);
-                self.look_up(w, holders, needed, latest, now);
+            if decision == Decision::Expired {
+                self.workers[w].too_slow = self.workers[w].place;
             }
+            let failed = Failed::of(&self.claims[id].attempt, decision, cut_short, now);
+            self.refused(w, id, &failed, now);
         }
     }
 
-    fn end_refused(&mut self, w: usize, now: Time) {
+    fn refused(&mut self, w: usize, id: u32, failed: &Failed, now: Time) {
+        let (token, start) = (self.claims[id].token, self.claims[id].attempt.start());
+        self.close(w, now);
+        self.expect_refusal(w, token, failed.is_cut_short(), start);
+        let (app, key, random) = (self.workers[w].app, self.workers[w].key, self.random.next());
+        if self.is_in_line(w) {
+            self.join(app, key, now);
+        }
+        let worker = &mut self.workers[w];
+        let channel = self.apps[app].channels.get_mut(&key);
+        let channel = channel.filter(|_| worker.place.is_some());
+        let channel = channel.map(|channel| &mut channel.announcements);
+        let waited = worker.caller.on_refused(failed, token, channel, random, now);
+        let steps_back = worker.caller.steps_back();
+        self.announce(app, key, waited, now);
+        if steps_back {
+            self.leave_line(w, now);
+        }
+        self.go_on(w, now);
+    }
+
+    pub(super) fn end_refused(&mut self, w: usize, refusal: Option<u64>, now: Time) {
         self.report.refused += 1;
+        self.check_refusal(w, refusal);
         self.leave_line(w, now);
+        self.announce_waiting(self.workers[w].app, self.workers[w].key, now);
         self.end_cycle(w);
     }
 
-    pub(super) fn pause_until(&mut self, w: usize, at: Time) {
+    pub(super) fn wait_until(&mut self, w: usize, at: Time) {
         let worker = &mut self.workers[w];
-        worker.stage = WorkerStage::Pausing;
+        worker.stage = WorkerStage::Waiting;
         worker.until = at;
-        worker.ticket += 1;
     }
 
     /// Ends the attempt of a worker, or releases its lock, and returns whether it was held. The worker keeps its permit.

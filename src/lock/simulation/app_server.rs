@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::clock::{Clock, NEVER};
-use crate::protocol::{Announcements, Line, Time};
+use crate::protocol::{Announcements, Lines, Time};
 
 /// One app server with its clock, its waiting lines and its channels.
 #[derive(Debug)]
@@ -17,32 +17,16 @@ pub(super) struct AppServer {
     pub(super) dead: bool,
     /// Identifies it among all others, its predecessors included.
     pub(super) id: u64,
-    /// By key, those for which somebody waits in line: of many keys an app server wants few.
-    pub(super) lines: BTreeMap<usize, KeyLine>,
+    /// Its workers in line, by key, with the locks that they hold.
+    pub(super) lines: Lines<usize, usize, u32>,
+    /// By key, the worker whose turn it is, or was last.
+    pub(super) turns: BTreeMap<usize, usize>,
+    /// When it next looks for turns that nobody acts on.
+    pub(super) watches: u64,
     /// By key, those for which somebody had to wait.
     pub(super) channels: BTreeMap<usize, Channel>,
-    pub(super) last_permit: u64,
     /// When it next looks for channels that nobody uses.
     pub(super) sweeps: u64,
-}
-
-/// The line of one key.
-#[derive(Debug)]
-pub(super) struct KeyLine {
-    pub(super) line: Line<Waiter>,
-    /// The number of the present permit.
-    pub(super) permit: u64,
-    /// The worker that has the permit.
-    pub(super) worker: usize,
-    /// The lock that was acquired with this permit.
-    pub(super) held: Option<u32>,
-}
-
-/// A worker in a line; it is gone if the worker's ticket has changed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Waiter {
-    pub(super) worker: usize,
-    pub(super) ticket: u32,
 }
 
 /// The announcements that an app server receives about a key.
@@ -51,10 +35,12 @@ pub(super) struct Channel {
     pub(super) announcements: Announcements<u64>,
     /// When it was last needed.
     pub(super) used: Time,
+    /// When we last announced that we wait, unless we have said since that we do not.
+    pub(super) announced: Option<Time>,
 }
 
 impl AppServer {
-    pub(super) const fn new(clock: Clock, id: u64) -> Self {
+    pub(super) fn new(clock: Clock, id: u64) -> Self {
         Self {
             clock,
             frozen: false,
@@ -62,9 +48,10 @@ impl AppServer {
             thawed: None,
             dead: false,
             id,
-            lines: BTreeMap::new(),
+            lines: Lines::default(),
+            turns: BTreeMap::new(),
+            watches: NEVER,
             channels: BTreeMap::new(),
-            last_permit: 0,
             sweeps: NEVER,
         }
     }

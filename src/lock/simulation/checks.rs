@@ -6,11 +6,18 @@ use super::belief::{Belief, Forgotten};
 use super::node::Node;
 use super::report::Check;
 use super::report::{Report, Violation};
+use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::Vote;
+use crate::protocol::{Time, Vote};
 
 /// The most violations that are kept; the first ones are the most useful.
 const MAX_VIOLATIONS: usize = 100;
+
+/// How long others wait at most for a caller that does not act when it promised.
+const MOST_PATIENCE: Duration = Duration::from_millis(60);
+
+/// How long an announcement counts at least.
+const REMEMBERED: Duration = Duration::from_millis(250);
 
 impl World {
     pub(super) fn violate(
@@ -259,6 +266,96 @@ impl World {
             let (key, app, token, granted) = (claim.key, claim.app, claim.token, claim.granted);
             self.violate(Check::Vote, Some(key), Some(app), || {
                 format!("token {token} counts {votes} votes, of the nodes {granted:?} that gave theirs")
+            });
+        }
+    }
+
+    // Lines.
+
+    /// Nobody asks in line, or passes on the turn, unless it is its turn.
+    pub(super) fn check_permit(&mut self, w: usize) {
+        let worker = &self.workers[w];
+        let (app, key) = (worker.app, worker.key);
+        let turn = self.apps[app].turns.get(&key).copied();
+        if worker.place.is_some() && worker.place == worker.too_slow {
+            self.violate(Check::Permit, Some(key), Some(app), || {
+                format!("worker {w} was too slow for its TTL, and asks again before it lets others try")
+            });
+        }
+        if self.is_in_line(w) && turn != Some(w) {
+            self.violate(Check::Permit, Some(key), Some(app), || {
+                format!("worker {w} asks, or passes on the turn, though it is the turn of {turn:?}")
+            });
+        }
+    }
+
+    /// Those ahead of a worker whose time is over in line must do what they promised.
+    pub(super) fn check_turn(&mut self, w: usize, now: Time) {
+        let (app, key) = (self.workers[w].app, self.workers[w].key);
+        let Some(&ahead) = self.apps[app].turns.get(&key) else {
+            return;
+        };
+        let worker = &self.workers[ahead];
+        let thawed = self.apps[app].thawed.unwrap_or(0);
+        let promised = worker.promised.max(self.apps[app].clock.at(thawed));
+        if worker.forgotten && worker.stage != WorkerStage::Holding && now > promised + MOST_PATIENCE {
+            self.violate(Check::Permit, Some(key), Some(app), || {
+                format!(
+                    "worker {w} waited in vain for {ahead}, which promised to act by {promised:?}, and it is {now:?}"
+                )
+            });
+        }
+    }
+
+    /// The turn in a line was taken away.
+    pub(super) fn check_turn_over(&mut self, app: usize, key: usize, now: Time) {
+        let Some(&w) = self.apps[app].turns.get(&key) else {
+            return;
+        };
+        let worker = &self.workers[w];
+        let valid = worker
+            .claim
+            .and_then(|id| self.claims[id].attempt.lease().valid_until());
+        let until = match worker.stage {
+            WorkerStage::Holding => valid.unwrap_or(Time::ZERO),
+            _ => worker.promised,
+        };
+        if until > now {
+            self.violate(Check::Permit, Some(key), Some(app), || {
+                format!("the turn of worker {w} was taken away before {until:?}, at {now:?}")
+            });
+        }
+    }
+
+    /// The other app servers know whether anybody waits here, unless they have forgotten it anyway.
+    pub(super) fn check_withdrawn(&mut self, app: usize, key: usize, since: Option<Time>, now: Time) {
+        let announced = self.apps[app].channels.get(&key).and_then(|channel| channel.announced);
+        if since.is_none() && announced.is_some_and(|at| now - at < REMEMBERED) {
+            self.violate(Check::Announcement, Some(key), Some(app), || {
+                "others still hold back for it, though nobody waits here".to_owned()
+            });
+        }
+    }
+
+    // Refusals.
+
+    /// An attempt that began at `start` was refused: its caller must be told this refusal, or an earlier one if that says more.
+    pub(super) fn expect_refusal(&mut self, w: usize, token: u64, cut_short: bool, start: Time) {
+        let ttl = self.settings.wants_of(w).rules.ttl;
+        let worker = &mut self.workers[w];
+        let by_deadline = worker.limit < start + ttl;
+        if !(cut_short && by_deadline && worker.refusal.is_some()) {
+            worker.refusal = Some(token);
+        }
+    }
+
+    /// A worker is told this refusal.
+    pub(super) fn check_refusal(&mut self, w: usize, told: Option<u64>) {
+        let worker = &self.workers[w];
+        let (app, key, refusal) = (worker.app, worker.key, worker.refusal);
+        if told != refusal {
+            self.violate(Check::Refusal, Some(key), Some(app), || {
+                format!("worker {w} is told the refusal of {told:?}, and not that of {refusal:?}")
             });
         }
     }

@@ -20,6 +20,8 @@ pub(super) enum EventKind {
     Worker(u32),
     /// The app server removes channels that nobody uses.
     Sweep(u32),
+    /// The app server passes on turns that nobody acts on.
+    Watch(u32),
     /// A command of a connection that is gone arrives at its node.
     Stray(u32),
     /// The app server pauses by itself.

@@ -7,7 +7,7 @@ use super::socket::{Phase, Socket};
 use super::units::nanos;
 use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Link, Time, Wait};
+use crate::protocol::{Link, Wait};
 
 /// The pause between two attempts at a lock that must soon be free.
 const RETRY: Duration = Duration::from_millis(5);
@@ -102,15 +102,15 @@ impl World {
         self.run_woken();
     }
 
-    /// How a worker waits for a key that it must acquire once more, and until when.
-    pub(super) fn probe_terms(&self, wait: Wait, now: Time) -> (Wait, Time) {
+    /// How a worker waits for a key that it must acquire once more, and how long.
+    pub(super) fn probe_terms(&self, wait: Wait) -> (Wait, Duration) {
         let retry = Wait::Retry {
             retries: u32::MAX,
             delay: RETRY,
             jitter: RETRY,
         };
         let wait = if wait == Wait::Queue { wait } else { retry };
-        (wait, now + Duration::from_nanos(self.recovery()))
+        (wait, Duration::from_nanos(self.recovery()))
     }
 
     fn is_probed(&self) -> bool {
@@ -141,10 +141,9 @@ impl World {
             }
         }
         for (a, app) in self.apps.iter().enumerate() {
-            let lines = app.lines.len();
             let channels = app.channels.len();
-            if lines + channels > 0 {
-                left.push(format!("{lines} lines and {channels} channels of app server {a}"));
+            if !app.lines.is_empty() || channels > 0 {
+                left.push(format!("{channels} channels and perhaps lines of app server {a}"));
             }
         }
         if self.claims.in_use() > 0 {

@@ -22,7 +22,7 @@ impl World {
         let start = claim.attempt.start();
         let worker = &mut self.workers[w];
         if self.keeps_samples {
-            self.samples.acquires.push(now - worker.since);
+            self.samples.acquires.push(now - worker.caller.since());
         }
         worker.stage = WorkerStage::Holding;
         worker.found = found;
@@ -32,7 +32,7 @@ impl World {
         worker.renews = worker.renewal.map_or(Time::MAX, |renewal| renewal.first());
         worker.probes.pop();
         self.begin_belief(id);
-        self.keep_permit(w, id, now);
+        self.keep_turn(w, id, now);
         self.look_at_loss(w, now);
     }
 

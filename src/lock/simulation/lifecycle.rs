@@ -41,6 +41,7 @@ impl World {
             self.on_connect(self.feed(c));
         }
         self.on_sweep(app);
+        self.on_watch(app);
     }
 
     /// Holders have as much work left as when the app server froze, if pauses stop their work.

@@ -174,13 +174,17 @@ pub enum Check {
     Overload,
     /// Every key that an attempt may have set is deleted on the same connection, or on the next one if that broke.
     Undo,
-    /// Of an app server's callers in line for a key, only the one with the permit asks; and nobody waits in a line that has
-    /// ended.
+    /// Of an app server's callers in line for a key, only the one whose turn it is asks. Its turn does not end before the time by
+    /// which it promised to act, nor long after that while others wait. It leaves the line if
+    /// its votes came when no validity was left.
     Permit,
     /// A lock is extended only if that can put off the end of its validity, and only so often if it does not.
     Renewal,
-    /// Only the release of a lock that was held is announced.
+    /// Only the release of a lock that was held is announced; and an app server that announced that it waits says when it does
+    /// not any more.
     Announcement,
+    /// A caller is told the refusal of its last attempt; or of the last that was complete, if its deadline cut the last one short.
+    Refusal,
 }
 
 /// Something that happened against a law.

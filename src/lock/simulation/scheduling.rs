@@ -61,11 +61,10 @@ impl World {
                 WorkerStage::Idle => return,
                 WorkerStage::Resting if due => self.begin_cycle(w, now),
                 WorkerStage::Resting => {}
+                WorkerStage::InLine | WorkerStage::Waiting | WorkerStage::Asking if self.workers[w].forgotten => {}
                 WorkerStage::InLine => self.look_at_line(w, now),
-                WorkerStage::Pausing if self.asks_at(w, now) <= now => self.ask_again(w, now),
-                WorkerStage::Pausing => {}
+                WorkerStage::Waiting => self.look_at_remaining(w, now),
                 WorkerStage::Asking => self.look_at_votes(w, now),
-                WorkerStage::LookingUp => self.look_at_remaining(w, now),
                 WorkerStage::Holding => self.look_at_lock(w, now),
                 WorkerStage::Releasing => {
                     if due || self.is_released(w) {
@@ -83,8 +82,8 @@ impl World {
         let now = self.time(worker.app);
         let next = match worker.stage {
             WorkerStage::Idle => return,
-            WorkerStage::Resting | WorkerStage::InLine | WorkerStage::LookingUp => worker.until,
-            WorkerStage::Pausing => self.asks_at(w, now),
+            WorkerStage::InLine | WorkerStage::Waiting | WorkerStage::Asking if worker.forgotten => Time::MAX,
+            WorkerStage::Resting | WorkerStage::InLine | WorkerStage::Waiting => worker.until,
             WorkerStage::Asking => match worker
                 .claim
                 .map(|id| self.claims[id].attempt.waiting(worker.limit, now))
@@ -153,7 +152,12 @@ impl World {
             self.report.attempts.dropped += 1;
         }
         self.close(w, now);
+        let worker = &self.workers[w];
+        let (app, key, waits) = (worker.app, worker.key, worker.place.is_some());
         self.leave_line(w, now);
+        if waits {
+            self.announce_waiting(app, key, now);
+        }
         self.end_cycle(w);
     }
 

@@ -2,184 +2,126 @@
 
 use std::time::Duration;
 
-use super::app_server::{Channel, KeyLine, Waiter};
+use super::app_server::Channel;
 use super::clock::NEVER;
 use super::connection::Job;
 use super::event::EventKind;
-use super::report::Check;
 use super::units::short;
-use super::worker::{LookUp, WorkerStage};
+use super::worker::WorkerStage;
 use super::world::World;
-use crate::protocol::{Acquire, Announcements, Decision, Line, NodeSet, Time, free_after};
+use crate::protocol::{Announcements, NodeSet, Time, WaitAnnouncement};
 
 impl World {
     // The line of an app server.
 
-    pub(super) fn enter_line(&mut self, w: usize, now: Time) {
-        let worker = &self.workers[w];
+    pub(super) fn enter_line(&mut self, w: usize, deadline: Time, now: Time) {
+        let ttl = self.settings.wants_of(w).rules.ttl;
+        let worker = &mut self.workers[w];
         let (app, key) = (worker.app, worker.key);
-        if !self.apps[app].lines.contains_key(&key) {
-            let permit = self.next_permit(app);
-            let line = KeyLine {
-                line: Line::new(permit),
-                permit,
-                worker: w,
-                held: None,
-            };
-            self.apps[app].lines.insert(key, line);
-            return self.take_permit(w, permit, now);
+        worker.promised = deadline.min(now + ttl);
+        let lines = &mut self.apps[app].lines;
+        let waits = lines.is_wanted(&key);
+        worker.place = Some(lines.enter(&key, worker.caller.since(), worker.promised, w));
+        if !waits {
+            return self.take_turn(w, false, now);
         }
-        let since = worker.since;
+        (worker.stage, worker.until) = (WorkerStage::InLine, deadline);
+        self.plan_watch(app);
+        self.announce_waiting(app, key, now);
+    }
+
+    /// It is the turn of this worker.
+    fn take_turn(&mut self, w: usize, waited: bool, now: Time) {
         let worker = &mut self.workers[w];
-        worker.ticket += 1;
-        worker.stage = WorkerStage::InLine;
-        // It checks the caller ahead of it at once.
-        worker.until = now;
-        let waiter = Waiter {
-            worker: w,
-            ticket: worker.ticket,
-        };
-        // Removes dead waiters at the front, so that they do not pile up while a key is held for long.
-        self.front(app, key);
-        if let Some(line) = self.apps[app].lines.get_mut(&key) {
-            line.line.enter(since, waiter);
+        let app = &mut self.apps[worker.app];
+        app.turns.insert(worker.key, w);
+        if waited {
+            worker.promised = now;
+            self.report.permits_passed_on += 1;
         }
-        let front = self.front(app, key);
-        self.announce(app, key, front, false, now);
-    }
-
-    /// Since when the first waiter behind the present permit has waited.
-    fn front(&mut self, app: usize, key: usize) -> Option<Time> {
-        let workers = &self.workers;
-        let line = self.apps[app].lines.get_mut(&key)?;
-        line.line.front(|waiter| workers[waiter.worker].ticket != waiter.ticket)
-    }
-
-    fn next_permit(&mut self, app: usize) -> u64 {
-        self.apps[app].last_permit += 1;
-        self.apps[app].last_permit
-    }
-
-    /// A worker has the permit: it asks, after the head start of app servers that have waited longer.
-    fn take_permit(&mut self, w: usize, permit: u64, now: Time) {
-        let worker = &self.workers[w];
-        let (app, key, since) = (worker.app, worker.key, worker.since);
-        let (mut heard, mut at) = (0, now);
-        if let Some(channel) = self.apps[app].channels.get_mut(&key) {
-            heard = channel.announcements.changes();
-            at = now + channel.announcements.yield_delay(since, now);
-        }
-        let worker = &mut self.workers[w];
-        worker.permit = Some(permit);
-        worker.heard = heard;
-        self.pause_until(w, at);
+        let channel = app.channels.get_mut(&worker.key);
+        worker
+            .caller
+            .on_turn(channel.map(|channel| &mut channel.announcements), waited, now);
+        self.wait_until(w, now);
         self.wake(w);
     }
 
-    /// Checks whether the lock ahead has ended without a release, and whether the time of this worker is over.
-    pub(super) fn look_at_line(&mut self, w: usize, now: Time) {
-        let worker = &self.workers[w];
-        let (app, key, deadline) = (worker.app, worker.key, worker.acquire.deadline());
-        if now >= deadline {
-            self.report.refused += 1;
-            return self.end_cycle(w);
+    /// The worker will act again by this time. Returns false if it is in line and its turn is over.
+    pub(super) fn promise(&mut self, w: usize, until: Time) -> bool {
+        let worker = &mut self.workers[w];
+        let Some(place) = worker.place else { return true };
+        worker.promised = until;
+        let kept = self.apps[worker.app].lines.promise(&worker.key, place, until);
+        if !kept {
+            worker.place = None;
+            worker.caller.on_turn_over();
         }
-        if now < worker.until {
+        self.plan_watch(self.workers[w].app);
+        kept
+    }
+
+    /// Refuses a worker in line whose time is over.
+    pub(super) fn look_at_line(&mut self, w: usize, now: Time) {
+        if now >= self.workers[w].until {
+            self.check_turn(w, now);
+            let refusal = self.workers[w].caller.take_last();
+            self.end_refused(w, refusal, now);
+        }
+    }
+
+    /// A worker no longer wants the key, or has released it: its turn passes on.
+    pub(super) fn leave_line(&mut self, w: usize, now: Time) {
+        let worker = &mut self.workers[w];
+        let (app, key) = (worker.app, worker.key);
+        let Some(place) = worker.place.take() else { return };
+        let next = self.apps[app].lines.leave(&key, place, now);
+        if let Some(next) = next {
+            self.check_permit(w);
+            self.take_turn(next, true, now);
+            self.plan_watch(app);
+        }
+    }
+
+    /// Passes on the turns that nobody acts on.
+    pub(super) fn on_watch(&mut self, app: usize) {
+        if self.apps[app].watches > self.now || self.apps[app].frozen {
             return;
         }
-        let (permit, held) = match self.apps[app].lines.get(&key) {
-            Some(line) => (line.permit, line.held),
-            None => {
-                self.violate(Check::Permit, Some(key), Some(app), || {
-                    format!("worker {w} waits in a line that has ended")
-                });
-                (0, None)
-            }
-        };
-        let lease = held.map(|id| self.claims[id].attempt.lease());
-        let valid_until = lease
-            .and_then(crate::protocol::Lease::valid_until)
-            .filter(|until| *until > now);
-        if held.is_some() && valid_until.is_none() {
-            self.pass_on(app, key, permit, now);
+        self.apps[app].watches = NEVER;
+        let now = self.time(app);
+        let claims = &self.claims;
+        let valid_until = |id: &u32| claims[*id].attempt.lease().valid_until().filter(|until| *until > now);
+        for (key, next) in self.apps[app].lines.look(valid_until, now) {
+            self.check_turn_over(app, key, now);
+            self.take_turn(next, true, now);
         }
-        let recheck_interval = self.settings.wants_of(w).rules.ttl;
-        let worker = &mut self.workers[w];
-        // Otherwise this worker has the permit now.
-        if worker.stage == WorkerStage::InLine {
-            worker.until = valid_until.unwrap_or(now + recheck_interval).min(deadline);
+        self.plan_watch(app);
+    }
+
+    fn plan_watch(&mut self, app: usize) {
+        let Some(due) = self.apps[app].lines.due() else { return };
+        let at = self.apps[app].clock.when(due).max(self.now + 1);
+        if at < self.apps[app].watches {
+            self.apps[app].watches = at;
+            self.events.plan(at, EventKind::Watch(short(app)));
         }
     }
 
-    /// A worker no longer wants the key, or has released it: its permit passes on.
-    pub(super) fn leave_line(&mut self, w: usize, now: Time) {
-        let permit = self.workers[w].permit.take();
-        let worker = &mut self.workers[w];
-        worker.ticket += 1;
+    /// The lock was acquired: the turn is kept with it.
+    pub(super) fn keep_turn(&mut self, w: usize, id: u32, now: Time) {
+        let worker = &self.workers[w];
         let (app, key) = (worker.app, worker.key);
-        if let Some(permit) = permit {
-            self.pass_on(app, key, permit, now);
-        }
-    }
-
-    /// Passes the permit of this number to the next waiter that is still there, or ends the line.
-    fn pass_on(&mut self, app: usize, key: usize, mut permit: u64, now: Time) {
-        loop {
-            let following = self.next_permit(app);
-            let Some(line) = self.apps[app]
-                .lines
-                .get_mut(&key)
-                .filter(|line| line.line.is_permit(permit))
-            else {
-                // This permit was passed on before.
-                return;
-            };
-            let Some(waiter) = line.line.pass_on(following) else {
-                self.apps[app].lines.remove(&key);
-                return;
-            };
-            (line.permit, line.worker, line.held) = (following, waiter.worker, None);
-            if self.workers[waiter.worker].ticket == waiter.ticket {
-                self.report.permits_passed_on += 1;
-                return self.take_permit(waiter.worker, following, now);
-            }
-            permit = following;
-        }
-    }
-
-    /// The lock was acquired: the permit is kept with it.
-    pub(super) fn keep_permit(&mut self, w: usize, id: u32, now: Time) {
-        let worker = &self.workers[w];
-        let (app, key, permit) = (worker.app, worker.key, worker.permit);
-        if let Some(line) = self.apps[app].lines.get_mut(&key)
-            && permit.is_some_and(|permit| line.line.is_permit(permit))
-        {
-            line.held = Some(id);
-            let front = self.front(app, key);
-            self.announce(app, key, front, false, now);
-        }
-    }
-
-    fn permit_of(&self, app: usize, key: usize) -> Option<u64> {
-        self.apps[app].lines.get(&key).map(|line| line.permit)
-    }
-
-    /// Nobody asks in line without the permit.
-    pub(super) fn check_permit(&mut self, w: usize) {
-        let worker = &self.workers[w];
-        let (app, key, permit) = (worker.app, worker.key, worker.permit);
-        let present = self.permit_of(app, key);
-        if self.is_in_line(w) && (permit.is_none() || permit != present) {
-            self.violate(Check::Permit, Some(key), Some(app), || {
-                format!("worker {w} asks with permit {permit:?}, the present one is {present:?}")
-            });
+        if let Some(place) = worker.place {
+            self.apps[app].lines.hold(&key, place, id);
+            self.announce_waiting(app, key, now);
         }
     }
 
     // Announcements.
 
     /// The channel of a key, which is joined if necessary.
-    fn join(&mut self, app: usize, key: usize, now: Time) -> &mut Announcements<u64> {
+    pub(super) fn join(&mut self, app: usize, key: usize, now: Time) -> &mut Announcements<u64> {
         if !self.apps[app].channels.contains_key(&key) {
             self.subscribe(app, key);
         }
@@ -190,18 +132,27 @@ impl World {
         let channel = self.apps[app].channels.entry(key).or_insert_with(|| Channel {
             announcements: Announcements::new(id, nodes, now),
             used: now,
+            announced: None,
         });
         channel.used = now;
         &mut channel.announcements
     }
 
-    /// Announces the waiters of this app server to the others.
-    fn announce(&mut self, app: usize, key: usize, since: Option<Time>, asked: bool, now: Time) {
-        let Some(channel) = self.apps[app].channels.get_mut(&key) else {
-            return;
-        };
-        channel.used = now;
-        if let Some(waited) = channel.announcements.announce(since, asked, now) {
+    /// Tells the other app servers how long the first waiter here has waited, if anybody waits.
+    pub(super) fn announce_waiting(&mut self, app: usize, key: usize, now: Time) {
+        let since = self.apps[app].lines.waiting_since(&key);
+        if let Some(channel) = self.apps[app].channels.get_mut(&key) {
+            let waited = channel.announcements.announce(since, false, now);
+            self.announce(app, key, waited, now);
+            self.check_withdrawn(app, key, since, now);
+        }
+    }
+
+    pub(super) fn announce(&mut self, app: usize, key: usize, waited: Option<WaitAnnouncement>, now: Time) {
+        if let Some(waited) = waited {
+            if let Some(channel) = self.apps[app].channels.get_mut(&key) {
+                (channel.used, channel.announced) = (now, waited.waited.map(|_| now));
+            }
             for c in self.connections_of(app) {
                 let waited = Box::new(waited);
                 let key = short(key);
@@ -219,10 +170,13 @@ impl World {
         }
     }
 
-    /// There is a reason to ask again: the worker with the permit may ask earlier.
+    /// There is a reason to ask again: the worker whose turn it is may ask earlier.
     pub(super) fn wake_first_in_line(&mut self, app: usize, key: usize) {
-        if let Some(line) = self.apps[app].lines.get(&key) {
-            self.wake(line.worker);
+        if let Some(w) = self.apps[app].turns.get(&key).copied()
+            && self.workers[w].place.is_some()
+            && self.workers[w].key == key
+        {
+            self.wake(w);
         }
     }
 
@@ -242,7 +196,7 @@ impl World {
         let idle = self.settings.channel_idle;
         let mut next = None;
         for key in self.apps[app].channels.keys().copied().collect::<Vec<_>>() {
-            let waits = self.apps[app].lines.contains_key(&key);
+            let waits = self.apps[app].lines.is_wanted(&key);
             let Some(channel) = self.apps[app].channels.get_mut(&key) else {
                 continue;
             };
@@ -262,65 +216,18 @@ impl World {
         }
     }
 
-    // The worker with the permit.
-
-    /// When a worker that waits between attempts asks again.
-    pub(super) fn asks_at(&mut self, w: usize, now: Time) -> Time {
-        let worker = &self.workers[w];
-        let (planned, heard, since) = (worker.until, worker.heard, worker.since);
-        let deadline = worker.acquire.deadline();
-        let (app, key, in_line) = (worker.app, worker.key, worker.permit.is_some());
-        let channel = self.apps[app].channels.get_mut(&key).filter(|_| in_line);
-        let at = channel.map_or(planned, |channel| {
-            channel.announcements.ask_at(planned, heard, since, now)
-        });
-        at.min(deadline)
-    }
-
-    pub(super) fn ask_again(&mut self, w: usize, now: Time) {
-        let worker = &self.workers[w];
-        if worker.permit.is_some()
-            && let Some(channel) = self.apps[worker.app].channels.get(&worker.key)
-        {
-            self.workers[w].heard = channel.announcements.changes();
-        }
-        self.ask(w, now);
-    }
-
-    /// After a refusal, announces to the others that we wait. Returns the upper bound of the random delays that keep callers
-    /// apart that split the nodes between them.
-    pub(super) fn after_refusal(&mut self, w: usize, why: Decision, elapsed: Duration, now: Time) -> Duration {
-        let worker = &self.workers[w];
-        let (app, key, since) = (worker.app, worker.key, worker.since);
-        self.join(app, key, now);
-        self.announce(app, key, Some(since), true, now);
-        let announcements = self.join(app, key, now);
-        if why == Decision::Contended {
-            // Other attempts may lack answers and then say nothing about round trips.
-            announcements.on_round_trip(elapsed);
-        }
-        announcements.spread()
-    }
+    // The worker whose turn it is.
 
     /// Asks the nodes that refused how long the key will still exist.
-    pub(super) fn look_up(&mut self, w: usize, holders: NodeSet, needed: usize, latest: Time, now: Time) {
-        let reply_timeout = self.settings.wants_of(w).rules.reply_timeout;
+    pub(super) fn look_up(&mut self, w: usize, held: NodeSet, until: Time, now: Time) {
+        self.wait_until(w, until);
         let worker = &mut self.workers[w];
-        worker.stage = WorkerStage::LookingUp;
-        worker.ticket += 1;
-        worker.until = worker.acquire.deadline().min(now + reply_timeout);
-        worker.lookup = LookUp {
-            unanswered: holders,
-            remaining: std::mem::take(&mut worker.lookup.remaining),
-            needed,
-            latest,
-        };
-        worker.lookup.remaining.clear();
-        let (ticket, key) = (worker.ticket, short(worker.key));
-        let app = worker.app;
+        worker.looks_up = held;
+        worker.remaining.clear();
+        let (ticket, key, app) = (worker.ticket, short(worker.key), worker.app);
         let first = self.connections_of(app).start;
         let worker = short(w);
-        for node in holders {
+        for node in held {
             self.push(first + node, Job::Question { worker, ticket, key }, now);
         }
         self.look_at_remaining(w, now);
@@ -329,34 +236,23 @@ impl World {
     /// A node answered how long the key will still exist; `None` if it gave no answer.
     pub(super) fn on_remaining(&mut self, w: usize, ticket: u32, node: usize, remaining: Option<Duration>) {
         let worker = &mut self.workers[w];
-        if worker.ticket == ticket && worker.stage == WorkerStage::LookingUp {
-            worker.lookup.unanswered.remove(node);
-            worker.lookup.remaining.extend(remaining);
+        if worker.ticket == ticket && worker.stage == WorkerStage::Waiting {
+            worker.looks_up.remove(node);
+            worker.remaining.extend(remaining);
             self.wake(w);
         }
     }
 
-    /// Plans the next attempt if all nodes have answered, their time is over, or there is a reason to ask again.
+    /// Does what is due for a worker that waits; perhaps all nodes have answered.
     pub(super) fn look_at_remaining(&mut self, w: usize, now: Time) {
-        let random = self.random.next();
         let worker = &mut self.workers[w];
-        let (app, key, since) = (worker.app, worker.key, worker.since);
-        let channel = self.apps[app].channels.get_mut(&key);
-        let changed = channel
-            .as_ref()
-            .is_some_and(|channel| channel.announcements.changes() != worker.heard);
-        if !worker.lookup.unanswered.is_empty() && now < worker.until && !changed {
-            return;
+        if worker.looks_up.is_empty() || now >= worker.until {
+            let random = self.random.next();
+            let channel = self.apps[worker.app].channels.get_mut(&worker.key);
+            let channel = channel.map(|channel| &mut channel.announcements);
+            let remaining = std::mem::take(&mut worker.remaining);
+            worker.caller.on_remaining(remaining, channel, random, now);
         }
-        let LookUp { needed, latest, .. } = worker.lookup;
-        let remaining = std::mem::take(&mut worker.lookup.remaining);
-        let at = match free_after(remaining, needed) {
-            Some(remaining) if !changed => {
-                let yields = channel.map_or(Duration::ZERO, |channel| channel.announcements.yield_delay(since, now));
-                Acquire::on_remaining(latest, remaining, yields, random, now)
-            }
-            _ => latest,
-        };
-        self.pause_until(w, at);
+        self.go_on(w, now);
     }
 }

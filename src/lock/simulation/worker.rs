@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::clock::NEVER;
-use crate::protocol::{Acquire, NodeSet, Renewal, Time, Wait};
+use crate::protocol::{Caller, NodeSet, Renewal, Rules, Time, Wait};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerStage {
@@ -9,14 +9,12 @@ pub(super) enum WorkerStage {
     Idle,
     /// Between two cycles, until a time.
     Resting,
-    /// In line behind another worker of its app server, whose lock is checked at a time.
+    /// In line behind another worker of its app server, until a time.
     InLine,
-    /// It pauses until it asks again at a time, or earlier if there is a reason to.
-    Pausing,
+    /// It waits until a time, or until there is a reason to ask earlier; perhaps for answers on how long the key will still exist.
+    Waiting,
     /// An attempt is under way.
     Asking,
-    /// It waits for answers on how long the key will still exist, until a time.
-    LookingUp,
     /// It holds the lock, until a time.
     Holding,
     /// It waits for the confirmation of its release, until a time.
@@ -37,19 +35,26 @@ pub(super) struct Worker {
     /// Counts its waits: answers and places in line that belong to an earlier wait have an older ticket.
     pub(super) ticket: u32,
     pub(super) key: usize,
-    pub(super) acquire: Acquire,
-    /// When the acquire began.
-    pub(super) since: Time,
+    /// Of refusals it is given only the tokens of their attempts.
+    pub(super) caller: Caller<u64>,
+    /// The refusal that it must be told, by the world's own reckoning.
+    pub(super) refusal: Option<u64>,
     /// When it gives up whatever it is doing.
     pub(super) gives_up: Time,
     pub(super) claim: Option<u32>,
-    /// The permit that it has, if any.
-    pub(super) permit: Option<u64>,
-    /// The number of reasons to ask again that it knew of when it last asked.
-    pub(super) heard: u64,
+    /// Its place in line, if any.
+    pub(super) place: Option<u64>,
+    /// The place in which its votes came when no validity was left.
+    pub(super) too_slow: Option<u64>,
+    /// By when it promised to act, if it is its turn.
+    pub(super) promised: Time,
+    /// Whether nobody polls its future any more until it gives up.
+    pub(super) forgotten: bool,
     /// When an attempt ends for the caller.
     pub(super) limit: Time,
-    pub(super) lookup: LookUp,
+    /// The nodes that have not answered yet how long the key will still exist, and what the others answered.
+    pub(super) looks_up: NodeSet,
+    pub(super) remaining: Vec<Duration>,
     pub(super) renewal: Option<Renewal>,
     pub(super) renews: Time,
     /// When to check whether the lock is lost.
@@ -64,19 +69,14 @@ pub(super) struct Worker {
     pub(super) later: u64,
 }
 
-/// The answers on how long a key will still exist.
-#[derive(Debug, Default)]
-pub(super) struct LookUp {
-    pub(super) unanswered: NodeSet,
-    pub(super) remaining: Vec<Duration>,
-    /// The number of keys that must expire.
-    pub(super) needed: usize,
-    /// When to ask again at the latest, whatever the answers.
-    pub(super) latest: Time,
-}
-
 impl Worker {
     pub(super) fn new(app: usize) -> Self {
+        let rules = Rules {
+            ttl: Duration::ZERO,
+            reply_timeout: Duration::ZERO,
+            lifetime: None,
+            repair: false,
+        };
         Self {
             app,
             stage: WorkerStage::Idle,
@@ -85,14 +85,17 @@ impl Worker {
             until: Time::MAX,
             ticket: 0,
             key: 0,
-            acquire: Acquire::new(Wait::FailFast, Time::MAX),
-            since: Time::ZERO,
+            caller: Caller::new(Wait::FailFast, &rules, Time::ZERO, Duration::ZERO),
+            refusal: None,
             gives_up: Time::MAX,
             claim: None,
-            permit: None,
-            heard: 0,
+            place: None,
+            too_slow: None,
+            promised: Time::ZERO,
+            forgotten: false,
             limit: Time::MAX,
-            lookup: LookUp::default(),
+            looks_up: NodeSet::EMPTY,
+            remaining: Vec::new(),
             renewal: None,
             renews: Time::MAX,
             signals: Time::MAX,

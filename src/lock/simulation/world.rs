@@ -230,6 +230,7 @@ impl World {
             EventKind::Alarm(c) => self.on_alarm(c as usize),
             EventKind::Connect(s) => self.on_connect(s as usize),
             EventKind::Sweep(app) => self.on_sweep(app as usize),
+            EventKind::Watch(app) => self.on_watch(app as usize),
             EventKind::Stray(number) => self.on_stray(number as usize),
             EventKind::Freeze(app) => self.on_freeze(app as usize),
             EventKind::Fault(which) => self.on_fault(which as usize),

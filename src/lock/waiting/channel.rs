@@ -78,61 +78,27 @@ impl Channel {
 
     // For the caller that has the permit of this app server.
 
-    /// The number of reasons to ask again so far.
-    pub(crate) fn changes(&self) -> u64 {
-        self.lock().announcements.changes()
+    /// Takes a step of the protocol with the announcements.
+    pub(crate) fn with<T>(&self, step: impl FnOnce(&mut Announcements<Token>) -> T) -> T {
+        step(&mut self.lock().announcements)
+    }
+
+    /// Something is announced on it, so it is in use.
+    pub(crate) fn on_announced(&self) {
+        self.lock().used = clock::now();
     }
 
     /// Waits until there have been more than `seen` reasons to ask again.
     pub(crate) async fn changed(&self, seen: u64) {
-        while self.changes() == seen {
+        while self.lock().announcements.changes() == seen {
             self.changed.notified().await;
         }
     }
 
-    /// Waits until `planned`, or, once there have been more than `seen` reasons to ask again, until it is our turn; but not
-    /// beyond `deadline`. `since` is when our wait began, which is compared with those of others.
-    pub(crate) async fn wait_to_ask(&self, since: Time, planned: Time, seen: u64, deadline: Time) {
-        loop {
-            let now = clock::now();
-            let at = self
-                .lock()
-                .announcements
-                .ask_at(planned, seen, since, now)
-                .min(deadline);
-            if at <= now {
-                return;
-            }
-            tokio::select! {
-                () = clock::sleep_until(at) => return,
-                () = self.changed.notified() => {}
-            }
-        }
-    }
-
-    /// How long to hold back for app servers that have waited since before `since`.
-    pub(crate) fn yield_delay(&self, since: Time) -> Duration {
-        self.lock().announcements.yield_delay(since, clock::now())
-    }
-
-    /// The upper bound of the random delays that keep callers apart that split the nodes between them.
-    pub(crate) fn spread(&self) -> Duration {
-        self.lock().announcements.spread()
-    }
-
-    /// An attempt took `time`.
-    pub(crate) fn on_round_trip(&self, time: Duration) {
-        self.lock().announcements.on_round_trip(time);
-    }
-
-    /// The message that announces our waiters to the others, the first of which has waited since `since`; `None` if it was
-    /// announced already or nobody needs it. `asked`: an attempt of ours was refused, so somebody has the lock.
-    pub(crate) fn announce(&self, since: Option<Time>, asked: bool) -> Option<String> {
-        let now = clock::now();
-        let mut state = self.lock();
-        let waited = state.announcements.announce(since, asked, now)?;
-        state.used = now;
-        Some(announcement::write(&waited))
+    /// Waits until `time`, or until there is a reason to ask again, or to ask earlier.
+    pub(crate) async fn wait_until(&self, time: Time) {
+        // Either will do.
+        let _ = clock::timeout_at(time, self.changed.notified()).await;
     }
 
     /// How long the channel has not been used.
@@ -158,24 +124,19 @@ mod tests {
         let channel = Channel::new(7, 3);
         (0..3).for_each(|node| channel.on_subscribed(node, true));
         let (start, second) = (clock::now(), Duration::from_secs(1));
-        let far = start + second * 60;
-        let seen = channel.changes();
+        let seen = channel.with(|announcements| announcements.changes());
+        // The subscription was a reason, too.
+        channel.wait_until(start + second * 60).await;
+        assert!(clock::now() < start + second);
         let release = async {
             tokio::time::sleep(second).await;
             (0..3).for_each(|node| channel.on_message(node, &token(1)));
         };
-        tokio::join!(
-            channel.wait_to_ask(start, far, seen, far),
-            channel.changed(seen),
-            release
-        );
+        tokio::join!(channel.wait_until(start + second * 60), release);
         let waited = clock::now() - start;
         assert!(waited >= second && waited < second * 2, "{waited:?}");
-        assert_eq!(channel.changes(), seen + 1);
-        // Without a change, the wait ends at the planned time, or at the deadline.
-        channel.wait_to_ask(start, start + second * 3, seen + 1, far).await;
+        channel.changed(seen).await;
+        channel.wait_until(start + second * 3).await;
         assert!(clock::now() >= start + second * 3);
-        channel.wait_to_ask(start, far, seen + 1, start + second * 4).await;
-        assert!(clock::now() >= start + second * 4 && clock::now() < far);
     }
 }

@@ -1,243 +1,221 @@
 //! The callers of one app server that want the same key, first come, first served.
-//!
-//! The caller that has the permit of a key may ask the nodes for it, and keeps the permit as long as the lock is held;
-//! meanwhile the others need not ask.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
-use crate::clock::{self, FOREVER};
-use crate::protocol::{Line, Time};
+use crate::clock;
+use crate::nodes::Nodes;
+use crate::protocol::{self, Rules, Time};
+use crate::quorum::extensions::remember;
 use crate::quorum::lock::QuorumLock;
 use crate::refusal::Refusal;
 
-/// The number of a permit that must not be passed on when it is dropped.
-const PASSED_ON: u64 = 0;
+/// How often to look for turns that nobody acts on.
+const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
-/// The lines of all keys; clones share them. A key that nobody wants has no line.
+/// The lines of all keys; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Lines(Arc<Mutex<LinesState>>);
+pub(crate) struct Lines {
+    /// Whose runtime looks after them; if there are none, the first waiter's.
+    nodes: Option<Nodes>,
+    state: Arc<Mutex<LinesState>>,
+}
 
 #[derive(Debug, Default)]
 struct LinesState {
-    lines: HashMap<Arc<str>, KeyLine>,
-    last_permit: u64,
+    lines: protocol::Lines<Arc<str>, Option<Waker>, Weak<QuorumLock>>,
+    /// By key, why the caller whose turn it is has not got the lock yet, and by which rules it asked.
+    refusals: HashMap<Arc<str>, (Rules, Refusal)>,
+    /// Looks for turns that nobody acts on, as long as somebody waits.
+    watch: Option<JoinHandle<()>>,
 }
 
-/// The line of one key.
-#[derive(Debug)]
-struct KeyLine {
-    line: Line<oneshot::Sender<Permit>>,
-    /// The lock that was acquired with the permit.
-    held: Option<Weak<QuorumLock>>,
-    /// Why the caller with the permit has not got the lock yet.
-    refusal: Option<Refusal>,
-}
-
-/// The result of entering a line.
-#[derive(Debug)]
-pub(crate) enum Entered {
-    /// The line was empty.
-    First(Permit),
-    /// Another caller has the permit.
-    Behind(Waiter),
-}
-
-/// The right to ask the nodes for a key. Dropping it passes it on.
+/// A place in the line of a key, and once it is its turn, the right to ask the nodes for it. Dropping it leaves the line, or
+/// passes the turn on.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Permit {
     lines: Lines,
     key: Arc<str>,
-    number: u64,
+    ticket: u64,
+    /// Until when its turn lasts at least, if it is its turn.
+    until: Time,
 }
 
-/// A place in a line. Dropping it leaves the line.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Waiter {
-    lines: Lines,
-    key: Arc<str>,
-    permit: oneshot::Receiver<Permit>,
-}
+/// The deadline of a waiter came before its turn.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TimeOver;
 
 impl Lines {
-    /// Takes the permit of the key if nobody has it.
-    pub(crate) fn try_enter(&self, key: &str) -> Option<Permit> {
-        let mut state = self.lock();
-        if state.lines.contains_key(key) {
-            return None;
+    /// No lines yet, for keys of these nodes.
+    pub(crate) fn new(nodes: Nodes) -> Self {
+        Self {
+            nodes: Some(nodes),
+            state: Arc::default(),
         }
+    }
+
+    /// Takes a place, and returns whether others are ahead. `since`: when the wait began; `until`: when it has asked the nodes if
+    /// nobody is ahead.
+    pub(crate) fn enter(&self, key: &str, since: Time, until: Time) -> (Permit, bool) {
         let key = Arc::<str>::from(key);
-        let number = state.next();
-        let line = KeyLine {
-            line: Line::new(number),
-            held: None,
-            refusal: None,
+        let enter = |state: &mut LinesState| {
+            let waits = state.lines.is_wanted(&key);
+            (state.lines.enter(&key, since, until, None), waits)
         };
-        state.lines.insert(Arc::clone(&key), line);
-        Some(self.permit(key, number))
-    }
-
-    /// Takes the permit of the key if nobody has it, or else a place behind all others. `since`: when the wait began.
-    pub(crate) fn enter(&self, key: &str, since: Time) -> Entered {
-        loop {
-            if let Some(permit) = self.try_enter(key) {
-                return Entered::First(permit);
-            }
-            let mut state = self.lock();
-            // The line may have ended since.
-            let Some((key, _)) = state.lines.get_key_value(key) else {
-                continue;
-            };
-            let key = Arc::clone(key);
-            let (sender, permit) = oneshot::channel();
-            if let Some(line) = state.lines.get_mut(&key) {
-                // Removes dead waiters at the front, so that they do not pile up while a key is held for long.
-                line.front();
-                line.line.enter(since, sender);
-            }
-            let lines = self.clone();
-            return Entered::Behind(Waiter { lines, key, permit });
-        }
-    }
-
-    fn permit(&self, key: Arc<str>, number: u64) -> Permit {
+        let (ticket, waits) = self.change(enter);
         let lines = self.clone();
-        Permit { lines, key, number }
-    }
-
-    /// Since when the first waiter behind the present permit has waited.
-    pub(crate) fn front(&self, key: &str) -> Option<Time> {
-        self.lock().lines.get_mut(key)?.front()
-    }
-
-    /// Passes permit `number` of the key to the next waiter that is still there, or ends the line.
-    fn pass_on(&self, key: &Arc<str>, mut number: u64) {
-        loop {
-            let mut state = self.lock();
-            let following = state.next();
-            let Some(line) = state.lines.get_mut(key).filter(|line| line.line.is_permit(number)) else {
-                // This permit was passed on before.
-                return;
-            };
-            let Some(next) = line.line.pass_on(following) else {
-                state.lines.remove(key);
-                return;
-            };
-            line.held = None;
-            drop(state);
-            number = following;
-            // If the waiter gives up from now on, it drops the permit, which passes it on again.
-            match next.send(self.permit(Arc::clone(key), number)) {
-                Ok(()) => return,
-                Err(mut refused) => refused.number = PASSED_ON,
-            }
-        }
-    }
-
-    /// Passes the permit on if it is kept for a lock whose validity has ended without a release. Otherwise returns when the
-    /// validity will end, if a lock is held.
-    fn pass_on_if_over(&self, key: &Arc<str>) -> Option<Time> {
-        let (number, held) = {
-            let state = self.lock();
-            let line = state.lines.get(key)?;
-            (line.line.permit(), line.held.clone()?)
+        let permit = Permit {
+            lines,
+            key,
+            ticket,
+            until,
         };
-        match held
-            .upgrade()?
-            .lease()
-            .valid_until()
-            .filter(|until| *until > clock::now())
-        {
-            None => {
-                self.pass_on(key, number);
-                None
-            }
-            until => until,
-        }
+        (permit, waits)
     }
 
-    fn refusal(&self, key: &str) -> Refusal {
-        let noted = self.lock().lines.get(key).and_then(|line| line.refusal.clone());
-        noted.unwrap_or(Refusal::Contended)
+    /// Takes a place if nobody is ahead.
+    pub(crate) fn try_enter(&self, key: &str, since: Time, until: Time) -> Option<Permit> {
+        let (permit, waits) = self.enter(key, since, until);
+        (!waits).then_some(permit)
+    }
+
+    /// Since when the first of those has waited that do not have the lock.
+    pub(crate) fn waiting_since(&self, key: &str) -> Option<Time> {
+        self.lock().lines.waiting_since(key)
+    }
+
+    /// Why the caller whose turn it is has not got the lock yet, for one whose time is over, if that is no matter of other rules.
+    pub(crate) fn refusal(&self, key: &str, rules: &Rules) -> Refusal {
+        let noted = self.lock().refusals.get(key).filter(|noted| noted.0 == *rules).cloned();
+        noted.map_or(Refusal::Contended, |(_, refusal)| refusal)
     }
 
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().lines.is_empty()
+        let state = self.lock();
+        state.lines.is_empty() && state.refusals.is_empty()
     }
 
-    /// The number of waiters behind the present permit, including those that gave up but are not yet removed.
+    /// The number of waiters behind the present turn.
     #[cfg(test)]
     pub(crate) fn behind(&self, key: &str) -> usize {
-        self.lock().lines.get(key).map_or(0, |line| line.line.behind())
+        self.lock().lines.behind(&Arc::from(key))
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut LinesState) -> T) -> T {
+        let mut state = self.lock();
+        let result = change(&mut state);
+        if state.lines.due().is_some() && state.watch.as_ref().is_none_or(JoinHandle::is_finished) {
+            let watch = watch(Arc::downgrade(&self.state));
+            state.watch = match (&self.nodes, Handle::try_current()) {
+                (Some(nodes), _) => Some(nodes.spawn(watch)),
+                (None, Ok(runtime)) => Some(runtime.spawn(watch)),
+                (None, Err(_)) => None,
+            };
+        }
+        result
     }
 
     fn lock(&self) -> MutexGuard<'_, LinesState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
+    }
+}
+
+fn lock(state: &Mutex<LinesState>) -> MutexGuard<'_, LinesState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes on turns that nobody acts on, until nobody waits.
+async fn watch(state: Weak<Mutex<LinesState>>) {
+    let now = clock::now;
+    while let Some(told) = state.upgrade().and_then(|state| lock(&state).look(now())) {
+        told.into_iter().flatten().for_each(Waker::wake);
+        clock::sleep_until(now() + LOOK_INTERVAL).await;
     }
 }
 
 impl LinesState {
-    const fn next(&mut self) -> u64 {
-        self.last_permit += 1;
-        self.last_permit
-    }
-}
-
-impl KeyLine {
-    fn front(&mut self) -> Option<Time> {
-        self.line.front(oneshot::Sender::is_closed)
+    /// Returns those to wake; `None` once nobody waits.
+    fn look(&mut self, now: Time) -> Option<Vec<Option<Waker>>> {
+        if self.lines.due().is_none() {
+            self.watch = None;
+            return None;
+        }
+        let valid_until = |lock: &Weak<QuorumLock>| lock.upgrade()?.lease().valid_until().filter(|until| *until > now);
+        let told = self.lines.look(valid_until, now).into_iter();
+        Some(told.map(|(_, waker)| waker).collect())
     }
 }
 
 impl Permit {
-    /// Records that the lock was acquired. The permit passes to the next waiter once the lock has ended, released or not.
+    /// Waits for its turn until `deadline`, and promises once more what it promised when it took its place. `since`: when the
+    /// wait began.
+    ///
+    /// # Errors
+    /// If it is not its turn by then.
+    pub(crate) async fn turn(&mut self, since: Time, deadline: Time) -> Result<(), TimeOver> {
+        let turn = poll_fn(|cx| {
+            let mut state = self.lines.lock();
+            let mut is_turn = state.lines.promise(&self.key, self.ticket, self.until);
+            if let Some(waker) = state.lines.waiter(&self.key, self.ticket) {
+                remember(waker, cx.waker());
+            } else if !is_turn {
+                drop(state);
+                // Nobody polled this when it was its turn.
+                let (permit, waits) = self.lines.enter(&self.key, since, self.until);
+                *self = permit;
+                is_turn = !waits;
+                cx.waker().wake_by_ref();
+            }
+            if is_turn { Poll::Ready(()) } else { Poll::Pending }
+        });
+        clock::timeout_at(deadline, turn).await.map_err(|_| TimeOver)
+    }
+
+    /// Its caller will act by `until`. Returns false if its turn is over.
+    pub(crate) fn promise(&mut self, until: Time) -> bool {
+        if self.until == until {
+            return true;
+        }
+        self.until = until;
+        self.lines
+            .change(|state| state.lines.promise(&self.key, self.ticket, until))
+    }
+
+    /// Records that the lock was acquired. The turn lasts until the lock has ended, released or not.
     pub(crate) fn hold(&self, lock: &Arc<QuorumLock>) {
-        self.change(|line| (line.held, line.refusal) = (Some(Arc::downgrade(lock)), None));
-    }
-
-    /// Records why the lock was not acquired yet, for waiters whose deadline comes before they get the permit.
-    pub(crate) fn note(&self, refusal: &Refusal) {
-        self.change(|line| line.refusal = Some(refusal.clone()));
-    }
-
-    fn change(&self, change: impl FnOnce(&mut KeyLine)) {
         let mut state = self.lines.lock();
-        let line = state.lines.get_mut(&self.key);
-        if let Some(line) = line.filter(|line| line.line.is_permit(self.number)) {
-            change(line);
+        state.lines.hold(&self.key, self.ticket, Arc::downgrade(lock));
+        state.refusals.remove(&self.key);
+    }
+
+    /// Records why the lock was not acquired yet, for waiters whose deadline comes before their turn.
+    pub(crate) fn note(&self, rules: Rules, refusal: &Refusal) {
+        let mut state = self.lines.lock();
+        if state.lines.is_turn(&self.key, self.ticket) {
+            state.refusals.insert(Arc::clone(&self.key), (rules, refusal.clone()));
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.number != PASSED_ON {
-            self.lines.pass_on(&self.key, self.number);
-        }
-    }
-}
-
-impl Waiter {
-    /// Waits for the permit until `deadline`. If the validity of the lock ahead ends without a release, the permit passes on
-    /// at that time; while no lock is held yet, this is checked every `recheck_interval`.
-    ///
-    /// # Errors
-    /// Why the callers ahead did not get the lock.
-    pub(crate) async fn wait(mut self, deadline: Time, recheck_interval: Duration) -> Result<Permit, Refusal> {
-        loop {
-            let ends = self.lines.pass_on_if_over(&self.key);
-            let look_up = ends.unwrap_or_else(|| clock::now() + recheck_interval.min(FOREVER));
-            match clock::timeout_at(deadline.min(look_up), &mut self.permit).await {
-                Ok(Ok(permit)) => return Ok(permit),
-                Err(_) if clock::now() < deadline => {}
-                Ok(Err(_)) | Err(_) => return Err(self.lines.refusal(&self.key)),
+        let told = self.lines.change(|state| {
+            let told = state.lines.leave(&self.key, self.ticket, clock::lately());
+            if told.is_none() && !state.refusals.is_empty() && !state.lines.is_wanted(&self.key) {
+                state.refusals.remove(&self.key);
             }
+            told
+        });
+        if let Some(Some(waker)) = told {
+            waker.wake();
         }
     }
 }
@@ -246,15 +224,8 @@ impl Waiter {
 mod tests {
     use super::*;
 
-    fn first(lines: &Lines) -> Permit {
-        lines.try_enter("k").unwrap()
-    }
-
-    fn behind(lines: &Lines) -> Waiter {
-        match lines.enter("k", clock::now()) {
-            Entered::Behind(waiter) => waiter,
-            Entered::First(_) => panic!("nobody is there"),
-        }
+    fn enter(lines: &Lines) -> Permit {
+        lines.enter("k", clock::now(), soon()).0
     }
 
     fn soon() -> Time {
@@ -262,32 +233,56 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_permit_passes_over_those_who_are_gone() {
-        let lines = Lines::default();
-        let permit = first(&lines);
-        assert!(lines.try_enter("k").is_none());
-        let (gone, late, next) = (behind(&lines), behind(&lines), behind(&lines));
-        drop(gone);
+    async fn a_permit_passes_over_those_who_are_gone_and_they_take_no_room() {
+        let lines = Lines::new(Nodes::unconnected(1));
+        let permit = enter(&lines);
+        assert!(lines.try_enter("k", clock::now(), soon()).is_none());
+        let first = enter(&lines);
+        drop((0..1000).map(|_| enter(&lines)).collect::<Vec<_>>());
+        let mut last = enter(&lines);
+        assert_eq!(lines.behind("k"), 2);
         drop(permit);
-        // The permit is sent to a waiter that does not take it.
-        drop(late);
-        let permit = next.wait(soon(), Duration::MAX).await.unwrap();
+        // It is its turn, but it does not take it.
+        drop(first);
+        last.turn(clock::now(), soon()).await.unwrap();
         assert!(!lines.is_empty());
+        drop(last);
+        assert!(lines.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiter_whose_time_is_over_gets_the_reason_if_it_is_not_a_matter_of_the_others_rules() {
+        let lines = Lines::new(Nodes::unconnected(1));
+        let permit = enter(&lines);
+        let deadline = clock::now() + Duration::from_millis(5);
+        assert_eq!(enter(&lines).turn(clock::now(), deadline).await, Err(TimeOver));
+        let rules = crate::AcquireOptions::default().rules(Duration::from_secs(1));
+        let others = Rules {
+            ttl: Duration::from_millis(1),
+            ..rules
+        };
+        assert_eq!(lines.refusal("k", &rules), Refusal::Contended);
+        let refusal = Refusal::NoQuorum { causes: Vec::new() };
+        permit.note(others, &refusal);
+        assert_eq!(lines.refusal("k", &rules), Refusal::Contended);
+        assert_eq!(lines.refusal("k", &others), refusal);
         drop(permit);
         assert!(lines.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_waiter_whose_time_is_over_gets_the_reason() {
-        let lines = Lines::default();
-        let permit = first(&lines);
-        let deadline = clock::now() + Duration::from_millis(5);
-        let wait = behind(&lines).wait(deadline, Duration::MAX);
-        assert_eq!(wait.await.unwrap_err(), Refusal::Contended);
-        let refusal = Refusal::NoQuorum { causes: Vec::new() };
-        permit.note(&refusal);
-        let deadline = clock::now() + Duration::from_millis(5);
-        assert_eq!(behind(&lines).wait(deadline, Duration::MAX).await.unwrap_err(), refusal);
-        assert!(lines.front("k").is_none());
+    async fn a_turn_that_nobody_takes_passes_on_and_comes_again() {
+        let lines = Lines::new(Nodes::unconnected(1));
+        let permit = enter(&lines);
+        let (mut unpolled, mut next) = (enter(&lines), enter(&lines));
+        drop(permit);
+        next.turn(clock::now(), soon()).await.unwrap();
+        assert!(!unpolled.promise(soon()));
+        let leave = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            drop(next);
+        };
+        let (turn, ()) = tokio::join!(unpolled.turn(clock::now(), soon()), leave);
+        turn.unwrap();
     }
 }

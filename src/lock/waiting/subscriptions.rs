@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use super::announcement;
 use super::channel::Channel;
 use super::channels::Channels;
 use super::feed::Feed;
@@ -11,7 +12,7 @@ use super::silence::Silence;
 use crate::clock;
 use crate::node::wire;
 use crate::nodes::Nodes;
-use crate::protocol::Time;
+use crate::protocol::WaitAnnouncement;
 
 /// Subscriber connections are opened when a caller has to wait for the first time; an app server in which nobody waits has
 /// none.
@@ -62,12 +63,10 @@ impl Subscriptions {
         channel
     }
 
-    /// Announces to the other app servers since when the first waiter of this one has waited for the key; `None` if nobody
-    /// waits any more. `asked`: an attempt of that waiter failed.
-    pub(crate) fn announce(&self, key: &str, channel: &Channel, since: Option<Time>, asked: bool) {
-        if let Some(announcement) = channel.announce(since, asked) {
-            self.nodes.tell(&wire::publish(key, &announcement));
-        }
+    /// Announces to the other app servers how long the first waiter of this one has waited for the key.
+    pub(crate) fn announce(&self, key: &str, channel: &Channel, waited: &WaitAnnouncement) {
+        channel.on_announced();
+        self.nodes.tell(&wire::publish(key, &announcement::write(waited)));
     }
 
     /// This node delivered our release to so many subscribers. If they are others, and not known to be silent, we join the

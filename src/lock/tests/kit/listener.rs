@@ -45,9 +45,18 @@ impl Listener {
 
     /// The tokens of released locks.
     pub fn released(&self) -> Vec<String> {
+        self.heard(false)
+    }
+
+    /// What app servers have said of how long they wait.
+    pub fn waits(&self) -> Vec<String> {
+        self.heard(true)
+    }
+
+    fn heard(&self, waits: bool) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
-        let is_token = |message: &&String| !message.starts_with("waiting ");
-        messages.iter().filter(is_token).cloned().collect()
+        let is_it = |message: &&String| message.starts_with("waiting ") == waits;
+        messages.iter().filter(is_it).cloned().collect()
     }
 }
 

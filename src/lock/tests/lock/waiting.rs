@@ -1,11 +1,13 @@
 //! Waiting in line for a lock, within one app server and among several, on real servers.
 
 use std::cell::Cell;
+use std::pin::Pin;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
+use crate::kit::listener::Listener;
 use crate::kit::trio::{IMPATIENT, KEY, OPTIONS, QUEUE, Trio, addrs_of, elsewhere};
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, in_time, until};
 use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeAddress, NodeOptions, Nodes, Outcome, Redlock, Refusal, Wait};
@@ -250,6 +252,109 @@ async fn a_waiter_that_gives_up_its_turn_passes_it_on() {
     second.await.unwrap().0.unwrap().release().await;
     assert_eq!((other.gauges().waiting(), other.gauges().holding()), (0, 0));
     trio.no_keys().await;
+}
+
+/// Polls an acquire until it waits, and never again unless the caller does.
+async fn begin(lock: &Lock, acquire: Pin<&mut impl Future<Output = Result<Guard, Refusal>>>, waiting: usize) {
+    tokio::select! {
+        biased;
+        _ = acquire => panic!("somebody else has the lock"),
+        () = until_waiting(lock, waiting) => {}
+    }
+}
+
+#[tokio::test]
+async fn callers_that_nobody_polls_do_not_keep_others_from_the_lock() {
+    let trio = Trio::start().await;
+    let lock = trio.lock.clone();
+    let guard = lock.acquire(KEY, &QUEUE).await.unwrap();
+    let mut unpolled = [0, 1].map(|_| Box::pin(lock.acquire(KEY, &QUEUE)));
+    for (n, acquire) in unpolled.iter_mut().enumerate() {
+        begin(&lock, acquire.as_mut(), n + 1).await;
+    }
+    let waiting = wait(&lock, QUEUE);
+    until_waiting(&lock, 3).await;
+    guard.release().await;
+    let (guard, _) = in_time("the turn of the one that is polled", waiting).await.unwrap();
+    guard.unwrap().release().await;
+    for acquire in unpolled {
+        acquire.await.unwrap().release().await;
+    }
+    trio.no_keys().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_is_too_slow_for_its_ttl_does_not_keep_others_from_the_lock() {
+    let trio = Trio::start().await;
+    let lock = trio.lock.clone();
+    let hopeless = AcquireOptions {
+        ttl: Duration::from_millis(1),
+        ..QUEUE
+    };
+    let mut waiting: Vec<_> = (0..3).map(|_| wait(&lock, hopeless)).collect();
+    until("one was too slow", async || lock.gauges().attempts() > 0).await;
+    let guard = in_time("our turn", lock.acquire(KEY, &QUEUE)).await.unwrap();
+    assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
+    let brief = AcquireOptions {
+        timeout: Duration::from_millis(50),
+        ..QUEUE
+    };
+    assert_eq!(lock.acquire(KEY, &brief).await.unwrap_err(), Refusal::Contended);
+    waiting.drain(..).for_each(|waiting| waiting.abort());
+    guard.release().await;
+    trio.no_keys().await;
+}
+
+#[tokio::test]
+async fn app_servers_that_wait_no_more_say_so_once() {
+    let trio = Trio::start().await;
+    let lock = another(&trio).await;
+    let guard = trio.lock.acquire(KEY, &QUEUE).await.unwrap();
+    let listener = Listener::start(&trio.servers[0]);
+    let says = |what: &str| listener.waits().iter().filter(|said| said.ends_with(what)).count();
+    let waiting = [wait(&lock, QUEUE), wait(&lock, QUEUE)];
+    until("it says that it waits", async || says("") > 0).await;
+    until_waiting(&lock, 2).await;
+    for waiting in waiting {
+        assert_eq!(says(" -"), 0);
+        waiting.abort();
+        assert!(waiting.await.unwrap_err().is_cancelled());
+    }
+    until("it says that it does not", async || says(" -") > 0).await;
+    guard.release().await;
+    assert_eq!(says(" -"), 1);
+    trio.no_keys().await;
+}
+
+#[tokio::test]
+async fn app_servers_that_died_are_waited_for_once() {
+    let trio = Trio::start().await;
+    let (one, other) = (trio.lock.clone(), another(&trio).await);
+    let (channel, number) = (format!("lockstorm:released:{KEY}"), Cell::new(0));
+    in_one_of_many("the second hand-off is faster than the first", async || {
+        release_wakes(&one, &other, release).await;
+        let mut took = [Duration::ZERO; 2];
+        let mut guard = one.acquire(KEY, &QUEUE).await.unwrap();
+        for (n, took) in took.iter_mut().enumerate() {
+            let waiting = wait(&other, QUEUE);
+            until_waiting(&other, 1).await;
+            sleep(Duration::from_millis(15)).await;
+            for id in (1..=30).filter(|_| n == 0) {
+                number.set(number.get() + 1);
+                let dead = format!("waiting {id:016x} {} 9000000", number.get());
+                let _: usize = trio.servers[0].query(cmd("PUBLISH").arg(&channel).arg(dead));
+            }
+            let released = Instant::now();
+            guard.release().await;
+            let (acquired, at) = waiting.await.unwrap();
+            *took = at - released;
+            acquired.unwrap().release().await;
+            guard = one.acquire(KEY, &QUEUE).await.unwrap();
+        }
+        guard.release().await;
+        took[1] * 3 < took[0]
+    })
+    .await;
 }
 
 #[tokio::test]
