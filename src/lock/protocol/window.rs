@@ -96,7 +96,7 @@ impl Window {
             let more = if taken < target / 2 {
                 self.size
             } else {
-                self.size / 8 + 1
+                self.size / 32 + 1
             };
             self.size = (self.size + more).min(self.most);
         } else {
