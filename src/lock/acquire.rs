@@ -59,7 +59,8 @@ impl Callers {
     ) -> Result<Guard, Refusal> {
         self.check(key)?;
         let since = clock::lately();
-        let driver = Driver {
+        // Its future borrows it, and so does not keep it twice.
+        let mut driver = Driver {
             callers: self,
             key,
             options,
@@ -168,7 +169,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    async fn acquire(mut self, mut now: Time) -> Result<Guard, Refusal> {
+    async fn acquire(&mut self, mut now: Time) -> Result<Guard, Refusal> {
         loop {
             match self.step(|caller, channel| caller.poll(channel, now)) {
                 Step::StandInLine(until) => {
@@ -277,7 +278,7 @@ impl Driver<'_> {
         }
     }
 
-    fn granted(mut self, lock: Owned) -> Guard {
+    fn granted(&mut self, lock: Owned) -> Guard {
         let permit = self.permit.take();
         if let Some(permit) = &permit {
             permit.hold(&lock);

@@ -194,7 +194,8 @@ fn monitor(port: u16, over: Arc<AtomicBool>) -> JoinHandle<Monitor> {
                 let word = line.split('"').nth(1).unwrap_or_default().to_uppercase();
                 let (sets, deletes) = match word.as_str() {
                     "SET" if line.contains("\"redlock:") => (1, 0),
-                    "EVALSHA" | "EVAL" | "DELIFEQ" | "DELEX" => (0, 1),
+                    // A connection begins with a script that asks whether scripts may be run.
+                    "EVALSHA" | "EVAL" | "DELIFEQ" | "DELEX" if line.contains("\"redlock:") => (0, 1),
                     _ => continue,
                 };
                 // `1339518083.107412 [0 127.0.0.1:60866] "SET" …`
