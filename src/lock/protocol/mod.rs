@@ -6,7 +6,7 @@
 //! - [`Attempt`] is one attempt at a lock on a quorum of nodes: votes, validity, extension, and the keys to take back.
 //! - [`Caller`] is one caller of acquire: its turn in line, its attempts, and what it is told.
 //! - [`Lease`] and [`Renewal`] work above one attempt: loss, and renewal times.
-//! - [`Mailbox`] and [`Pipeline`] carry the commands of one app server to a node and their answers back; [`Link`], [`Suspicion`]
+//! - [`Mailbox`] and [`Pipeline`] carry the commands of one app server to a node and their answers back; [`Link`], suspicion
 //!   and the window say whether, and how much of it, the node can be asked.
 //! - [`Lines`] and [`Announcements`] order the waiters, within an app server and among app servers.
 //!
@@ -40,7 +40,7 @@ pub use draw::draw;
 pub use extension::Extension;
 pub use lease::Lease;
 pub use line::Lines;
-pub use link::{Link, Obstacle, Suspicion};
+pub use link::{Link, Obstacle};
 pub use mailbox::{Letter, Mailbox, Pipeline};
 pub use node_set::NodeSet;
 pub use per_node::PerNode;
