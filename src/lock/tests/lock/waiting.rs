@@ -322,11 +322,13 @@ async fn app_servers_that_died_are_waited_for_once() {
         release_wakes(&one, &other, release).await;
         let mut took = [Duration::ZERO; 2];
         let mut guard = one.acquire(KEY, &QUEUE).await.unwrap();
+        let mut announced = Instant::now();
         for (n, took) in took.iter_mut().enumerate() {
             let waiting = wait(&other, QUEUE);
             until_waiting(&other, 1).await;
             sleep(Duration::from_millis(15)).await;
             for id in (1..=30).filter(|_| n == 0) {
+                announced = Instant::now();
                 number.set(number.get() + 1);
                 let dead = format!("waiting {id:016x} {} 9000000", number.get());
                 let _: usize = trio.servers[0].query(cmd("PUBLISH").arg(&channel).arg(dead));
@@ -339,7 +341,8 @@ async fn app_servers_that_died_are_waited_for_once() {
             guard = one.acquire(KEY, &QUEUE).await.unwrap();
         }
         guard.release().await;
-        took[1] * 3 < took[0]
+        // Later they are forgotten anyway.
+        took[1] * 3 < took[0] && announced.elapsed() < Duration::from_millis(200)
     })
     .await;
 }
