@@ -189,12 +189,13 @@ impl QuorumLock {
         loop {
             let waiting = self.state().attempt.waiting(limit, now);
             let until = match waiting {
-                Waiting::Over if !waited => {
-                    // Refused at once. Whoever tries again at once would keep its thread from the connections.
-                    yield_now().await;
+                Waiting::Over => {
+                    if !waited && self.votes() < quorum(self.nodes()) {
+                        // Refused at once. Whoever tries again at once would keep its thread from the connections.
+                        yield_now().await;
+                    }
                     return self.decide(false);
                 }
-                Waiting::Over => return self.decide(false),
                 Waiting::CutShort => return self.decide(true),
                 Waiting::Until(until) => until,
             };
