@@ -1,7 +1,8 @@
 //! One connection to one node: queued commands are written in order, and the replies are handed out.
 //!
 //! One ordered connection makes it safe to take a lock back: a compare-and-delete written behind a `SET` runs after it,
-//! however long the node was stopped. Therefore a late reply never closes the connection.
+//! however long the node was stopped. Therefore a late reply never closes the connection, and if another one takes its place, deletes go
+//! out on both.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -20,6 +21,7 @@ use super::options::NodeOptions;
 use super::queue::Queue;
 use super::replication::{self, Replication};
 use super::reply::{Malformed, Reply};
+use super::silent::Silent;
 use super::wire::Native;
 use crate::cause::Cause;
 use crate::clock;
@@ -44,16 +46,16 @@ pub(super) struct Connection<S> {
     /// The number of bytes of `output` that are written already.
     sent: usize,
     /// Commands that are not in the output yet.
-    pub(super) unwritten: VecDeque<Job>,
+    unwritten: VecDeque<Job>,
     /// Commands whose replies are outstanding.
-    pub(super) pipeline: Pipeline<Job>,
+    pipeline: Pipeline<Job>,
     /// Deletes that the node refused to run.
-    pub(super) refused: Vec<LockJob>,
+    refused: Vec<LockJob>,
     /// Fires when the refused deletes are to be tried again.
     retry: Pin<Box<Sleep>>,
     backoff: Duration,
     /// The wait for replicas, if votes need it.
-    pub(super) replication: Option<Replication>,
+    replication: Option<Replication>,
     /// Whether the node has said which command it could not read.
     accused: bool,
     /// Whether a command that a connection may have died on is under way, or waits until nothing else is.
@@ -62,10 +64,27 @@ pub(super) struct Connection<S> {
     /// would cost more than the commands.
     alarm: Pin<Box<Sleep>>,
     armed: bool,
+    /// The connection that this one took the place of, until nothing that was written there can run any more.
+    silent: Option<Silent<S>>,
+}
+
+/// The commands of a connection that has ended.
+#[derive(Default)]
+pub(super) struct Left {
+    /// Those whose replies are outstanding.
+    pub(super) written: VecDeque<Job>,
+    pub(super) unwritten: VecDeque<Job>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    pub(super) fn new(stream: S, server: Option<SocketAddr>, native: Option<Native>, options: &NodeOptions) -> Self {
+    /// A new connection, maybe in the place of one that was `silent`.
+    pub(super) fn new(
+        stream: S,
+        server: Option<SocketAddr>,
+        native: Option<Native>,
+        silent: Option<Silent<S>>,
+        options: &NodeOptions,
+    ) -> Self {
         let now = clock::now();
         Self {
             stream,
@@ -85,7 +104,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
             armed: false,
+            silent,
         }
+    }
+
+    /// Its end: what was not answered, and what was not written. If another connection takes its place, what was written still
+    /// reaches the node by way of the second value.
+    pub(super) fn end(self) -> (Left, Silent<S>) {
+        let owed = self.pipeline.written().len() + usize::from(self.waiting_since().is_some());
+        let mut unwritten = self.unwritten;
+        unwritten.extend(self.refused.into_iter().map(Job::Lock));
+        let run = self.replication.into_iter().flat_map(Replication::into_run);
+        let written = run.chain(self.pipeline.into_written()).collect();
+        let silent = Silent::new(self.stream, (self.input, self.filled), (self.output, self.sent), owed);
+        (Left { written, unwritten }, silent)
     }
 
     /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
@@ -142,6 +174,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Poll::Ready(Ok(()));
         }
         self.poll_alarm(node, cx);
+        if self.silent.as_mut().is_some_and(|silent| silent.poll(cx).is_ready()) {
+            self.silent = None;
+        }
         Poll::Pending
     }
 
@@ -183,6 +218,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 voting |= Replication::concerns(&job);
                 if job.route().asking {
                     self.pipeline.on_written(Job::Asking, now);
+                }
+                if let (Some(silent), Job::Lock(job)) = (&mut self.silent, &job)
+                    && job.command == Command::Delete
+                {
+                    silent.delete(job.asker.wire());
                 }
                 self.pipeline.on_written(job, now);
                 self.alone = alone;
@@ -357,7 +397,7 @@ mod tests {
     async fn a_reply_counts_once_although_something_else_follows() {
         let (said, later) = (&b"+OK\r\n?\r\n"[..], &b"+OK\r\n"[..]);
         let stream = join(said.chain(later), sink());
-        let mut connection = Connection::new(stream, None, None, &NodeOptions::default());
+        let mut connection = Connection::new(stream, None, None, None, &NodeOptions::default());
         for job in [Job::Asking, Job::Asking, Job::Asking] {
             connection.pipeline.on_written(job, clock::now());
         }

@@ -16,6 +16,7 @@ mod replication;
 pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod session;
+mod silent;
 pub(crate) mod state;
 pub(crate) mod stream;
 pub(crate) mod task;

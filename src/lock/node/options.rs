@@ -26,8 +26,10 @@ pub struct NodeOptions {
     /// Choose more than the longest usual round trip.
     pub node_timeout: Duration,
     /// How long a peer may leave what was sent to it unacknowledged. Then it is given up: its connection breaks (by
-    /// `TCP_USER_TIMEOUT` and keepalive on Linux, by keepalive alone elsewhere). This is for networks that drop packets. The
-    /// kernel of a node that is merely stopped still acknowledges, until its buffers are full.
+    /// `TCP_USER_TIMEOUT` and keepalive on Linux, by keepalive alone elsewhere). This is for networks that drop packets. What is
+    /// acknowledged and not answered for as long is asked about on a second connection, every so long: by a node that was merely
+    /// stopped neither is answered, but what stands between may have forgotten the first. If only the second is answered, it takes
+    /// the place of the first, which gets only deletes from then on. At least 1 ms.
     pub give_up: Duration,
     /// Whether a vote or an extension counts only if replicas of the node have confirmed it. `None`, the default, does not
     /// ask them.
@@ -76,7 +78,7 @@ macro_rules! setters {
 }
 
 impl NodeOptions {
-    /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 30 s until a silent peer is given up, no wait for
+    /// 1 s to connect, 50 ms before the next attempt, 40 ms for a reply, 5 s until a silent peer is given up, no wait for
     /// replicas, keys of 8 KiB. 40 ms suit nodes in the same data centre; nodes that are further away, or that write to disk
     /// before they reply, need more.
     #[must_use]
@@ -85,7 +87,7 @@ impl NodeOptions {
             connect_timeout: Duration::from_secs(1),
             reconnect_backoff: Duration::from_millis(50),
             node_timeout: Duration::from_millis(40),
-            give_up: Duration::from_secs(30),
+            give_up: Duration::from_secs(5),
             wait_replicas: None,
             longest_key: 8 << 10,
         }
@@ -104,6 +106,7 @@ impl NodeOptions {
     pub(crate) fn bounded(self) -> Self {
         Self {
             reconnect_backoff: self.reconnect_backoff.clamp(SHORTEST_BACKOFF, LONGEST_BACKOFF),
+            give_up: self.give_up.max(SHORTEST_BACKOFF),
             wait_replicas: self
                 .wait_replicas
                 .filter(|wait| wait.replicas > 0)

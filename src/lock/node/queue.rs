@@ -299,6 +299,14 @@ impl Queue {
         (link, state.trouble.clone())
     }
 
+    /// Since when the node has owed replies for too long, if it does.
+    pub(crate) fn suspect_since(&self) -> Option<Time> {
+        match self.state() {
+            (LinkState::Suspect, Some((Cause::Suspect, since))) => Some(since),
+            _ => None,
+        }
+    }
+
     /// Whether deletes are left for which another connection is needed.
     pub(crate) fn is_owing(&self) -> bool {
         let owed = self.fail(self.take_all(), &Cause::Refused);

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
+use super::address::NodeAddress;
 use super::backoff::Backoff;
 use super::census::Seat;
-use super::connection::Connection;
+use super::connection::{Connection, Left};
 use super::greeting::{self, Greeted};
-use super::job::Job;
 use super::options::NodeOptions;
 use super::place::Place;
 use super::queue::Queue;
-use super::replication::Replication;
 use crate::cause::Cause;
+use crate::clock;
 
 /// Marks the node as ended when its task ends, also when the runtime is dropped.
 struct EndOnDrop<'a>(&'a Queue);
@@ -25,6 +25,21 @@ struct EndOnDrop<'a>(&'a Queue);
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.end();
+    }
+}
+
+/// How to connect to the node where it is now.
+struct Door<'a> {
+    address: &'a Result<NodeAddress, Cause>,
+    must_be_master: bool,
+    identify: bool,
+    options: &'a NodeOptions,
+}
+
+impl Door<'_> {
+    async fn greet(&self) -> Result<Greeted, Cause> {
+        let address = self.address.as_ref().map_err(Cause::clone)?;
+        greeting::greet(address, self.must_be_master, self.identify, self.options).await
     }
 }
 
@@ -37,35 +52,51 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
     // Commands wait for the first connection, and for the one after a connection that broke though all had been well: a node may
     // close those that are idle. But not for long.
     let mut awaited = true;
+    // A connection that takes the place of one on which the node was silent.
+    let mut spare = None;
+    let mut address = place.address();
     loop {
-        let address = place.address();
+        if spare.is_none() {
+            address = place.address();
+        }
         if awaited && address.is_err() && place.stay(sleep(wait)).await.is_none() {
             continue;
         }
-        let greet = async {
-            let address = address?;
-            let greet = greeting::greet(&address, must_be_master, seat.is_some(), &options);
-            match awaited {
-                true => await_connection(&node, wait, greet).await,
-                false => greet.await,
-            }
+        let door = Door {
+            address: &address,
+            must_be_master,
+            identify: seat.is_some(),
+            options: &options,
         };
-        let Some(greeted) = place.stay(greet).await else {
+        let (greeted, silent) = match spare.take() {
+            Some((greeted, silent)) => (Some(Ok(greeted)), Some(silent)),
+            None if awaited => (place.stay(await_connection(&node, wait, door.greet())).await, None),
+            None => (place.stay(door.greet()).await, None),
+        };
+        let Some(greeted) = greeted else {
             // There was no connection yet that could break.
             continue;
         };
         awaited = false;
-        let (mut written, mut unwritten, mut cause) = (VecDeque::new(), VecDeque::new(), Cause::Refused);
+        let (mut left, mut cause) = (Left::default(), Cause::Refused);
         match greeted {
             Ok(greeted) => {
                 let _seated = seat.as_ref().map(|seat| seat.connected(greeted.server_id));
                 node.connected();
                 let server = greeted.stream.server();
-                let mut connection = Connection::new(greeted.stream, server, greeted.native, &options);
+                let mut connection = Connection::new(greeted.stream, server, greeted.native, silent, &options);
                 let begun = Instant::now();
-                match place.stay(connection.drive(&node)).await {
-                    Some(Ok(())) => return,
-                    Some(Err(error)) => {
+                let driven = async {
+                    tokio::select! {
+                        biased;
+                        driven = connection.drive(&node) => Ok(driven),
+                        greeted = replace(&node, &door) => Err(greeted),
+                    }
+                };
+                let mut replacing = None;
+                match place.stay(driven).await {
+                    Some(Ok(Ok(()))) => return,
+                    Some(Ok(Err(error))) => {
                         connection.blame(&node);
                         if error.kind() == io::ErrorKind::ReadOnlyFilesystem {
                             cause = Cause::ReadOnly;
@@ -73,17 +104,17 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                         // One that breaks again and again is not worth a wait.
                         awaited = begun.elapsed() > options.reconnect_backoff;
                     }
+                    Some(Err(greeted)) => (awaited, replacing) = (true, Some(greeted)),
                     // To those who asked, the connection broke.
                     None => awaited = true,
                 }
-                unwritten = connection.unwritten;
-                unwritten.extend(connection.refused.into_iter().map(Job::Lock));
-                let run = connection.replication.into_iter().flat_map(Replication::into_run);
-                written = run.chain(connection.pipeline.into_written()).collect();
+                let (ended, silent) = connection.end();
+                left = ended;
+                spare = replacing.map(|greeted| (greeted, silent));
             }
             Err(failed) => cause = failed,
         }
-        node.disconnected(written, unwritten, &cause, awaited);
+        node.disconnected(left.written, left.unwritten, &cause, awaited);
         if node.is_abandoned() && !node.is_owing() {
             return;
         }
@@ -91,6 +122,27 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
         if !awaited {
             // It matters not whether the node moves during the pause: then the pause is over.
             let _ = place.stay(sleep(pause)).await;
+        }
+    }
+}
+
+/// Waits until the node has been silent for `give_up`, and then for another connection on which it answers.
+async fn replace(node: &Queue, door: &Door<'_>) -> Greeted {
+    let give_up = door.options.give_up;
+    loop {
+        let silent = node.suspect_since().map(|since| clock::now() - since);
+        match silent {
+            Some(silent) if silent < give_up => sleep(give_up.saturating_sub(silent)).await,
+            Some(_) => {
+                // Meanwhile it may have answered on the old one.
+                if let Ok(greeted) = door.greet().await
+                    && node.suspect_since().is_some()
+                {
+                    return greeted;
+                }
+                sleep(give_up).await;
+            }
+            None => sleep(give_up / 4).await,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Something between a client and a server that answers with an error of its own after the server has run a command.
+//! Something between a client and a server, which delays, breaks or changes what passes.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -20,24 +20,18 @@ pub struct Intermediary {
 impl Intermediary {
     /// In front of a server that asks for no password.
     pub fn start(server: SocketAddr) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-        let addr = listener.local_addr().expect("it is bound");
         let error = Arc::<Mutex<Option<String>>>::default();
         let told = Arc::clone(&error);
         let server = Arc::new(Mutex::new(server));
         let newest = Arc::clone(&server);
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let server = *newest.lock().unwrap();
-                let Ok(server) = TcpStream::connect(server) else {
-                    continue;
-                };
-                let (to_server, from_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-                thread::spawn(move || carry(from_client, to_server, |_| {}));
-                let told = Arc::clone(&told);
-                thread::spawn(move || carry(server, client, |bytes| replace(bytes, &told)));
-            }
-        });
+        let addr = forward(
+            move || *newest.lock().unwrap(),
+            |_, _| true,
+            move |_, bytes| {
+                replace(bytes, &told);
+                true
+            },
+        );
         Self { addr, server, error }
     }
 
@@ -60,15 +54,44 @@ fn replace(bytes: &mut Vec<u8>, error: &Mutex<Option<String>>) {
     }
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, change: impl Fn(&mut Vec<u8>)) {
-    let mut buffer = [0; 1 << 12];
+/// A port on loopback in front of a server. What clients write is shown to `pass` before it is forwarded, with the number of its
+/// connection, from 0 on; if that returns false, the connection is closed.
+pub fn relay(server: SocketAddr, pass: impl Fn(usize, &[u8]) -> bool + Send + Sync + 'static) -> SocketAddr {
+    forward(move || server, move |number, bytes| pass(number, bytes), |_, _| true)
+}
+
+/// A port on loopback whose connections are forwarded to the server that there is then. What is written `there` and `back` may be
+/// changed; on false the connection is closed.
+fn forward<T, B>(server: impl Fn() -> SocketAddr + Send + 'static, there: T, back: B) -> SocketAddr
+where
+    T: Fn(usize, &mut Vec<u8>) -> bool + Send + Sync + 'static,
+    B: Fn(usize, &mut Vec<u8>) -> bool + Send + Sync + 'static,
+{
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let addr = listener.local_addr().expect("it is bound");
+    let (there, back) = (Arc::new(there), Arc::new(back));
+    thread::spawn(move || {
+        for (number, client) in listener.incoming().map_while(Result::ok).enumerate() {
+            let Ok(server) = TcpStream::connect(server()) else {
+                continue;
+            };
+            let (to_server, from_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let (there, back) = (Arc::clone(&there), Arc::clone(&back));
+            thread::spawn(move || carry(from_client, to_server, |bytes| there(number, bytes)));
+            thread::spawn(move || carry(server, client, |bytes| back(number, bytes)));
+        }
+    });
+    addr
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, pass: impl Fn(&mut Vec<u8>) -> bool) {
+    let mut buffer = [0; 1 << 14];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let mut bytes = buffer[..count].to_vec();
-        change(&mut bytes);
-        if to.write_all(&bytes).is_err() {
+        if !pass(&mut bytes) || to.write_all(&bytes).is_err() {
             break;
         }
     }
-    let _ = from.shutdown(std::net::Shutdown::Both);
-    let _ = to.shutdown(std::net::Shutdown::Both);
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
 }

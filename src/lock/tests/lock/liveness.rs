@@ -1,24 +1,21 @@
 //! What goes on, and how much is asked for, when runtimes end, nodes are down, and connections break. Real servers.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use crate::kit::intermediary::Intermediary;
-use crate::kit::trio::{KEY, NODE_TIMEOUT, OPTIONS, QUEUE, RENEWED, Trio, addrs_of, elsewhere};
+use crate::kit::intermediary::{Intermediary, relay};
+use crate::kit::moving;
+use crate::kit::trio::{IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS, QUEUE, RENEWED, Trio, addrs_of, elsewhere};
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, runtime, until};
 use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Refusal};
 use redis::cmd;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-const PATIENT: NodeOptions = NodeOptions::new()
-    .connect_timeout(TEST_TIMEOUT)
-    .reconnect_backoff(Duration::from_millis(10))
-    .node_timeout(NODE_TIMEOUT)
-    .give_up(TEST_TIMEOUT)
-    .longest_key(8 << 10);
+const PATIENT: NodeOptions = moving::PATIENT.connect_timeout(TEST_TIMEOUT);
 
 fn extensions(lock: &Lock) -> u64 {
     (0..3).map(|node| lock.gauges().sent(node).extends).sum()
@@ -130,7 +127,8 @@ async fn nothing_is_extended_that_the_lifetime_ends() {
 fn counted(server: &RedisServer, section: &str, name: &str) -> u64 {
     let info: String = server.query(cmd("INFO").arg(section));
     let value = info.lines().find_map(|line| line.strip_prefix(name));
-    value.map_or(0, |value| value.trim().parse().expect("a number"))
+    let digits = |value: &str| value.chars().take_while(char::is_ascii_digit).collect::<String>();
+    value.map_or(0, |value| digits(value).parse().expect("a number"))
 }
 
 #[tokio::test]
@@ -155,27 +153,89 @@ async fn connections_that_healthy_nodes_close_when_idle_are_made_again_before_an
     trio.no_keys().await;
 }
 
+/// Nodes, the first of which has a first connection that hangs while the flag is set, and this flag.
+async fn hanging(servers: &[RedisServer], give_up: Duration) -> (Lock, Nodes, Arc<AtomicBool>) {
+    let hangs = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&hangs);
+    let mut addrs = addrs_of(servers);
+    addrs[0] = relay(addrs[0], move |number, _| {
+        while number == 0 && told.load(SeqCst) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    });
+    let nodes = Nodes::connect(&addrs, PATIENT.give_up(give_up));
+    assert_eq!(nodes.ready(TEST_TIMEOUT).await, servers.len());
+    (Lock::redlock(&nodes, 1), nodes, hangs)
+}
+
+#[tokio::test]
+async fn a_connection_that_hangs_is_replaced_and_what_it_brings_late_is_deleted() {
+    let _turn = beside();
+    let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
+    let server = &servers[0];
+    let (lock, nodes, hangs) = hanging(&servers, NODE_TIMEOUT).await;
+    let early = lock.acquire("early", &OPTIONS).await.unwrap();
+    hangs.store(true, SeqCst);
+    let held = lock.acquire("held", &OPTIONS).await.unwrap();
+    let again = until_votes(&lock, "again", 3).await;
+    let mut names = server.names();
+    names.sort();
+    assert_eq!(
+        (held.votes(), names),
+        (2, ["again", "early"].map(str::to_owned).to_vec())
+    );
+    for guard in [early, held, again] {
+        guard.release().await;
+    }
+    nodes.flush(TEST_TIMEOUT).await;
+    assert_eq!(server.keys(), 0);
+    let set = || counted(server, "commandstats", "cmdstat_set:calls=");
+    let before = set();
+    hangs.store(false, SeqCst);
+    until("the vote that was held up is given", async || set() > before).await;
+    until("its key is deleted", async || server.keys() == 0).await;
+    until("the old connection is closed", async || {
+        counted(server, "clients", "connected_clients:") == 2
+    })
+    .await;
+    until_votes(&lock, "again", 3).await.release().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_answers_again_is_kept() {
+    let _turn = beside();
+    let server = RedisServer::start();
+    let (lock, _nodes, hangs) = hanging(std::slice::from_ref(&server), TEST_TIMEOUT).await;
+    let connections = || counted(&server, "stats", "total_connections_received:");
+    hangs.store(true, SeqCst);
+    lock.acquire("a", &IMPATIENT).await.unwrap_err();
+    lock.acquire("b", &IMPATIENT).await.unwrap_err();
+    let before = connections();
+    hangs.store(false, SeqCst);
+    until_votes(&lock, "b", 1).await.release().await;
+    // The one that counts.
+    assert_eq!(connections(), before + 1);
+}
+
+async fn until_votes(lock: &Lock, key: &str, votes: usize) -> Guard {
+    loop {
+        if let Ok(guard) = lock.acquire(key, &IMPATIENT).await {
+            if guard.votes() == votes {
+                return guard;
+            }
+            guard.release().await;
+        }
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
 /// A server behind a link that delays what it is sent.
 fn far(server: SocketAddr, delay: Duration) -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let addr = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for mut client in listener.incoming().map_while(Result::ok) {
-            let mut server = TcpStream::connect(server).unwrap();
-            let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-            thread::spawn(move || std::io::copy(&mut answers, &mut back));
-            thread::spawn(move || {
-                let mut bytes = [0; 1 << 14];
-                while let Ok(count @ 1..) = client.read(&mut bytes) {
-                    thread::sleep(delay);
-                    if server.write_all(&bytes[..count]).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-    });
-    addr
+    relay(server, move |_, _| {
+        thread::sleep(delay);
+        true
+    })
 }
 
 #[tokio::test]

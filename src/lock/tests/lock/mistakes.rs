@@ -1,10 +1,10 @@
 //! Mistakes that others make: one server under two names, keys that are too long, passwords in the wrong place. Real servers.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::thread;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::kit::intermediary::relay;
+use crate::kit::moving;
 use crate::kit::trio::{IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS, PERSISTENT};
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, until};
 use lockstorm_lock::{Guard, Lock, NodeAddress, NodeOptions, Nodes, Refusal, Session, SessionError};
@@ -12,12 +12,7 @@ use redis::cmd;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-const PATIENT: NodeOptions = NodeOptions::new()
-    .connect_timeout(TEST_TIMEOUT)
-    .reconnect_backoff(Duration::from_millis(10))
-    .node_timeout(NODE_TIMEOUT)
-    .give_up(TEST_TIMEOUT)
-    .longest_key(4 << 20);
+const PATIENT: NodeOptions = moving::PATIENT.connect_timeout(TEST_TIMEOUT).longest_key(4 << 20);
 
 async fn connected(nodes: Nodes) -> (Lock, Nodes) {
     assert_eq!(nodes.ready(TEST_TIMEOUT).await, nodes.len());
@@ -150,27 +145,10 @@ async fn a_key_beyond_the_servers_limit_does_not_take_the_locks_of_others_with_i
 
 /// Something before a server that closes each connection on which a script for a key comes that contains `poison`.
 fn closing(server: SocketAddr) -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let addr = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for mut client in listener.incoming().map_while(Result::ok) {
-            let mut server = TcpStream::connect(server).unwrap();
-            let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-            thread::spawn(move || std::io::copy(&mut answers, &mut back));
-            thread::spawn(move || {
-                let mut bytes = [0; 1 << 14];
-                while let Ok(count @ 1..) = client.read(&mut bytes) {
-                    let text = String::from_utf8_lossy(&bytes[..count]);
-                    if text.contains("EVAL") && text.contains("poison") || server.write_all(&bytes[..count]).is_err() {
-                        break;
-                    }
-                }
-                let _ = client.shutdown(Shutdown::Both);
-                let _ = server.shutdown(Shutdown::Both);
-            });
-        }
-    });
-    addr
+    relay(server, |_, bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        !(text.contains("EVAL") && text.contains("poison"))
+    })
 }
 
 #[tokio::test]
