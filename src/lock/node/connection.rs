@@ -7,12 +7,14 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Sleep;
 
 use super::greeting::forbids_scripts;
@@ -64,6 +66,11 @@ pub(super) struct Connection<S> {
     /// would cost more than the commands.
     alarm: Pin<Box<Sleep>>,
     armed: bool,
+    /// Whether it gives way before it takes what is queued. Where there are several threads, this task runs at once when the first
+    /// of many callers has queued a command, and would write each alone.
+    gathers: bool,
+    /// Whether it has given way.
+    gathered: bool,
     /// The connection that this one took the place of, until nothing that was written there can run any more.
     silent: Option<Silent<S>>,
 }
@@ -104,6 +111,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             alone: false,
             alarm: Box::pin(clock::sleep_until(now)),
             armed: false,
+            gathers: Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread,
+            gathered: false,
             silent,
         }
     }
@@ -158,6 +167,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         // Replies are read first: after a pause of this whole process they have arrived, and the node must not be blamed.
         while self.poll_read(node, cx)?.is_ready() {}
         self.pipeline.on_looked(clock::lately());
+        if self.gathers && !mem::replace(&mut self.gathered, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.gathered = false;
         if !self.refused.is_empty() && self.retry.as_mut().poll(cx).is_ready() {
             self.unwritten.extend(self.refused.drain(..).map(Job::Lock));
         }
