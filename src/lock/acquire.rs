@@ -53,7 +53,7 @@ impl Callers {
     /// Tries as often as the options say, and returns the last refusal.
     pub(crate) async fn acquire(
         &self,
-        key: &str,
+        key: &[u8],
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
     ) -> Result<Guard, Refusal> {
@@ -80,7 +80,7 @@ impl Callers {
     /// Tries once. If the options say to wait in line, the release is announced to those who wait.
     pub(crate) async fn try_acquire(
         &self,
-        key: &str,
+        key: &[u8],
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
     ) -> Result<Guard, Refusal> {
@@ -101,7 +101,7 @@ impl Callers {
     }
 
     /// Refuses a key that is too long to be sent.
-    fn check(&self, key: &str) -> Result<(), Refusal> {
+    fn check(&self, key: &[u8]) -> Result<(), Refusal> {
         let (length, most) = (key.len(), self.nodes.longest_key());
         if length > most {
             return Err(Refusal::KeyTooLong { length, most });
@@ -112,7 +112,7 @@ impl Callers {
     /// Tries once, from `now` until `limit` at the latest.
     async fn attempt(
         &self,
-        key: &str,
+        key: &[u8],
         options: &AcquireOptions,
         gauges: &Arc<Gauges>,
         now: Time,
@@ -129,7 +129,7 @@ impl Callers {
     }
 
     /// How long the key will still exist on these nodes, by the answers that come before `until`.
-    async fn remaining(&self, key: &str, held: NodeSet, until: Time) -> Vec<Duration> {
+    async fn remaining(&self, key: &[u8], held: NodeSet, until: Time) -> Vec<Duration> {
         let answers = self.nodes.ask(held, &wire::pttl(key), until, |_| false).await;
         answers
             .into_iter()
@@ -158,7 +158,7 @@ impl Callers {
 /// Does what the protocol says for one caller of acquire.
 struct Driver<'a> {
     callers: &'a Callers,
-    key: &'a str,
+    key: &'a [u8],
     options: &'a AcquireOptions,
     gauges: &'a Arc<Gauges>,
     caller: Caller<Refusal>,

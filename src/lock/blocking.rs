@@ -143,7 +143,7 @@ impl Redlock {
     ///
     /// # Panics
     /// In a task of a tokio runtime.
-    pub fn acquire(&self, key: &str) -> Result<Guard, Refusal> {
+    pub fn acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard, Refusal> {
         self.guarded(self.lock.acquire(key))
     }
 
@@ -154,7 +154,7 @@ impl Redlock {
     ///
     /// # Panics
     /// In a task of a tokio runtime.
-    pub fn try_acquire(&self, key: &str) -> Result<Guard, Refusal> {
+    pub fn try_acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard, Refusal> {
         self.guarded(self.lock.try_acquire(key))
     }
 

@@ -133,12 +133,12 @@ impl QuorumCounter {
     ///
     /// # Errors
     /// If too few nodes answered in time, or other callers drew all the time until then. Either may leave a number skipped.
-    pub async fn draw(&self, key: &str, timeout: Duration) -> Result<u64, NotDrawn> {
+    pub async fn draw(&self, key: impl AsRef<[u8]>, timeout: Duration) -> Result<u64, NotDrawn> {
         let deadline = clock::now() + timeout.min(FOREVER);
         // The first phase proposes zero, which no node takes, since it is higher than no number: every node replies with the
         // number that it has.
         let mut number = 0;
-        while let Some(highest) = self.propose(key, number, deadline).await? {
+        while let Some(highest) = self.propose(key.as_ref(), number, deadline).await? {
             if number > 0 {
                 let pause = rand::rng().random_range(Duration::ZERO..=SPLIT_PAUSE);
                 if clock::now() + pause >= deadline {
@@ -153,7 +153,7 @@ impl QuorumCounter {
 
     /// Makes each node take `number` if the node's own is lower. Returns `None` if a quorum took it, or else the highest
     /// number of a quorum.
-    async fn propose(&self, key: &str, number: u64, deadline: Time) -> Result<Option<u64>, NotDrawn> {
+    async fn propose(&self, key: &[u8], number: u64, deadline: Time) -> Result<Option<u64>, NotDrawn> {
         let all = NodeSet::first(self.nodes.len());
         let quorum = quorum(all.len());
         let until = deadline.min(clock::now() + self.nodes.node_timeout());

@@ -146,11 +146,11 @@ impl Gauges {
     }
 
     /// A lock that was asked for at `since` is released at `now`.
-    pub(crate) fn end(&self, key: &str, since: Time, is_lost: bool, now: Time) {
+    pub(crate) fn end(&self, key: &[u8], since: Time, is_lost: bool, now: Time) {
         self.unhold();
         if is_lost {
             event!(warn, held = ?(now - since), "a lock was lost before it was released");
-            event!(debug, key, "this lock was lost");
+            event!(debug, key = %String::from_utf8_lossy(key), "this lock was lost");
         }
         match self.observer() {
             Some(observer) if is_lost => observer.lost(key, now - since),

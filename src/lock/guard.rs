@@ -72,7 +72,7 @@ pub struct HeldLock(Arc<QuorumLock>);
 impl HeldLock {
     /// The name of its keys.
     #[must_use]
-    pub fn key(&self) -> &str {
+    pub fn key(&self) -> &[u8] {
         self.0.key()
     }
 
@@ -189,9 +189,9 @@ impl Guard {
 
     /// The key that was acquired; empty for no lock at all.
     #[must_use]
-    pub fn key(&self) -> &str {
+    pub fn key(&self) -> &[u8] {
         match &self.kind {
-            Kind::Nothing => "",
+            Kind::Nothing => &[],
             Kind::Local(guard) => guard.key(),
             Kind::Quorum(guard) => guard.lock.key(),
         }

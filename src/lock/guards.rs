@@ -19,11 +19,11 @@ pub struct Guards(Vec<Guard>);
 
 /// One of several keys was not acquired, and the others were given back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {refusal}")]
+#[error("{}: {refusal}", String::from_utf8_lossy(key))]
 #[non_exhaustive]
 pub struct RefusedKey {
     /// The key.
-    pub key: String,
+    pub key: Vec<u8>,
     /// Why it was not acquired.
     #[source]
     pub refusal: Refusal,
@@ -40,13 +40,17 @@ impl Lock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn acquire_all<K: AsRef<str>>(&self, keys: &[K], options: &AcquireOptions) -> Result<Guards, RefusedKey> {
-        let mut keys: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+    pub async fn acquire_all<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        options: &AcquireOptions,
+    ) -> Result<Guards, RefusedKey> {
+        let mut keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         keys.sort_unstable();
         keys.dedup();
         let (start, timeout) = (clock::now(), options.bounded().timeout);
         let mut guards = Guards(Vec::with_capacity(keys.len()));
-        let refused = |key: &str, refusal| RefusedKey {
+        let refused = |key: &[u8], refusal| RefusedKey {
             key: key.to_owned(),
             refusal,
         };

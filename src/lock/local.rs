@@ -14,7 +14,7 @@ pub(crate) struct Local(Lines);
 impl Local {
     /// Takes the key, or waits in its line until `deadline`; without a deadline it does not wait. `None` if it did not get
     /// the key.
-    pub(crate) async fn acquire(&self, key: &str, gauges: &Arc<Gauges>, deadline: Option<Time>) -> Option<LocalGuard> {
+    pub(crate) async fn acquire(&self, key: &[u8], gauges: &Arc<Gauges>, deadline: Option<Time>) -> Option<LocalGuard> {
         // Nobody takes the key away from whoever has it.
         let (since, until) = (clock::now(), Time::MAX);
         let Some(deadline) = deadline else {
@@ -51,7 +51,7 @@ impl LocalGuard {
     }
 
     /// The key.
-    pub(crate) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &[u8] {
         self.permit.key()
     }
 
@@ -81,16 +81,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiters_are_served_in_order_and_nothing_stays_behind() {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
-        let first = local.acquire("k", &gauges, None).await.unwrap();
-        assert!(local.acquire("k", &gauges, None).await.is_none());
-        let other = local.acquire("other", &gauges, Some(soon())).await.unwrap();
+        let first = local.acquire(b"k", &gauges, None).await.unwrap();
+        assert!(local.acquire(b"k", &gauges, None).await.is_none());
+        let other = local.acquire(b"other", &gauges, Some(soon())).await.unwrap();
         assert_eq!(gauges.waits(), 0);
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for number in 0..50 {
             let (waiter, gauges, order) = (local.clone(), Arc::clone(&gauges), Arc::clone(&order));
             tasks.push(tokio::spawn(async move {
-                let _guard = waiter.acquire("k", &gauges, Some(soon())).await.unwrap();
+                let _guard = waiter.acquire(b"k", &gauges, Some(soon())).await.unwrap();
                 order.lock().unwrap().push(number);
                 tokio::task::yield_now().await;
             }));
@@ -114,12 +114,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_waiter_gives_up_at_its_deadline_and_leaves_the_queue() {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
-        let guard = local.acquire("k", &gauges, None).await.unwrap();
+        let guard = local.acquire(b"k", &gauges, None).await.unwrap();
         for _ in 0..1000 {
             let deadline = clock::now() + Duration::from_millis(5);
-            assert!(local.acquire("k", &gauges, Some(deadline)).await.is_none());
+            assert!(local.acquire(b"k", &gauges, Some(deadline)).await.is_none());
         }
-        assert!(local.0.behind("k") <= 1);
+        assert!(local.0.behind(b"k") <= 1);
         drop(guard);
         assert!(local.0.is_empty());
         assert_eq!(gauges.holding(), 0);
@@ -128,9 +128,9 @@ mod tests {
     #[tokio::test]
     async fn a_permit_handed_to_a_waiter_that_is_gone_passes_on() {
         let (local, gauges) = (Local::default(), Arc::<Gauges>::default());
-        let guard = local.acquire("k", &gauges, None).await.unwrap();
-        let mut gone = Box::pin(local.acquire("k", &gauges, Some(soon())));
-        let mut next = Box::pin(local.acquire("k", &gauges, Some(soon())));
+        let guard = local.acquire(b"k", &gauges, None).await.unwrap();
+        let mut gone = Box::pin(local.acquire(b"k", &gauges, Some(soon())));
+        let mut next = Box::pin(local.acquire(b"k", &gauges, Some(soon())));
         assert!(poll_once(gone.as_mut()).is_none());
         assert!(poll_once(next.as_mut()).is_none());
         drop(guard);

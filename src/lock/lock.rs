@@ -67,8 +67,8 @@ impl Lock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
-        let options = &options.bounded();
+    pub async fn acquire(&self, key: impl AsRef<[u8]>, options: &AcquireOptions) -> Result<Guard, Refusal> {
+        let (key, options) = (key.as_ref(), &options.bounded());
         let since = self.observed_since();
         let acquired = match &self.strategy {
             Strategy::None => Ok(Guard::nothing()),
@@ -92,10 +92,10 @@ impl Lock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn try_acquire(&self, key: &str, options: &AcquireOptions) -> Result<Guard, Refusal> {
+    pub async fn try_acquire(&self, key: impl AsRef<[u8]>, options: &AcquireOptions) -> Result<Guard, Refusal> {
         match &self.strategy {
             Strategy::Quorum(callers) => {
-                let since = self.observed_since();
+                let (key, since) = (key.as_ref(), self.observed_since());
                 let acquired = callers.try_acquire(key, &options.bounded(), &self.gauges).await;
                 self.observe(key, since, &acquired);
                 acquired
@@ -113,7 +113,7 @@ impl Lock {
     }
 
     /// Tells the observer what became of an acquire that began at `since`.
-    fn observe(&self, key: &str, since: Option<Time>, acquired: &Result<Guard, Refusal>) {
+    fn observe(&self, key: &[u8], since: Option<Time>, acquired: &Result<Guard, Refusal>) {
         if let (Some(observer), Some(since)) = (self.gauges.observer(), since) {
             let waited = clock::now() - since;
             match acquired {

@@ -483,7 +483,7 @@ impl Nodes {
     }
 
     /// Why a command for this key was never written to this node.
-    pub(crate) fn not_written(&self, node: usize, key: &str) -> Cause {
+    pub(crate) fn not_written(&self, node: usize, key: &[u8]) -> Cause {
         match &*self.0.handles[node] {
             Handle::Node { queue, .. } => queue.not_written(),
             Handle::Cluster(router) => router.not_written(key),

@@ -12,33 +12,33 @@ use crate::refusal::Refusal;
 /// struct Metrics;
 ///
 /// impl Observer for Metrics {
-///     fn acquired(&self, _key: &str, waited: Duration) {
+///     fn acquired(&self, _key: &[u8], waited: Duration) {
 ///         println!("lock.waited_seconds {}", waited.as_secs_f64());
 ///     }
 ///
-///     fn refused(&self, _key: &str, refusal: &Refusal, _waited: Duration) {
+///     fn refused(&self, _key: &[u8], refusal: &Refusal, _waited: Duration) {
 ///         println!("lock.refused {:?}", refusal.outcome());
 ///     }
 /// }
 /// ```
 pub trait Observer: Send + Sync {
     /// A lock was acquired, so long after it was asked for.
-    fn acquired(&self, key: &str, waited: Duration) {
+    fn acquired(&self, key: &[u8], waited: Duration) {
         let _ = (key, waited);
     }
 
     /// A lock was refused, so long after it was asked for.
-    fn refused(&self, key: &str, refusal: &Refusal, waited: Duration) {
+    fn refused(&self, key: &[u8], refusal: &Refusal, waited: Duration) {
         let _ = (key, refusal, waited);
     }
 
     /// A lock was released that could be relied on until then. It was held for so long, counted from when its nodes were asked.
-    fn released(&self, key: &str, held: Duration) {
+    fn released(&self, key: &[u8], held: Duration) {
         let _ = (key, held);
     }
 
     /// A lock was released that had been lost before. Its holder took so long.
-    fn lost(&self, key: &str, held: Duration) {
+    fn lost(&self, key: &[u8], held: Duration) {
         let _ = (key, held);
     }
 }

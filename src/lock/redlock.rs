@@ -69,7 +69,7 @@ impl Redlock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn acquire(&self, key: &str) -> Result<Guard, Refusal> {
+    pub async fn acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard, Refusal> {
         self.lock.acquire(key, &self.options).await
     }
 
@@ -81,7 +81,7 @@ impl Redlock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn try_acquire(&self, key: &str) -> Result<Guard, Refusal> {
+    pub async fn try_acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard, Refusal> {
         self.lock.try_acquire(key, &self.options).await
     }
 
@@ -101,7 +101,7 @@ impl Redlock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn using<T>(&self, key: &str, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T, NotDone> {
+    pub async fn using<T>(&self, key: impl AsRef<[u8]>, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T, NotDone> {
         self.lock.using(key, &self.options, work).await
     }
 
@@ -112,7 +112,7 @@ impl Redlock {
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn acquire_all<K: AsRef<str>>(&self, keys: &[K]) -> Result<Guards, RefusedKey> {
+    pub async fn acquire_all<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Guards, RefusedKey> {
         self.lock.acquire_all(keys, &self.options).await
     }
 

@@ -29,7 +29,7 @@ impl Lock {
     /// Outside a tokio runtime.
     pub async fn using<T>(
         &self,
-        key: &str,
+        key: impl AsRef<[u8]>,
         options: &AcquireOptions,
         work: impl AsyncFnOnce(&Guard) -> T,
     ) -> Result<T, NotDone> {

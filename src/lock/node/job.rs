@@ -142,7 +142,7 @@ impl Job {
     /// The key that it is about, if it is about one.
     pub(crate) fn key(&self) -> Option<&[u8]> {
         match self {
-            Self::Lock(job) => Some(job.asker.wire().key().as_bytes()),
+            Self::Lock(job) => Some(job.asker.wire().key()),
             Self::Ask(question) => question.command.key(),
             Self::Asking => None,
         }

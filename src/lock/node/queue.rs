@@ -452,7 +452,7 @@ mod tests {
             repair: false,
         };
         let asking = Arc::new(Asking {
-            wire: Wire::new("k", &wire::token(), rules.ttl),
+            wire: Wire::new(b"k", &wire::token(), rules.ttl),
             attempt: Mutex::new(Attempt::new(1, rules, clock::now())),
             cause: Mutex::default(),
         });

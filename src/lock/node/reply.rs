@@ -17,6 +17,8 @@ pub enum Reply {
     Error(String),
     /// Another text.
     Text(String),
+    /// What is no text.
+    Bytes(Vec<u8>),
     /// Several replies in one.
     Array(Vec<Self>),
 }
@@ -55,6 +57,15 @@ impl Reply {
             Self::Ok => Some("OK"),
             Self::Text(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// The bytes, if it is a text or some.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            _ => self.text().map(str::as_bytes),
         }
     }
 
@@ -108,11 +119,18 @@ impl Reply {
                     let total = size.checked_add(length + 2).ok_or(Malformed)?;
                     // After the line come the text and its CRLF.
                     let body = bytes.get(length..total);
-                    Ok(body.map(|body| (Self::Text(text(&body[..size])), total)))
+                    Ok(body.map(|body| (Self::of(&body[..size]), total)))
                 }
             },
             b'*' => Self::parse_array(bytes, number(line)?, length, depth.checked_sub(1).ok_or(Malformed)?),
             _ => Err(Malformed),
+        }
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Bytes(bytes.to_owned()),
         }
     }
 

@@ -96,11 +96,11 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(key: &str, token: &Token, ttl: Duration) -> Self {
+    pub(crate) fn new(key: &[u8], token: &Token, ttl: Duration) -> Self {
         // The fixed parts take 33 bytes, the numbers not more than 40.
         let mut set = Vec::with_capacity(key.len() + TOKEN_LENGTH + 80);
         set.extend_from_slice(b"*6\r\n$3\r\nSET\r\n");
-        let key = bulk(&mut set, key.as_bytes());
+        let key = bulk(&mut set, key);
         let token = bulk(&mut set, token);
         set.extend_from_slice(b"$2\r\nPX\r\n");
         let ttl = millis(&mut set, ttl);
@@ -154,11 +154,10 @@ impl Wire {
     }
 
     /// The key as it was packed.
-    pub(crate) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &[u8] {
         let packed = &self.set[self.key.clone()];
         let start = packed.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        // The key was packed from a `str`, so it is UTF-8.
-        std::str::from_utf8(&packed[start..packed.len() - 2]).unwrap_or_default()
+        &packed[start..packed.len() - 2]
     }
 
     /// The token as it was packed.
@@ -179,10 +178,10 @@ pub(crate) struct Packed {
 
 impl Packed {
     /// Packs words; the one at this position is the key.
-    fn keyed(words: &[&str], key: usize) -> Self {
+    fn keyed(words: &[&[u8]], key: usize) -> Self {
         let mut bytes = Vec::new();
         array(&mut bytes, words.len());
-        let packed: Vec<_> = words.iter().map(|word| bulk(&mut bytes, word.as_bytes())).collect();
+        let packed: Vec<_> = words.iter().map(|word| bulk(&mut bytes, word)).collect();
         let end = packed[key].end - "\r\n".len();
         Self {
             key: Some(end - words[key].len()..end),
@@ -205,18 +204,18 @@ impl Packed {
 pub(crate) const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
 /// Packs a command and its arguments.
-pub(crate) fn pack<W: AsRef<str>>(words: &[W]) -> Vec<u8> {
+pub(crate) fn pack<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
     let mut out = Vec::new();
     array(&mut out, words.len());
     for word in words {
-        bulk(&mut out, word.as_ref().as_bytes());
+        bulk(&mut out, word.as_ref());
     }
     out
 }
 
 /// Asks for a key's remaining time. The reply is in milliseconds: −2 if there is no such key, −1 if it never expires.
-pub(crate) fn pttl(key: &str) -> Packed {
-    Packed::keyed(&["PTTL", key], 1)
+pub(crate) fn pttl(key: &[u8]) -> Packed {
+    Packed::keyed(&[b"PTTL", key], 1)
 }
 
 /// A question that every node answers, after everything that was sent before it, whatever keys the user may use.
@@ -234,19 +233,19 @@ pub(crate) fn wait(replicas: u32, timeout: Duration) -> Vec<u8> {
 }
 
 /// Publishes a message to all who wait for the key.
-pub(crate) fn publish(key: &str, message: &str) -> Packed {
+pub(crate) fn publish(key: &[u8], message: &str) -> Packed {
     // Any node of a cluster would do; the key's node is as good.
-    Packed::keyed(&["PUBLISH", &channel(key), message], 1)
+    Packed::keyed(&[b"PUBLISH", &channel(key), message.as_bytes()], 1)
 }
 
 /// `SUBSCRIBE` or `UNSUBSCRIBE` for the channels of these keys.
-pub(crate) fn subscription(command: &str, keys: &[Arc<str>]) -> Vec<u8> {
+pub(crate) fn subscription(command: &str, keys: &[Arc<[u8]>]) -> Vec<u8> {
     let channels = keys.iter().map(|key| channel(key));
-    pack(&std::iter::once(command.to_owned()).chain(channels).collect::<Vec<_>>())
+    pack(&std::iter::once(command.into()).chain(channels).collect::<Vec<_>>())
 }
 
-fn channel(key: &str) -> String {
-    format!("{CHANNEL_PREFIX}{key}")
+fn channel(key: &[u8]) -> Vec<u8> {
+    [CHANNEL_PREFIX.as_bytes(), key].concat()
 }
 
 /// Sets the key to the number if the key holds a lower one or does not exist. Replies with the number, or else with the
@@ -255,8 +254,9 @@ const PROPOSE: &str = "local has=tonumber(redis.call('get',KEYS[1]) or '0') \
      if has<tonumber(ARGV[1]) then redis.call('set',KEYS[1],ARGV[1]) return tonumber(ARGV[1]) end return -has";
 
 /// Proposes a number to a counter.
-pub(crate) fn propose(key: &str, number: u64) -> Packed {
-    Packed::keyed(&["EVAL", PROPOSE, "1", key, &number.to_string()], 3)
+pub(crate) fn propose(key: &[u8], number: u64) -> Packed {
+    let number = number.to_string();
+    Packed::keyed(&[b"EVAL", PROPOSE.as_bytes(), b"1", key, number.as_bytes()], 3)
 }
 
 /// The length of a token.
@@ -334,27 +334,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packs_as_the_redis_crate_packs(key in ".{0,40}", ttl in 1u64..1 << 50) {
+        fn packs_as_the_redis_crate_packs(key in prop::collection::vec(any::<u8>(), 0..40), ttl in 1u64..1 << 50) {
             let token = token();
             let wire = Wire::new(&key, &token, Duration::from_millis(ttl));
             prop_assert_eq!((wire.key(), wire.token().as_bytes()), (&key[..], &token[..]));
-            let token = &token[..];
-            let set = cmd("SET").arg(&key).arg(token).arg("PX").arg(ttl).arg("NX").get_packed_command();
+            let (key, token) = (&key[..], &token[..]);
+            let set = cmd("SET").arg(key).arg(token).arg("PX").arg(ttl).arg("NX").get_packed_command();
             prop_assert_eq!(packed(|out| wire.set(out)), set);
             for script in [&*DELETE, &*RELEASE] {
-                let by_hash = cmd("EVALSHA").arg(Script::new(script.body).get_hash()).arg(1).arg(&key).arg(token).get_packed_command();
+                let by_hash = cmd("EVALSHA").arg(Script::new(script.body).get_hash()).arg(1).arg(key).arg(token).get_packed_command();
                 prop_assert_eq!(packed(|out| wire.delete(out, script, false)), by_hash);
-                let spelled_out = cmd("EVAL").arg(script.body).arg(1).arg(&key).arg(token).get_packed_command();
+                let spelled_out = cmd("EVAL").arg(script.body).arg(1).arg(key).arg(token).get_packed_command();
                 prop_assert_eq!(packed(|out| wire.delete(out, script, true)), spelled_out);
             }
-            let extend = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl).get_packed_command();
+            let extend = cmd("EVAL").arg(EXTEND.body).arg(1).arg(key).arg(token).arg(ttl).get_packed_command();
             prop_assert_eq!(packed(|out| wire.extend(out, true, None)), extend);
-            let longer = cmd("EVAL").arg(EXTEND.body).arg(1).arg(&key).arg(token).arg(ttl + 1).get_packed_command();
+            let longer = cmd("EVAL").arg(EXTEND.body).arg(1).arg(key).arg(token).arg(ttl + 1).get_packed_command();
             let other = Some(Duration::from_millis(ttl + 1));
             prop_assert_eq!(packed(|out| wire.extend(out, true, other)), longer);
-            let delifeq = cmd("DELIFEQ").arg(&key).arg(token).get_packed_command();
+            let delifeq = cmd("DELIFEQ").arg(key).arg(token).get_packed_command();
             prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelIfEq)), delifeq);
-            let delex = cmd("DELEX").arg(&key).arg("IFEQ").arg(token).get_packed_command();
+            let delex = cmd("DELEX").arg(key).arg("IFEQ").arg(token).get_packed_command();
             prop_assert_eq!(packed(|out| wire.delete_natively(out, Native::DelEx)), delex);
         }
     }
@@ -362,14 +362,14 @@ mod tests {
     proptest! {
         #[test]
         fn packs_other_commands_as_the_redis_crate_packs(words in prop::collection::vec(".{0,40}", 1..6), number: u64) {
-            let ours: Vec<&str> = words.iter().map(String::as_str).collect();
-            prop_assert_eq!(pack(&ours), cmd(ours[0]).arg(&ours[1..]).get_packed_command());
-            let keys: Vec<Arc<str>> = ours.iter().map(|&word| word.into()).collect();
-            let channels: Vec<String> = ours.iter().map(|word| format!("lockstorm:released:{word}")).collect();
+            let ours: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+            prop_assert_eq!(pack(&ours), cmd(&words[0]).arg(&words[1..]).get_packed_command());
+            let keys: Vec<Arc<[u8]>> = ours.iter().map(|&word| word.into()).collect();
+            let channels: Vec<String> = words.iter().map(|word| format!("lockstorm:released:{word}")).collect();
             let subscribe = cmd("SUBSCRIBE").arg(&channels).get_packed_command();
             prop_assert_eq!(subscription("SUBSCRIBE", &keys), subscribe);
             let proposal = cmd("EVAL").arg(PROPOSE).arg(1).arg(ours[0]).arg(number).get_packed_command();
-            let (key, ours_packed) = (Some(ours[0].as_bytes()), propose(ours[0], number));
+            let (key, ours_packed) = (Some(ours[0]), propose(ours[0], number));
             prop_assert_eq!((ours_packed.bytes(), ours_packed.key()), (&proposal[..], key));
             let question = pttl(ours[0]);
             prop_assert_eq!(question.key(), key);
@@ -377,7 +377,7 @@ mod tests {
             let wait_command = cmd("WAIT").arg(replicas).arg(250).get_packed_command();
             prop_assert_eq!(wait(replicas, Duration::from_micros(250_900)), wait_command);
             let publish_command = cmd("PUBLISH").arg(&channels[0]).arg(ours[0]).get_packed_command();
-            let published = publish(ours[0], ours[0]);
+            let published = publish(ours[0], &words[0]);
             let channel = Some(channels[0].as_bytes());
             prop_assert_eq!((published.bytes(), published.key()), (&publish_command[..], channel));
         }

@@ -96,7 +96,7 @@ impl Drop for Owned {
 impl fmt::Debug for QuorumLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("QuorumLock")
-            .field("key", &self.wire.key())
+            .field("key", &String::from_utf8_lossy(self.wire.key()))
             .finish_non_exhaustive()
     }
 }
@@ -105,7 +105,7 @@ impl QuorumLock {
     /// Asks all nodes at once, under a new token, and does not wait. `asked` is the current time; after `limit` no vote is of use.
     pub(crate) fn ask(
         nodes: &Nodes,
-        key: &str,
+        key: &[u8],
         options: &AcquireOptions,
         subscriptions: Option<Arc<Subscriptions>>,
         gauges: &Arc<Gauges>,
@@ -397,7 +397,7 @@ impl QuorumLock {
     }
 
     /// The name of the keys.
-    pub(crate) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &[u8] {
         self.wire.key()
     }
 
@@ -510,7 +510,7 @@ mod tests {
         let start = clock::now();
         let lock = QuorumLock::ask(
             &Nodes::unconnected(3),
-            "k",
+            b"k",
             &options,
             None,
             &Arc::default(),
@@ -542,7 +542,7 @@ mod tests {
         let start = clock::now();
         let lock = QuorumLock::ask(
             &Nodes::unconnected(3),
-            "k",
+            b"k",
             &AcquireOptions::default(),
             None,
             &gauges,

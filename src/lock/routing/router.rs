@@ -129,8 +129,8 @@ impl Router {
     }
 
     /// Why a command for this key has not been written.
-    pub(crate) fn not_written(&self, key: &str) -> Cause {
-        let queue = self.queue_for(Some(key.as_bytes()));
+    pub(crate) fn not_written(&self, key: &[u8]) -> Cause {
+        let queue = self.queue_for(Some(key));
         queue.map_or_else(|| self.unrouted.not_written(), |queue| queue.not_written())
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Channels {
     /// Identifies this app server.
     id: u64,
     nodes: usize,
-    by_key: Mutex<HashMap<Arc<str>, Arc<Channel>>>,
+    by_key: Mutex<HashMap<Arc<[u8]>, Arc<Channel>>>,
 }
 
 impl Channels {
@@ -29,24 +29,24 @@ impl Channels {
     }
 
     /// The channel of a key, if it is in use.
-    pub(crate) fn get(&self, key: &str) -> Option<Arc<Channel>> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Arc<Channel>> {
         self.lock().get(key).map(Arc::clone)
     }
 
     /// The channel of a key, and the key if the channel is new, so that the caller must subscribe to it on the nodes.
-    pub(crate) fn join(&self, key: &str) -> (Arc<Channel>, Option<Arc<str>>) {
+    pub(crate) fn join(&self, key: &[u8]) -> (Arc<Channel>, Option<Arc<[u8]>>) {
         let mut channels = self.lock();
         if let Some(channel) = channels.get(key) {
             return (Arc::clone(channel), None);
         }
-        let key = Arc::<str>::from(key);
+        let key = Arc::<[u8]>::from(key);
         let channel = Arc::new(Channel::new(self.id, self.nodes));
         channels.insert(Arc::clone(&key), Arc::clone(&channel));
         (channel, Some(key))
     }
 
     /// All keys in use.
-    pub(crate) fn keys(&self) -> Vec<Arc<str>> {
+    pub(crate) fn keys(&self) -> Vec<Arc<[u8]>> {
         self.lock().keys().map(Arc::clone).collect()
     }
 
@@ -64,7 +64,7 @@ impl Channels {
         self.lock().retain(|_, channel| is_used(channel));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Channel>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<[u8]>, Arc<Channel>>> {
         self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,13 +28,13 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 const INPUT_LIMIT: usize = 1 << 20;
 
 /// Keys to subscribe to, sent by callers that begin to wait for them.
-type Keys = mpsc::UnboundedReceiver<Arc<str>>;
+type Keys = mpsc::UnboundedReceiver<Arc<[u8]>>;
 
 /// The subscriptions on one node, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Feed {
     /// Sends new keys to the task.
-    keys: mpsc::UnboundedSender<Arc<str>>,
+    keys: mpsc::UnboundedSender<Arc<[u8]>>,
     task: JoinHandle<()>,
 }
 
@@ -57,7 +57,7 @@ impl Feed {
     }
 
     /// Subscribes to the channel of this key too.
-    pub(crate) fn subscribe(&self, key: &Arc<str>) {
+    pub(crate) fn subscribe(&self, key: &Arc<[u8]>) {
         // This fails only if the task has ended with the runtime.
         let _ = self.keys.send(Arc::clone(key));
     }
@@ -106,7 +106,7 @@ struct Subscriber<S> {
     stream: S,
     /// Bytes that are not parsed yet.
     input: Vec<u8>,
-    subscribed: HashSet<Arc<str>>,
+    subscribed: HashSet<Arc<[u8]>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
@@ -128,13 +128,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
         }
     }
 
-    fn wanted(&self) -> Vec<Arc<str>> {
+    fn wanted(&self) -> Vec<Arc<[u8]>> {
         self.channels
             .upgrade()
             .map_or_else(Vec::new, |channels| channels.keys())
     }
 
-    async fn subscribe(&mut self, keys: Vec<Arc<str>>) -> io::Result<()> {
+    async fn subscribe(&mut self, keys: Vec<Arc<[u8]>>) -> io::Result<()> {
         if !keys.is_empty() {
             self.stream.write_all(&wire::subscription("SUBSCRIBE", &keys)).await?;
             self.stream.flush().await?;
@@ -169,10 +169,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
                 // An error: the user may not subscribe.
                 continue;
             };
-            let [Reply::Text(kind), Reply::Text(channel), content] = &parts[..] else {
+            let [Reply::Text(kind), channel, content] = &parts[..] else {
                 continue;
             };
-            let channel = channel.strip_prefix(CHANNEL_PREFIX);
+            let channel = channel
+                .bytes()
+                .and_then(|channel| channel.strip_prefix(CHANNEL_PREFIX.as_bytes()));
             let channel = channel.and_then(|key| self.channels.upgrade()?.get(key));
             match (channel, kind.as_str(), content) {
                 (Some(channel), "message", Reply::Text(message)) => channel.on_message(self.node, message),

@@ -29,9 +29,9 @@ pub(crate) struct Lines {
 
 #[derive(Debug, Default)]
 struct LinesState {
-    lines: protocol::Lines<Arc<str>, Option<Waker>, Weak<QuorumLock>>,
+    lines: protocol::Lines<Arc<[u8]>, Option<Waker>, Weak<QuorumLock>>,
     /// By key, why the caller whose turn it is has not got the lock yet, and by which rules it asked.
-    refusals: HashMap<Arc<str>, (Rules, Refusal)>,
+    refusals: HashMap<Arc<[u8]>, (Rules, Refusal)>,
     /// Looks for turns that nobody acts on, as long as somebody waits.
     watch: Option<JoinHandle<()>>,
 }
@@ -42,7 +42,7 @@ struct LinesState {
 #[must_use]
 pub(crate) struct Permit {
     lines: Lines,
-    key: Arc<str>,
+    key: Arc<[u8]>,
     ticket: u64,
     /// Until when its turn lasts at least, if it is its turn.
     until: Time,
@@ -54,7 +54,7 @@ pub(crate) struct TimeOver;
 
 impl Permit {
     /// The key.
-    pub(crate) fn key(&self) -> &str {
+    pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }
 }
@@ -70,8 +70,8 @@ impl Lines {
 
     /// Takes a place, and returns whether others are ahead. `since`: when the wait began; `until`: when it has asked the nodes if
     /// nobody is ahead.
-    pub(crate) fn enter(&self, key: &str, since: Time, until: Time) -> (Permit, bool) {
-        let key = Arc::<str>::from(key);
+    pub(crate) fn enter(&self, key: &[u8], since: Time, until: Time) -> (Permit, bool) {
+        let key = Arc::<[u8]>::from(key);
         let enter = |state: &mut LinesState| {
             let waits = state.lines.is_wanted(&key);
             (state.lines.enter(&key, since, until, None), waits)
@@ -88,18 +88,18 @@ impl Lines {
     }
 
     /// Takes a place if nobody is ahead.
-    pub(crate) fn try_enter(&self, key: &str, since: Time, until: Time) -> Option<Permit> {
+    pub(crate) fn try_enter(&self, key: &[u8], since: Time, until: Time) -> Option<Permit> {
         let (permit, waits) = self.enter(key, since, until);
         (!waits).then_some(permit)
     }
 
     /// Since when the first of those has waited that do not have the lock.
-    pub(crate) fn waiting_since(&self, key: &str) -> Option<Time> {
+    pub(crate) fn waiting_since(&self, key: &[u8]) -> Option<Time> {
         self.lock().lines.waiting_since(key)
     }
 
     /// Why the caller whose turn it is has not got the lock yet, for one whose time is over, if that is no matter of other rules.
-    pub(crate) fn refusal(&self, key: &str, rules: &Rules) -> Refusal {
+    pub(crate) fn refusal(&self, key: &[u8], rules: &Rules) -> Refusal {
         let noted = self.lock().refusals.get(key).filter(|noted| noted.0 == *rules).cloned();
         noted.map_or(Refusal::Contended, |(_, refusal)| refusal)
     }
@@ -112,7 +112,7 @@ impl Lines {
 
     /// The number of waiters behind the present turn.
     #[cfg(test)]
-    pub(crate) fn behind(&self, key: &str) -> usize {
+    pub(crate) fn behind(&self, key: &[u8]) -> usize {
         self.lock().lines.behind(&Arc::from(key))
     }
 
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     fn enter(lines: &Lines) -> Permit {
-        lines.enter("k", clock::now(), soon()).0
+        lines.enter(b"k", clock::now(), soon()).0
     }
 
     fn soon() -> Time {
@@ -243,11 +243,11 @@ mod tests {
     async fn a_permit_passes_over_those_who_are_gone_and_they_take_no_room() {
         let lines = Lines::new(Nodes::unconnected(1));
         let permit = enter(&lines);
-        assert!(lines.try_enter("k", clock::now(), soon()).is_none());
+        assert!(lines.try_enter(b"k", clock::now(), soon()).is_none());
         let first = enter(&lines);
         drop((0..1000).map(|_| enter(&lines)).collect::<Vec<_>>());
         let mut last = enter(&lines);
-        assert_eq!(lines.behind("k"), 2);
+        assert_eq!(lines.behind(b"k"), 2);
         drop(permit);
         // It is its turn, but it does not take it.
         drop(first);
@@ -268,11 +268,11 @@ mod tests {
             ttl: Duration::from_millis(1),
             ..rules
         };
-        assert_eq!(lines.refusal("k", &rules), Refusal::Contended);
+        assert_eq!(lines.refusal(b"k", &rules), Refusal::Contended);
         let refusal = Refusal::NoQuorum { causes: Vec::new() };
         permit.note(others, &refusal);
-        assert_eq!(lines.refusal("k", &rules), Refusal::Contended);
-        assert_eq!(lines.refusal("k", &others), refusal);
+        assert_eq!(lines.refusal(b"k", &rules), Refusal::Contended);
+        assert_eq!(lines.refusal(b"k", &others), refusal);
         drop(permit);
         assert!(lines.is_empty());
     }

@@ -46,12 +46,12 @@ impl Subscriptions {
     }
 
     /// The channel of a key, if it is in use.
-    pub(crate) fn get(&self, key: &str) -> Option<Arc<Channel>> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Arc<Channel>> {
         self.channels.get(key)
     }
 
     /// The channel of a key. Subscribes to it on the nodes if it is new, and does not wait for them.
-    pub(crate) fn join(&self, key: &str) -> Arc<Channel> {
+    pub(crate) fn join(&self, key: &[u8]) -> Arc<Channel> {
         let (channel, new) = self.channels.join(key);
         if let Some(key) = new {
             let open = |node| Feed::open(&self.channels, node, &self.nodes);
@@ -64,14 +64,14 @@ impl Subscriptions {
     }
 
     /// Announces to the other app servers how long the first waiter of this one has waited for the key.
-    pub(crate) fn announce(&self, key: &str, channel: &Channel, waited: &WaitAnnouncement) {
+    pub(crate) fn announce(&self, key: &[u8], channel: &Channel, waited: &WaitAnnouncement) {
         channel.on_announced();
         self.nodes.tell(&wire::publish(key, &announcement::write(waited)));
     }
 
     /// This node delivered our release to so many subscribers. If they are others, and not known to be silent, we join the
     /// channel, so that their announcements reach us.
-    pub(crate) fn on_release_delivered(&self, node: usize, key: &str, subscribers: usize) {
+    pub(crate) fn on_release_delivered(&self, node: usize, key: &[u8], subscribers: usize) {
         let look = &self.looks[node];
         if subscribers == 0 && !look.delivers.load(Relaxed) {
             return;

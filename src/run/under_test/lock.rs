@@ -171,7 +171,8 @@ impl HeldLock {
     /// The name of its keys.
     pub fn key(&self) -> &str {
         match self {
-            Self::Engine(lock) => lock.key(),
+            // Our keys are texts.
+            Self::Engine(lock) => str::from_utf8(lock.key()).unwrap_or_default(),
             Self::Other(hold) => &hold.granted.key,
         }
     }

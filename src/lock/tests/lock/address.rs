@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::kit::trio::{IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS, keys_of};
+use crate::kit::trio::{BRIEF, IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS, keys_of};
 use crate::kit::turn::Turn;
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, in_time, until};
 use lockstorm_lock::{AcquireOptions, Guard, Lock, NodeAddress, NodeOptions, Nodes, NotExtended, Outcome, Refusal};
@@ -179,7 +179,7 @@ async fn a_stopped_server_is_left_at_once_and_what_it_was_asked_is_not_known() {
 #[tokio::test]
 async fn an_attempt_to_connect_to_a_stopped_server_is_left_at_once() {
     let pair = Pair::connecting(WAITS_FOR_EVER, RedisServer::pause);
-    assert!(pair.acquire(&IMPATIENT).await.is_err());
+    assert!(pair.acquire(&IMPATIENT.timeout(BRIEF)).await.is_err());
     pair.move_to(1);
     pair.reaches(1).await;
     assert_eq!(pair.servers[1].keys(), 0);

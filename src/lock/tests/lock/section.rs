@@ -20,7 +20,7 @@ async fn an_extension_to_a_ttl_of_ones_own_lasts_and_is_never_shortened() {
     let trio = Trio::start().await;
     let renewed = lasting(10_000).renew_every(Duration::from_millis(20));
     let guard = trio.acquire_all(&renewed).await;
-    assert_eq!(guard.key(), KEY);
+    assert_eq!(guard.key(), KEY.as_bytes());
     let (long, renewals) = (Duration::from_secs(1000), trio.servers[0].calls("evalsha"));
     let validity = guard.extend_to(long).await.unwrap();
     assert!(validity > long / 2 && validity < long, "{validity:?}");
@@ -92,22 +92,22 @@ async fn work_is_stopped_when_its_lock_is_lost() {
 async fn several_keys_are_acquired_in_order_all_or_none() {
     let trio = Trio::start().await;
     let guards = trio.lock.acquire_all(&["b", "c", "a", "b"], &OPTIONS).await.unwrap();
-    let keys: Vec<&str> = guards.iter().map(Guard::key).collect();
-    assert_eq!((keys, guards.is_lost()), (vec!["a", "b", "c"], false));
+    let keys: Vec<&[u8]> = guards.iter().map(Guard::key).collect();
+    assert_eq!((keys, guards.is_lost()), (vec![&b"a"[..], b"b", b"c"], false));
     let released = guards.release().await;
     assert!(released.iter().all(|released| released.deleted >= 2), "{released:?}");
     // One that is held by others, and a deadline for all of them.
     let holder = trio.lock.acquire("b", &OPTIONS).await.unwrap();
     let brief = QUEUE.timeout(Duration::from_millis(100));
     let refused = trio.lock.acquire_all(&["c", "b", "a"], &brief).await.unwrap_err();
-    assert_eq!((&refused.key[..], &refused.refusal), ("b", &Refusal::Contended));
+    assert_eq!((&refused.key[..], &refused.refusal), (&b"b"[..], &Refusal::Contended));
     assert_eq!(refused.to_string(), "b: somebody else holds the lock");
     drop(holder);
     // The first one's validity is over before the last one is there.
     let holder = trio.lock.acquire("b", &lasting(400)).await.unwrap();
     let late = QUEUE.ttl(Duration::from_millis(100));
     let refused = trio.lock.acquire_all(&["a", "b"], &late).await.unwrap_err();
-    assert_eq!(refused.key, "a");
+    assert_eq!(refused.key, b"a");
     assert!(matches!(refused.refusal, Refusal::Expired { .. }), "{refused}");
     drop(holder);
     let empty: [&str; 0] = [];
@@ -183,26 +183,29 @@ struct Told(Arc<Mutex<Vec<Fact>>>);
 type Fact = (&'static str, String, Duration);
 
 impl Told {
-    fn note(&self, what: &'static str, key: &str, time: Duration) {
-        self.0.lock().unwrap().push((what, key.to_owned(), time));
+    fn note(&self, what: &'static str, key: &[u8], time: Duration) {
+        self.0
+            .lock()
+            .unwrap()
+            .push((what, String::from_utf8_lossy(key).into_owned(), time));
     }
 }
 
 impl Observer for Told {
-    fn acquired(&self, key: &str, waited: Duration) {
+    fn acquired(&self, key: &[u8], waited: Duration) {
         self.note("acquired", key, waited);
     }
 
-    fn refused(&self, key: &str, refusal: &Refusal, waited: Duration) {
+    fn refused(&self, key: &[u8], refusal: &Refusal, waited: Duration) {
         assert_eq!(*refusal, Refusal::Contended);
         self.note("refused", key, waited);
     }
 
-    fn released(&self, key: &str, held: Duration) {
+    fn released(&self, key: &[u8], held: Duration) {
         self.note("released", key, held);
     }
 
-    fn lost(&self, key: &str, held: Duration) {
+    fn lost(&self, key: &[u8], held: Duration) {
         self.note("lost", key, held);
     }
 }
@@ -285,7 +288,7 @@ fn a_lock_of_a_program_without_a_runtime_is_renewed_while_its_owner_blocks() {
     assert!(!guard.is_lost());
     assert_eq!(
         (guard.key(), redlock.try_acquire(KEY).unwrap_err()),
-        (KEY, Refusal::Contended)
+        (KEY.as_bytes(), Refusal::Contended)
     );
     assert!(guard.extend_to(Duration::from_secs(1000)).unwrap() > Duration::from_secs(900));
     guard.extend().unwrap();
