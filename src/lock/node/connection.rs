@@ -217,7 +217,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.suspect_if_overdue(node, now);
         let (mut withdrawn, mut voting) = (0, false);
         while self.can_fill() {
-            let Some(mut job) = self.unwritten.pop_front() else {
+            let Some(job) = self.unwritten.pop_front() else {
                 break;
             };
             // Written alone, so that the connection dies on nothing else.
@@ -227,7 +227,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.alone = true;
                 break;
             }
-            job.goes_to(self.server);
             if job.write(&mut self.output, self.native, now) {
                 voting |= Replication::concerns(&job);
                 if job.route().asking {
@@ -284,7 +283,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let Some((job, since)) = self.pipeline.pop() else {
                 // Nothing is written behind a WAIT.
                 let replication = self.replication.as_mut();
-                let confirmed = replication.and_then(|replication| replication.confirm(reply, now));
+                let confirmed = replication.and_then(|replication| replication.confirm(reply, self.server, now));
                 for done in confirmed.ok_or(io::ErrorKind::InvalidData)? {
                     finished += self.settle(done);
                 }
@@ -295,29 +294,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if let Some(hook) = hook {
                 hook(now - since);
             }
-            let mut job = job;
-            if let (Reply::Error(error), Job::Lock(job)) = (&reply, &mut job)
-                && Cause::is_unreadable(error)
-            {
-                // It closes the connection behind this.
-                job.deaths += 1;
-                self.accused = true;
-            }
-            if let (Reply::Error(error), Job::Lock(LockJob { spelled_out: true, .. })) = (&reply, &job)
-                && forbids_scripts(error)
-            {
-                // A new connection will find that too, and be given up.
-                leave = Some(io::ErrorKind::PermissionDenied);
-            }
-            if let Reply::Error(error) = &reply
-                && node.redirector().is_none()
-                && Cause::is_read_only(error)
-            {
-                // It was demoted. A new connection may lead to the master: names are looked up again.
-                leave = Some(io::ErrorKind::ReadOnlyFilesystem);
-            }
-            let job = match (&reply, node.redirector()) {
-                (Reply::Error(error), Some(redirector)) => match redirector.redirect(job, error) {
+            let job = match &reply {
+                Reply::Error(error) => match self.on_error(job, error, node, &mut leave) {
                     Some(job) => job,
                     None => continue,
                 },
@@ -327,7 +305,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 (Some(replication), Job::Lock(job)) if replication::is_vote(job.command, &reply) => {
                     replication.keep(job, reply);
                 }
-                (_, job) => finished += self.settle(job.reply(reply, now)),
+                (_, job) => finished += self.settle(job.reply(reply, self.server, now)),
             }
         }
         self.input.copy_within(done..self.filled, 0);
@@ -343,6 +321,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Poll::Ready(Err(why.into()));
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// The reply to a job is an error. Sets why to leave this connection, if there is a reason, and returns the job, unless another node
+    /// of the cluster gets it.
+    #[cold]
+    fn on_error(&mut self, mut job: Job, error: &str, node: &Queue, leave: &mut Option<io::ErrorKind>) -> Option<Job> {
+        if let Job::Lock(job) = &mut job {
+            if Cause::is_unreadable(error) {
+                // It closes the connection behind this.
+                job.deaths += 1;
+                self.accused = true;
+            }
+            if job.spelled_out && forbids_scripts(error) {
+                // A new connection will find that too, and be given up.
+                *leave = Some(io::ErrorKind::PermissionDenied);
+            }
+        }
+        match node.redirector() {
+            Some(redirector) => return redirector.redirect(job, error),
+            // It was demoted. A new connection may lead to the master: names are looked up again.
+            None if Cause::is_read_only(error) => *leave = Some(io::ErrorKind::ReadOnlyFilesystem),
+            None => {}
+        }
+        Some(job)
     }
 
     /// Does what remains to be done for a job after its reply. Returns how many attempts are finished by it.

@@ -44,7 +44,7 @@ pub(crate) struct Report {
     pub(crate) answer: Answer,
     /// Why it was not run, if it was not.
     pub(crate) cause: Option<Cause>,
-    /// The server that it was written to, if it was.
+    /// The server that answered, if one did.
     pub(crate) server: Option<SocketAddr>,
 }
 
@@ -76,12 +76,10 @@ pub(crate) struct LockJob {
     /// Whether to send the script itself, because the node does not know its hash.
     pub(crate) spelled_out: bool,
     pub(crate) route: Route,
-    /// The server that it was written to last.
-    pub(crate) server: Option<SocketAddr>,
     /// How many connections have broken when the node owed the reply to it first of all.
     pub(crate) deaths: u8,
-    /// How long its answer is of use, from when it was queued.
-    pub(crate) patience: Duration,
+    /// Until when its answer is of use.
+    pub(crate) limit: Time,
 }
 
 /// A delete is given up when so many connections may have broken because of it.
@@ -110,7 +108,7 @@ impl Letter for Job {
 
     fn patience(&self) -> Duration {
         match self {
-            Self::Lock(job) => job.patience,
+            Self::Lock(job) => job.limit - job.asked,
             Self::Ask(_) | Self::Asking => Duration::MAX,
         }
     }
@@ -148,13 +146,6 @@ impl Job {
         }
     }
 
-    /// Notes which server it is written to.
-    pub(crate) fn goes_to(&mut self, server: Option<SocketAddr>) {
-        if let Self::Lock(job) = self {
-            job.server = server;
-        }
-    }
-
     /// Appends the command to `out`, at `now`. Returns false if it was withdrawn.
     pub(crate) fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Time) -> bool {
         match self {
@@ -173,10 +164,10 @@ impl Job {
         }
     }
 
-    /// Hands the reply, which had arrived by `now`, to the asker.
-    pub(crate) fn reply(self, reply: Reply, now: Time) -> Done {
+    /// Hands the reply of this server, which had arrived by `now`, to the asker.
+    pub(crate) fn reply(self, reply: Reply, server: Option<SocketAddr>, now: Time) -> Done {
         match self {
-            Self::Lock(job) => job.reply(reply, now),
+            Self::Lock(job) => job.reply(reply, server, now),
             Self::Ask(question) => {
                 question.put(reply.into());
                 Done::Kept
@@ -213,7 +204,7 @@ impl LockJob {
         if !self.asker.on_written(self.node, self.command, now) {
             if self.route.redirections > 0 {
                 // The node that sent it on did not run it, and its asker has not been told that.
-                self.report(Answer::Never, None, now);
+                self.report(Answer::Never, None, None, now);
             }
             return false;
         }
@@ -234,8 +225,8 @@ impl LockJob {
         true
     }
 
-    /// Hands the reply, which had arrived by `now`, to the asker.
-    pub(super) fn reply(mut self, reply: Reply, now: Time) -> Done {
+    /// Hands the reply of this server, which had arrived by `now`, to the asker.
+    pub(super) fn reply(mut self, reply: Reply, server: Option<SocketAddr>, now: Time) -> Done {
         let (answer, cause) = match (self.command, reply) {
             (Command::Set, Reply::Ok) => (Answer::Yes, None),
             (Command::Set, Reply::Nil) => (Answer::No, None),
@@ -256,34 +247,34 @@ impl LockJob {
                 (answer_for(&cause), Some(cause))
             }
         };
-        self.done(answer, cause, now)
+        self.done(answer, cause, server, now)
     }
 
     fn fail(self, cause: Cause, now: Time) -> Done {
-        self.done(answer_for(&cause), Some(cause), now)
+        self.done(answer_for(&cause), Some(cause), None, now)
     }
 
     /// The node has run it, but its replicas have not confirmed it, so it is no vote.
     pub(super) fn unconfirmed(self, cause: Cause, now: Time) -> Done {
-        self.done(Answer::Unconfirmed, Some(cause), now)
+        self.done(Answer::Unconfirmed, Some(cause), None, now)
     }
 
     /// Tells the asker. Returns whether its attempt is finished on the node.
-    fn report(&self, answer: Answer, cause: Option<Cause>, now: Time) -> bool {
+    fn report(&self, answer: Answer, cause: Option<Cause>, server: Option<SocketAddr>, now: Time) -> bool {
         let report = Report {
             command: self.command,
             asked: self.asked,
             ttl: self.ttl,
             answer,
             cause,
-            server: self.server,
+            server,
         };
         self.asker.on_answer(self.node, report, now)
     }
 
-    fn done(self, answer: Answer, cause: Option<Cause>, now: Time) -> Done {
+    fn done(self, answer: Answer, cause: Option<Cause>, server: Option<SocketAddr>, now: Time) -> Done {
         match self.command {
-            _ if self.report(answer, cause, now) => Done::Finished,
+            _ if self.report(answer, cause, server, now) => Done::Finished,
             Command::Delete => Done::Owed(self),
             Command::Set | Command::Extend => Done::Kept,
         }

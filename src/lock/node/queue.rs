@@ -438,9 +438,8 @@ mod tests {
             announce: false,
             spelled_out: false,
             route: Route::default(),
-            server: None,
             deaths: 0,
-            patience: Duration::MAX,
+            limit: Time::MAX,
         })
     }
 
@@ -474,7 +473,7 @@ mod tests {
 
     fn answer(jobs: VecDeque<Job>, reply: &Reply) -> Vec<Done> {
         jobs.into_iter()
-            .map(|job| job.reply(reply.clone(), clock::now()))
+            .map(|job| job.reply(reply.clone(), None, clock::now()))
             .collect()
     }
 

@@ -1,5 +1,7 @@
 //! Votes that count once replicas have them: one `WAIT` behind each batch of commands that ask for votes.
 
+use std::net::SocketAddr;
+
 use super::job::{Done, Job, LockJob};
 use super::reply::Reply;
 use super::wire;
@@ -55,11 +57,11 @@ impl Replication {
 
     /// Takes the reply to the `WAIT`, which had arrived by `now`, and hands out those that waited for it. `None` if there was no
     /// `WAIT`.
-    pub(super) fn confirm(&mut self, reply: Reply, now: Time) -> Option<Vec<Done>> {
+    pub(super) fn confirm(&mut self, reply: Reply, server: Option<SocketAddr>, now: Time) -> Option<Vec<Done>> {
         self.since.take()?;
         let missed = self.missed(reply);
         let hand_out = |(job, reply): (LockJob, Reply)| match &missed {
-            None => job.reply(reply, now),
+            None => job.reply(reply, server, now),
             Some(cause) => job.unconfirmed(cause.clone(), now),
         };
         Some(self.run.drain(..).map(hand_out).collect())
@@ -118,15 +120,15 @@ mod tests {
     fn a_reply_without_a_wait_is_none_of_its_own() {
         let mut replication = Replication::new(WAIT);
         let now = crate::clock::now();
-        assert!(replication.confirm(Reply::Int(2), now).is_none());
+        assert!(replication.confirm(Reply::Int(2), None, now).is_none());
         replication.write(&mut Vec::new(), now);
         assert_eq!(replication.since(), Some(now));
         assert!(
             replication
-                .confirm(Reply::Int(2), now)
+                .confirm(Reply::Int(2), None, now)
                 .is_some_and(|done| done.is_empty())
         );
-        assert!(replication.since().is_none() && replication.confirm(Reply::Int(2), now).is_none());
+        assert!(replication.since().is_none() && replication.confirm(Reply::Int(2), None, now).is_none());
     }
 
     #[test]

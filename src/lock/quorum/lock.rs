@@ -58,7 +58,7 @@ struct Order {
     asked: Time,
     ttl: Option<Duration>,
     announce: bool,
-    patience: Duration,
+    limit: Time,
 }
 
 impl Order {
@@ -68,7 +68,7 @@ impl Order {
             asked,
             ttl: None,
             announce: false,
-            patience: Duration::MAX,
+            limit: Time::MAX,
         }
     }
 }
@@ -128,7 +128,7 @@ impl QuorumLock {
             sooner: Notify::new(),
         });
         let order = Order {
-            patience: limit - asked,
+            limit,
             ..Order::new(Command::Set, asked)
         };
         lock.send(NodeSet::first(nodes.len()), order);
@@ -141,7 +141,7 @@ impl QuorumLock {
             asked,
             ttl,
             announce,
-            patience,
+            limit,
         } = order;
         for node in nodes {
             let job = LockJob {
@@ -153,9 +153,8 @@ impl QuorumLock {
                 announce,
                 spelled_out: false,
                 route: Route::default(),
-                server: None,
                 deaths: 0,
-                patience,
+                limit,
             };
             self.nodes.push(node, Job::Lock(job));
         }
