@@ -249,13 +249,13 @@ impl<L> Pipeline<L> {
         self.written.front().map(|(_, written)| *written)
     }
 
-    /// When the node becomes suspect unless it answers; see [`Suspicion::next_timeout`].
+    /// When the node becomes suspect unless it answers; `None` if it owes nothing, or is known to be suspect.
     #[must_use]
     pub fn next_timeout(&self, oldest: Option<Time>, timeout: Duration) -> Option<Time> {
         self.suspicion.next_timeout(oldest, timeout)
     }
 
-    /// The time to check has come; see [`Suspicion::on_timeout`].
+    /// The time to check has come. Returns whether the node is suspect from now on.
     pub fn on_timeout(&mut self, oldest: Option<Time>, timeout: Duration, now: Time) -> bool {
         self.suspicion.on_timeout(oldest, timeout, now)
     }
