@@ -212,6 +212,14 @@ impl RedisServer {
         calls_in(&self.query::<String>(cmd("INFO").arg("commandstats")), command)
     }
 
+    /// Those of its commands that compare and delete without a script.
+    pub fn natives(&self) -> Vec<&'static str> {
+        let known: Vec<String> = self.query(cmd("ACL").arg("CAT").arg("write"));
+        let mut natives = vec!["delifeq", "delex"];
+        natives.retain(|native| known.iter().any(|command| command == native));
+        natives
+    }
+
     /// Sets up the user `locks` with the password `secret` and these rules.
     pub fn add_user(&self, rules: &str) {
         let mut command = cmd("ACL");

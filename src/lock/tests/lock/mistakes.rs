@@ -143,11 +143,14 @@ async fn a_key_beyond_the_servers_limit_does_not_take_the_locks_of_others_with_i
     until_others_are_well(&lock, 50).await;
 }
 
-/// Something before a server that closes each connection on which a script for a key comes that contains `poison`.
+/// Something before a server that closes each connection on which a delete of a key comes that contains `poison`.
 fn closing(server: SocketAddr) -> SocketAddr {
     relay(server, |_, bytes| {
         let text = String::from_utf8_lossy(bytes);
-        !(text.contains("EVAL") && text.contains("poison"))
+        let deletes = ["EVAL", "DELIFEQ", "DELEX"]
+            .iter()
+            .any(|command| text.contains(command));
+        !(deletes && text.contains("poison"))
     })
 }
 

@@ -122,7 +122,10 @@ async fn with_the_documented_permissions_everything_works_in_any_database() {
         assert!(waiter.await.unwrap().deleted >= 2);
         assert_eq!(nodes.flush(TEST_TIMEOUT).await, 3);
         assert_eq!(others.flush(TEST_TIMEOUT).await, 3);
-        assert_eq!(denials(&servers), [0, 0, 0], "{keys}");
+        // The documented rules have to suit servers without these commands; each connection tries once.
+        for (denied, server) in denials(&servers).into_iter().zip(&servers) {
+            assert!(denied <= 2 * server.natives().len() as u64, "{keys}: {denied}");
+        }
         let keyspace = |server: &RedisServer| server.query::<String>(cmd("INFO").arg("keyspace"));
         assert!(servers.iter().all(|server| !keyspace(server).contains("db")));
     }
@@ -132,6 +135,11 @@ async fn with_the_documented_permissions_everything_works_in_any_database() {
 async fn a_node_whose_user_may_run_no_scripts_gives_no_vote_and_is_left_alone() {
     let _turn = beside();
     let servers = servers_with("~* &* +@all -eval -evalsha");
+    for server in &servers {
+        // Else they could release without a script.
+        let natives = server.natives().into_iter().map(|native| format!("-{native}"));
+        server.query::<()>(cmd("ACL").arg("SETUSER").arg("locks").arg(natives.collect::<Vec<_>>()));
+    }
     let lock = Lock::redlock(&open(&servers, "locks:secret"), 1);
     let refusal = lock.acquire(KEY, &OPTIONS).await.unwrap_err();
     assert!(matches!(refusal, Refusal::NotPermitted { .. }), "{refusal}");
