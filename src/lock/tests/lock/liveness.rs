@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::kit::intermediary::{Intermediary, relay};
 use crate::kit::moving;
-use crate::kit::trio::{IMPATIENT, KEY, NODE_TIMEOUT, OPTIONS, QUEUE, RENEWED, Trio, addrs_of, elsewhere};
+use crate::kit::trio::{BRIEF, IMPATIENT, KEY, OPTIONS, QUEUE, RENEWED, Trio, addrs_of, elsewhere};
 use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, runtime, until};
 use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Refusal};
 use redis::cmd;
@@ -164,7 +164,7 @@ async fn hanging(servers: &[RedisServer], give_up: Duration) -> (Lock, Nodes, Ar
         }
         true
     });
-    let nodes = Nodes::connect(&addrs, PATIENT.give_up(give_up));
+    let nodes = Nodes::connect(&addrs, PATIENT.node_timeout(BRIEF).give_up(give_up));
     assert_eq!(nodes.ready(TEST_TIMEOUT).await, servers.len());
     (Lock::redlock(&nodes, 1), nodes, hangs)
 }
@@ -174,8 +174,8 @@ async fn a_connection_that_hangs_is_replaced_and_what_it_brings_late_is_deleted(
     let _turn = beside();
     let servers: Vec<_> = (0..3).map(|_| RedisServer::start()).collect();
     let server = &servers[0];
-    let (lock, nodes, hangs) = hanging(&servers, NODE_TIMEOUT).await;
-    let early = lock.acquire("early", &OPTIONS).await.unwrap();
+    let (lock, nodes, hangs) = hanging(&servers, BRIEF).await;
+    let early = until_votes(&lock, "early", 3).await;
     hangs.store(true, SeqCst);
     let held = lock.acquire("held", &OPTIONS).await.unwrap();
     let again = until_votes(&lock, "again", 3).await;
