@@ -5,7 +5,8 @@
 //! - All nodes are asked at once over one ordered, pipelined connection each, and an acquire returns as soon as a quorum has
 //!   voted. Late votes for a held lock still count; those for a failed attempt are taken back.
 //! - A `SET` is never repeated behind the caller's back, and each attempt has a token of its own. A command that was
-//!   written and not answered is *unknown*, never "failed", and a compare-and-delete follows it on the same connection.
+//!   written and not answered is *unknown*, never "failed", and a compare-and-delete follows it on the same connection, also if
+//!   that hangs and another one has taken its place.
 //! - Clocks are read after the reply. A lock without validity left is never handed out. On Linux and macOS the validity counts the
 //!   time in which the machine was suspended, and a loss is seen at once after that; on other systems it counts what
 //!   [`std::time::Instant`] does.
@@ -86,7 +87,8 @@
 //! connections break just when the node was to answer it, as those do on which a key comes that is longer than the server allows
 //! ([`NodeOptions::longest_key`], [`Gauges::given_up`]); if a connection breaks while a
 //! `SET` is under way, and the node runs it only after the delete that was sent on the next connection, its key stays until
-//! its TTL is over; and so do the keys at an address that a node has left ([`Nodes::follow`], [`Sentinels`]), or that a master of a
+//! its TTL is over (one that merely hangs is kept for its deletes, but not beyond [`Nodes::shutdown`], four such connections, or a
+//! megabyte that waits to be written); and so do the keys at an address that a node has left ([`Nodes::follow`], [`Sentinels`]), or that a master of a
 //! [`Cluster`] sets so late that its slot has moved on meanwhile.
 //!
 //! # For those who change it
@@ -99,7 +101,7 @@
 //!   under way and owed), `window` (how much may be under way), `link` (suspicion)
 //! - `clock`: tokio's clock, and the time in which the machine was suspended, as the protocol's time
 //! - `node/`: one node: `url`, `address`, `place` (an address that may change, or that others name), `wire` and `reply`
-//!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection`, `task` (connects), `census`
+//!   (bytes), `job` and `question` (commands, and who gets their answers), `queue`, `connection`, `silent` (one that hangs), `task` (connects), `census`
 //!   (nodes that are the same server have one vote), `replication` (votes that replicas must confirm), `redirector`
 //!   (what a node of a cluster leaves to the others) and `route` (how a command came to it); `nodes` are all those of an
 //!   app server

@@ -268,7 +268,11 @@ impl NodeAddress {
         // Errors are ignored: without these options the connection is slower, or takes longer to break, but it works.
         let _ = stream.set_nodelay(true);
         let socket = SockRef::from(&stream);
-        let probes = TcpKeepalive::new().with_time(give_up / 3).with_interval(give_up / 6);
+        // The kernel counts whole seconds, from 1 on.
+        let second = Duration::from_secs(1);
+        let probes = TcpKeepalive::new()
+            .with_time((give_up / 3).max(second))
+            .with_interval((give_up / 6).max(second));
         let _ = socket.set_tcp_keepalive(&probes);
         #[cfg(target_os = "linux")]
         let _ = socket.set_tcp_user_timeout(Some(give_up));

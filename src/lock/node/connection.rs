@@ -35,6 +35,9 @@ const OUTPUT_LIMIT: usize = 1 << 16;
 /// The size of the buffer for replies; no reply may be longer.
 const INPUT_SIZE: usize = 1 << 15;
 
+/// The most connections that hang which are kept beside the one in use; the newest ones.
+const MOST_SILENT: usize = 4;
+
 pub(super) struct Connection<S> {
     stream: S,
     /// The address of its other end.
@@ -71,8 +74,8 @@ pub(super) struct Connection<S> {
     gathers: bool,
     /// Whether it has given way.
     gathered: bool,
-    /// The connection that this one took the place of, until nothing that was written there can run any more.
-    silent: Option<Silent<S>>,
+    /// Connections that others took the place of, until nothing that was written there can run any more.
+    silent: Vec<Silent<S>>,
 }
 
 /// The commands of a connection that has ended.
@@ -84,12 +87,12 @@ pub(super) struct Left {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// A new connection, maybe in the place of one that was `silent`.
+    /// A new connection, maybe in the place of others that were `silent`.
     pub(super) fn new(
         stream: S,
         server: Option<SocketAddr>,
         native: Option<Native>,
-        silent: Option<Silent<S>>,
+        silent: Vec<Silent<S>>,
         options: &NodeOptions,
     ) -> Self {
         let now = clock::now();
@@ -117,16 +120,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Its end: what was not answered, and what was not written. If another connection takes its place, what was written still
-    /// reaches the node by way of the second value.
-    pub(super) fn end(self) -> (Left, Silent<S>) {
+    /// Its end: what was not answered and what was not written, and the connections that are left. Another connection takes its place, if
+    /// it was `replaced`: then it is one of these.
+    pub(super) fn end(mut self, replaced: bool) -> (Left, Vec<Silent<S>>) {
         let owed = self.pipeline.written().len() + usize::from(self.waiting_since().is_some());
         let mut unwritten = self.unwritten;
         unwritten.extend(self.refused.into_iter().map(Job::Lock));
         let run = self.replication.into_iter().flat_map(Replication::into_run);
         let written = run.chain(self.pipeline.into_written()).collect();
-        let silent = Silent::new(self.stream, (self.input, self.filled), (self.output, self.sent), owed);
-        (Left { written, unwritten }, silent)
+        if replaced {
+            let (input, output) = ((self.input, self.filled), (self.output, self.sent));
+            self.silent.truncate(MOST_SILENT - 1);
+            self.silent.insert(0, Silent::new(self.stream, input, output, owed));
+        }
+        (Left { written, unwritten }, self.silent)
     }
 
     /// Writes and reads until the connection breaks, or until nobody uses it any more; the latter is not an error.
@@ -188,9 +195,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Poll::Ready(Ok(()));
         }
         self.poll_alarm(node, cx);
-        if self.silent.as_mut().is_some_and(|silent| silent.poll(cx).is_ready()) {
-            self.silent = None;
-        }
+        self.silent.retain_mut(|silent| silent.poll(cx).is_pending());
         Poll::Pending
     }
 
@@ -232,10 +237,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 if job.route().asking {
                     self.pipeline.on_written(Job::Asking, now);
                 }
-                if let (Some(silent), Job::Lock(job)) = (&mut self.silent, &job)
+                if let Job::Lock(job) = &job
                     && job.command == Command::Delete
                 {
-                    silent.delete(job.asker.wire());
+                    for silent in &mut self.silent {
+                        silent.delete(job, node.redirector().is_some());
+                    }
                 }
                 self.pipeline.on_written(job, now);
                 self.alone = alone;
@@ -413,7 +420,7 @@ mod tests {
     async fn a_reply_counts_once_although_something_else_follows() {
         let (said, later) = (&b"+OK\r\n?\r\n"[..], &b"+OK\r\n"[..]);
         let stream = join(said.chain(later), sink());
-        let mut connection = Connection::new(stream, None, None, None, &NodeOptions::default());
+        let mut connection = Connection::new(stream, None, None, Vec::new(), &NodeOptions::default());
         for job in [Job::Asking, Job::Asking, Job::Asking] {
             connection.pipeline.on_written(job, clock::now());
         }

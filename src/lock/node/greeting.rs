@@ -245,7 +245,8 @@ fn is_replica(hello: &Reply) -> bool {
 
 /// What a server calls itself, by its reply to `INFO`. A user may not be allowed to ask.
 fn server_id(info: &Reply) -> Option<String> {
-    let Reply::Text(info) = info else { return None };
+    // Its paths may be no text.
+    let info = String::from_utf8_lossy(info.bytes()?);
     let id = info.lines().find_map(|line| line.strip_prefix("run_id:"))?;
     Some(id.to_owned())
 }

@@ -17,6 +17,9 @@ pub(crate) trait Asker: fmt::Debug + Send + Sync {
     /// Its commands, packed.
     fn wire(&self) -> &Wire;
 
+    /// When it began to ask.
+    fn began(&self) -> Time;
+
     /// A command for node `node` is about to be written, at `now`. Returns false if it was withdrawn and must not be
     /// written.
     fn on_written(&self, node: usize, command: Command, now: Time) -> bool;

@@ -27,9 +27,10 @@ pub struct NodeOptions {
     pub node_timeout: Duration,
     /// How long a peer may leave what was sent to it unacknowledged. Then it is given up: its connection breaks (by
     /// `TCP_USER_TIMEOUT` and keepalive on Linux, by keepalive alone elsewhere). This is for networks that drop packets. What is
-    /// acknowledged and not answered for as long is asked about on a second connection, every so long: by a node that was merely
-    /// stopped neither is answered, but what stands between may have forgotten the first. If only the second is answered, it takes
-    /// the place of the first, which gets only deletes from then on. At least 1 ms.
+    /// acknowledged is not always answered: a node that has been suspect for as long, without a reply, is tried on a second
+    /// connection, every so long. A node that was merely stopped answers on neither, but what stands between may have forgotten the
+    /// first. If it answers on the second one alone, that takes the place of the first, which gets nothing new from then on but
+    /// deletes of what may still come by it. At least 1 ms.
     pub give_up: Duration,
     /// Whether a vote or an extension counts only if replicas of the node have confirmed it. `None`, the default, does not
     /// ask them.

@@ -386,6 +386,10 @@ mod tests {
             &self.wire
         }
 
+        fn began(&self) -> Time {
+            self.attempt.lock().unwrap().start()
+        }
+
         fn on_written(&self, node: usize, command: Command, now: Time) -> bool {
             command != Command::Set || self.attempt.lock().unwrap().on_written(node, now)
         }

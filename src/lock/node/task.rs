@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,8 +53,8 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
     // Commands wait for the first connection, and for the one after a connection that broke though all had been well: a node may
     // close those that are idle. But not for long.
     let mut awaited = true;
-    // A connection that takes the place of one on which the node was silent.
-    let mut spare = None;
+    // A connection that takes the place of one on which the node was silent, and those that are kept for their deletes.
+    let (mut spare, mut silent) = (None, Vec::new());
     let mut address = place.address();
     loop {
         if spare.is_none() {
@@ -68,13 +69,14 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
             identify: seat.is_some(),
             options: &options,
         };
-        let (greeted, silent) = match spare.take() {
-            Some((greeted, silent)) => (Some(Ok(greeted)), Some(silent)),
-            None if awaited => (place.stay(await_connection(&node, wait, door.greet())).await, None),
-            None => (place.stay(door.greet()).await, None),
+        let greeted = match spare.take() {
+            Some(greeted) => Some(Ok(greeted)),
+            None if awaited => place.stay(await_connection(&node, wait, door.greet())).await,
+            None => place.stay(door.greet()).await,
         };
         let Some(greeted) = greeted else {
-            // There was no connection yet that could break.
+            // There was no connection yet that could break, and the old ones lead to another place.
+            silent.clear();
             continue;
         };
         awaited = false;
@@ -84,7 +86,8 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                 let _seated = seat.as_ref().map(|seat| seat.connected(greeted.server_id));
                 node.connected();
                 let server = greeted.stream.server();
-                let mut connection = Connection::new(greeted.stream, server, greeted.native, silent, &options);
+                let old = mem::take(&mut silent);
+                let mut connection = Connection::new(greeted.stream, server, greeted.native, old, &options);
                 let begun = Instant::now();
                 let driven = async {
                     tokio::select! {
@@ -93,7 +96,7 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                         greeted = replace(&node, &door) => Err(greeted),
                     }
                 };
-                let mut replacing = None;
+                let mut moved = false;
                 match place.stay(driven).await {
                     Some(Ok(Ok(()))) => return,
                     Some(Ok(Err(error))) => {
@@ -104,13 +107,14 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
                         // One that breaks again and again is not worth a wait.
                         awaited = begun.elapsed() > options.reconnect_backoff;
                     }
-                    Some(Err(greeted)) => (awaited, replacing) = (true, Some(greeted)),
+                    Some(Err(greeted)) => (awaited, spare) = (true, Some(greeted)),
                     // To those who asked, the connection broke.
-                    None => awaited = true,
+                    None => (awaited, moved) = (true, true),
                 }
-                let (ended, silent) = connection.end();
-                left = ended;
-                spare = replacing.map(|greeted| (greeted, silent));
+                (left, silent) = connection.end(spare.is_some());
+                if moved {
+                    silent.clear();
+                }
             }
             Err(failed) => cause = failed,
         }
@@ -130,13 +134,13 @@ pub(crate) async fn run(node: Arc<Queue>, mut place: Place, options: NodeOptions
 async fn replace(node: &Queue, door: &Door<'_>) -> Greeted {
     let give_up = door.options.give_up;
     loop {
-        let silent = node.suspect_since().map(|since| clock::now() - since);
-        match silent {
+        let since = node.suspect_since();
+        match since.map(|since| clock::now() - since) {
             Some(silent) if silent < give_up => sleep(give_up.saturating_sub(silent)).await,
             Some(_) => {
                 // Meanwhile it may have answered on the old one.
                 if let Ok(greeted) = door.greet().await
-                    && node.suspect_since().is_some()
+                    && node.suspect_since() == since
                 {
                     return greeted;
                 }

@@ -401,9 +401,9 @@ impl Attempt {
             return Effect::default();
         }
         let state = &mut self.states[node];
-        // Of two extensions under way, the second one finds the same key gone. Or its answer is from before a repair that is
-        // under way, whose key the node must still be told to delete.
-        if until.is_none() && !matches!(state.vote, Vote::Granted | Vote::Unconfirmed | Vote::Unknown) {
+        // Of two extensions under way, the second one finds the same key gone. Or its answer is from before a `Set` that is under way:
+        // a repair, or a vote whose connection is lost, which may still reach the node. Then the node must still be told to delete.
+        if until.is_none() && !matches!(state.vote, Vote::Granted | Vote::Unconfirmed) {
             return Effect::default();
         }
         // It has our key: its vote was lost with a connection, and counts from now on.
@@ -840,6 +840,9 @@ mod tests {
         // What says nothing about the key makes no vote.
         let _ = attempt.on_extended(2, at(10), Answer::Unknown, at(11));
         assert_eq!((attempt.vote(2), attempt.votes()), (Vote::Unknown, 2));
+        // The command may still come to the node, and must be undone at the end.
+        assert!(!attempt.on_extended(2, at(15), Answer::No, at(16)).finished);
+        assert_eq!(attempt.clone().close(at(17)), NodeSet::first(3));
         let _ = attempt.on_extended(2, at(20), Answer::Yes, at(21));
         assert_eq!(
             (attempt.vote(2), attempt.votes(), attempt.ever_granted()),

@@ -423,6 +423,10 @@ impl Asker for QuorumLock {
         &self.wire
     }
 
+    fn began(&self) -> Time {
+        self.start()
+    }
+
     fn on_written(&self, node: usize, command: Command, now: Time) -> bool {
         let written = command != Command::Set || self.state().attempt.on_written(node, now);
         if written {

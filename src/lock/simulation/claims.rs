@@ -27,7 +27,7 @@ pub(super) struct Claim {
     pub(super) renewals: (Option<Time>, u32),
     /// The nodes that answered that they have its key, and have not answered since that it is gone.
     pub(super) granted: NodeSet,
-    /// The nodes that a `Set` is under way to.
+    /// The nodes that a `Set` is under way to, or may be, since its connection broke.
     pub(super) asked: NodeSet,
     /// The nodes that may have its key, judged by all commands and answers so far.
     pub(super) owes: NodeSet,

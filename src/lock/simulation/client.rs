@@ -103,7 +103,9 @@ impl World {
         let claim = &mut self.claims[id];
         match command {
             Command::Set => {
-                claim.asked.remove(node);
+                if answer != Answer::Unknown {
+                    claim.asked.remove(node);
+                }
                 claim.attempt.on_vote(node, asked, answer, now)
             }
             Command::Extend => claim.attempt.on_extended(node, asked, answer, now),
@@ -280,6 +282,7 @@ impl World {
                     Command::Extend if done => {
                         self.report.extensions += 1;
                         claim.granted.insert(node);
+                        claim.asked.remove(node);
                     }
                     Command::Extend if claim.asked.contains(node) => {}
                     Command::Extend => {
