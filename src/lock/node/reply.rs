@@ -17,7 +17,7 @@ pub enum Reply {
     Error(String),
     /// Another text.
     Text(String),
-    /// What is no text.
+    /// Bytes that are not UTF-8.
     Bytes(Vec<u8>),
     /// Several replies in one.
     Array(Vec<Self>),
@@ -60,7 +60,7 @@ impl Reply {
         }
     }
 
-    /// The bytes, if it is a text or some.
+    /// The bytes of a text, or those that are none.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
