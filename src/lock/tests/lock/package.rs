@@ -12,13 +12,17 @@ const MOST_PACKAGES: usize = 45;
 /// Packages that belong to the lab and the console.
 const OF_OTHERS: [&str; 5] = ["clap", "ratatui", "redis", "sqlx", "url"];
 
+/// Where the package is now: a program that was built from it elsewhere may be used again.
+pub fn root() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+}
+
 /// The packages that `lockstorm-lock` needs to run or to be built.
 fn packages() -> BTreeSet<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["tree", "--offline", "--locked", "--package", "lockstorm-lock"])
         .args(["--edges", "normal", "--prefix", "none", "--format", "{p}"])
-        .current_dir(root)
+        .current_dir(root())
         .output()
         .expect("cargo, which has built this, runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -67,10 +71,10 @@ fn unpack(root: &Path, to: &Path) -> PathBuf {
 
 #[test]
 fn the_package_has_its_licences_in_full_and_a_whole_readme() {
-    let (root, to) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
+    let (root, to) = (root(), tempfile::tempdir().unwrap());
     let unpacked = match root.join("Cargo.toml.orig").exists() {
         // This is the package, unpacked.
-        true => root.to_owned(),
+        true => root,
         false => unpack(root, to.path()),
     };
     let read = |name: &str| fs::read_to_string(unpacked.join(name)).unwrap();

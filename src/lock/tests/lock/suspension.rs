@@ -104,7 +104,7 @@ impl Drop for Program {
 
 /// The shim, built with the machine's C compiler.
 fn shim(dir: &Path) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/suspension.c");
+    let source = crate::package::root().join("tests/shim/suspension.c");
     let shim = dir.join("suspension.so");
     let compile = Command::new("cc")
         .args(["-O1", "-fPIC", "-shared", "-o"])
