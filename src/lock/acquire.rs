@@ -249,8 +249,7 @@ impl Driver<'_> {
 
     fn on_refused(&mut self, failed: &Failed, refusal: Refusal) {
         if let Some(permit) = &self.permit {
-            if let Refusal::NotPermitted { .. } = refusal {
-                // Waiting does not help.
+            if refusal.is_hopeless() {
                 return self.caller.on_hopeless(refusal);
             }
             permit.note(self.rules(), &refusal);

@@ -8,8 +8,14 @@ use std::fmt;
 pub enum Cause {
     /// The key is held under another token.
     Held,
-    /// No connection: the node is down or refuses connections.
+    /// No connection: the node is down, or its machine refuses connections.
     Refused,
+    /// No connection, for this reason: the name can't be looked up, what listens there does not speak as a node does, or nothing
+    /// answers there in time.
+    Unreachable(String),
+    /// The connections were ended by [`Nodes::shutdown`](crate::Nodes::shutdown), or with the runtime in which the nodes were
+    /// opened: nothing more can be acquired with them.
+    Ended,
     /// No reply in time; the command may still run later.
     Timeout,
     /// The connection broke after the command was sent; the node may or may not have run it.
@@ -158,6 +164,8 @@ macro_rules! kinds {
 kinds! {
     Held "held"
     Refused "refused"
+    Unreachable "unreachable"
+    Ended "ended"
     Timeout "timeout"
     Disconnected "disconnected"
     Suspect "suspect"
@@ -186,6 +194,8 @@ impl fmt::Display for Cause {
         match self {
             Self::NoPermission(text) => write!(f, "no permission: {text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
+            Self::Unreachable(text) => write!(f, "unreachable: {text}"),
+            Self::Ended => f.write_str("shut down, or its runtime has ended"),
             Self::NotReady(text) => write!(f, "not ready: {text}"),
             Self::Error(text) => write!(f, "error: {text}"),
             Self::Unreplicated { replicas, of } => write!(f, "confirmed by {replicas} of {of} replicas"),

@@ -90,6 +90,14 @@ impl Handle {
         }
     }
 
+    /// Nothing more is acquired over its connections.
+    fn shut(&self) {
+        match self {
+            Self::Node { queue, .. } => queue.shut(),
+            Self::Cluster(router) => router.shut(),
+        }
+    }
+
     fn push(&self, job: Job) {
         match self {
             Self::Node { queue, .. } => queue.push(job),
@@ -308,13 +316,14 @@ impl Nodes {
         self.len()
     }
 
-    /// [Flushes](Self::flush), and then ends the connections of all clones: nothing more can be acquired. Returns how many nodes
-    /// have run everything. What the others are owed is tried until its keys have expired, or the runtime ends.
+    /// Ends acquiring for all clones, [flushes](Self::flush), and then ends their connections: whoever still tries is refused at once, with
+    /// [`Cause::Ended`](crate::Cause::Ended). Returns how many nodes have run everything. What the others are owed is tried until its keys have expired, or the runtime ends.
     ///
     /// Await this as the last thing of a program, after the guards are dropped: their keys are deleted by tasks of the runtime, and
     /// those end with it. Dropping the last clone can't do the same, since nothing may block inside a runtime, and a runtime that
     /// is dropped runs nothing any more.
     pub async fn shutdown(&self, within: Duration) -> usize {
+        self.0.handles.iter().for_each(|handle| handle.shut());
         let flushed = self.flush(within).await;
         self.0.handles.iter().for_each(|handle| handle.abandon());
         flushed

@@ -8,7 +8,8 @@ use crate::outcome::Outcome;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Enough nodes answered, and somebody else holds the lock. For a local lock: it was not released in time.
+    /// Somebody else holds the lock, as far as the nodes say that answer. While nodes are down, it may be a key that nobody needs any
+    /// more on one of the others that is in the way, until its TTL is over. For a local lock: it was not released in time.
     #[error("somebody else holds the lock")]
     Contended,
     /// Too few nodes could be asked: nobody could have got the lock.
@@ -56,6 +57,19 @@ impl Refusal {
             Self::NotPermitted { causes }
         } else {
             Self::NoQuorum { causes }
+        }
+    }
+
+    /// Whether waiting does not help: too few nodes permit it, or can ever be asked.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        let ended = |causes: &[Option<Cause>]| {
+            let gone = causes.iter().filter(|cause| **cause == Some(Cause::Ended)).count();
+            causes.len() - gone < causes.len() / 2 + 1
+        };
+        match self {
+            Self::NotPermitted { .. } => true,
+            Self::NoQuorum { causes } => ended(causes),
+            _ => false,
         }
     }
 

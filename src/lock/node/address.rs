@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -56,6 +56,24 @@ pub struct NodeAddress {
     /// `None` means plain TCP.
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
+}
+
+/// That a name could not be looked up, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("its name is not known ({0})")]
+struct UnknownName(io::Error);
+
+impl UnknownName {
+    fn of(error: io::Error) -> io::Error {
+        io::Error::other(Self(error))
+    }
+}
+
+/// Whether an attempt to connect failed because of that.
+pub(super) fn is_unknown_name(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<UnknownName>)
 }
 
 impl fmt::Debug for NodeAddress {
@@ -294,7 +312,10 @@ impl NodeAddress {
         let mut dials = JoinSet::new();
         loop {
             let (host, port) = (self.host.clone(), self.port);
-            dials.spawn(async move { TcpStream::connect((host, port)).await });
+            dials.spawn(async move {
+                let found = lookup_host((host.as_str(), port)).await.map_err(UnknownName::of)?;
+                TcpStream::connect(&*found.collect::<Vec<_>>()).await
+            });
             if let Ok(Some(answer)) = timeout(DIAL_AGAIN, dials.join_next()).await {
                 return answer.map_err(io::Error::other)?.map(Stream::Plain);
             }

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::cause::Cause;
 use crate::clock::FOREVER;
-use crate::node::address::NodeAddress;
+use crate::node::address::{self, NodeAddress};
 use crate::node::options::NodeOptions;
 use crate::node::reply::{Malformed, Reply};
 use crate::node::stream::Stream;
@@ -50,7 +50,15 @@ impl SessionError {
     /// What it is to those who want to ask the node.
     pub(crate) fn cause(self) -> Cause {
         match self {
-            Self::Io(error) => tls_reason(&error).map_or(Cause::Refused, Cause::Tls),
+            Self::Io(error) => match (tls_reason(&error), error.kind()) {
+                (Some(why), _) => Cause::Tls(why),
+                (None, _) if address::is_unknown_name(&error) => Cause::Unreachable(error.to_string()),
+                (None, io::ErrorKind::InvalidData) => {
+                    Cause::Unreachable("what listens there is no Redis or Valkey server".to_owned())
+                }
+                (None, io::ErrorKind::TimedOut) => Cause::Unreachable("no answer in time".to_owned()),
+                (None, _) => Cause::Refused,
+            },
             Self::Denied(text) => Cause::NoPermission(text),
             Self::Tls(text) => Cause::Tls(text),
             Self::Answer(text) => Cause::of_error(text),

@@ -26,6 +26,8 @@ struct QueueState {
     /// The node that has the vote of the same server.
     same_server_as: Option<usize>,
     abandoned: bool,
+    /// Whether nothing more may be acquired.
+    shut: bool,
     /// Whether the node is not the one any more that can run what is owed.
     retired: bool,
     /// The connection's task, if it sleeps.
@@ -35,6 +37,9 @@ struct QueueState {
 impl QueueState {
     /// Queues a command, or returns it and why not.
     fn push(&mut self, job: Job) -> Option<(Job, Cause)> {
+        if self.shut && job.is_vote() {
+            return Some((job, Cause::Ended));
+        }
         match self.same_server_as {
             // A lock that has this node's vote from before keeps it.
             Some(of) if job.is_vote() => Some((job, Cause::Duplicate { of })),
@@ -48,7 +53,7 @@ impl QueueState {
     fn cause(&self, obstacle: Obstacle) -> Cause {
         match obstacle {
             Obstacle::Down => self.down.clone(),
-            Obstacle::Ended => Cause::Refused,
+            Obstacle::Ended => Cause::Ended,
             Obstacle::Suspect => Cause::Suspect,
             Obstacle::Busy => Cause::Busy,
             Obstacle::Overloaded => Cause::Overloaded,
@@ -89,6 +94,7 @@ impl Queue {
             trouble: None,
             same_server_as: None,
             abandoned: false,
+            shut: false,
             retired: false,
             task: None,
         };
@@ -224,7 +230,14 @@ impl Queue {
 
     /// The node is the same server as another one, which has the vote of that server, or as none.
     pub(crate) fn on_same_server_as(&self, other: Option<usize>) {
-        self.lock().same_server_as = other;
+        let mut state = self.lock();
+        if let Some(of) = other
+            && state.same_server_as != other
+        {
+            event!(warn, "the node has no vote: it is the same server as node {}", of + 1);
+            state.trouble = Some((Cause::Duplicate { of }, clock::now()));
+        }
+        state.same_server_as = other;
     }
 
     /// The other node that has the vote of the same server.
@@ -262,7 +275,10 @@ impl Queue {
             true => Cause::Disconnected,
             false => cause.clone(),
         };
-        event!(warn, cause = %trouble, "there is no connection");
+        // A node that stays down is not told at each attempt.
+        if state.trouble.as_ref().is_none_or(|(before, _)| *before != trouble) {
+            event!(warn, cause = %trouble, "there is no connection");
+        }
         state.trouble = Some((trouble, clock::now()));
         // Callers are called back after the mutex is unlocked.
         drop(state);
@@ -315,6 +331,11 @@ impl Queue {
         is_owing
     }
 
+    /// Nothing more is acquired from now on; what is held can still be extended and released.
+    pub(crate) fn shut(&self) {
+        self.lock().shut = true;
+    }
+
     /// Nobody will push any more: the task ends once nothing is owed.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
@@ -344,7 +365,7 @@ impl Queue {
         let queue = self.lock().mailbox.on_ended();
         self.up.send_replace(false);
         for job in queue {
-            job.fail(Cause::Refused, clock::now());
+            job.fail(Cause::Ended, clock::now());
         }
     }
 
@@ -618,13 +639,26 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_is_shut_gets_no_new_votes_and_still_what_it_is_owed() {
+        let queue = queue();
+        let held = ask(&queue);
+        answer(written(&queue), &Reply::Ok);
+        queue.shut();
+        assert_eq!(ask(&queue).vote(), NEVER(Cause::Ended));
+        queue.push(job(&held, Command::Extend));
+        take_back(&queue, &held);
+        assert_eq!(written(&queue).len(), 2);
+    }
+
+    #[test]
     fn an_ended_node_keeps_nothing() {
         let queue = queue();
         let held = ask(&queue);
         answer(written(&queue), &Reply::Ok);
         let asked = ask(&queue);
         queue.end();
-        assert_eq!(asked.vote(), NEVER(Cause::Refused));
+        assert_eq!(asked.vote(), NEVER(Cause::Ended));
+        assert_eq!(ask(&queue).vote(), NEVER(Cause::Ended));
         take_back(&queue, &held);
         assert!(!queue.is_owing());
     }

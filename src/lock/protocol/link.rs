@@ -103,8 +103,8 @@ impl Link {
             Connection::Up if self.suspect => Obstacle::Suspect,
             // It waited behind others until its caller stopped waiting.
             Connection::Up => Obstacle::Overloaded,
-            Connection::Down => Obstacle::Down,
-            Connection::Begun | Connection::Ended => Obstacle::Ended,
+            Connection::Begun | Connection::Down => Obstacle::Down,
+            Connection::Ended => Obstacle::Ended,
         }
     }
 

@@ -56,6 +56,8 @@ struct RouterState {
     /// All nodes that have slots, replicas included.
     nodes: Vec<Spot>,
     abandoned: bool,
+    /// Whether nothing more may be acquired.
+    shut: bool,
 }
 
 struct Master {
@@ -105,6 +107,7 @@ impl Router {
             retired: Vec::new(),
             nodes: Vec::new(),
             abandoned: false,
+            shut: false,
         };
         Arc::new_cyclic(|this| Self {
             state: Mutex::new(state),
@@ -177,6 +180,15 @@ impl Router {
         is_new
     }
 
+    /// Nothing more is acquired from now on.
+    pub(crate) fn shut(&self) {
+        let mut state = self.lock();
+        state.shut = true;
+        state.masters.values().for_each(|master| master.queue.shut());
+        drop(state);
+        self.unrouted.shut();
+    }
+
     /// Nobody will push any more: everything ends once nothing is owed.
     pub(crate) fn abandon(&self) {
         self.lock().abandoned = true;
@@ -231,6 +243,9 @@ impl Router {
             spot: spot.clone(),
         };
         let queue = Arc::new(Queue::of_cluster(self.options.owed_within(), Box::new(door)));
+        if state.shut {
+            queue.shut();
+        }
         self.sample(&queue);
         let named = watch::Sender::new(Ok(spot.clone()));
         let place = Place::named(named.subscribe(), self.login.clone());

@@ -62,6 +62,7 @@ pub async fn extended(guard: &Guard) {
 pub fn assert_typed(causes: &BTreeSet<CauseKind>, also: &[CauseKind]) {
     let expected = [
         CauseKind::Refused,
+        CauseKind::Unreachable,
         CauseKind::Timeout,
         CauseKind::Disconnected,
         CauseKind::Suspect,

@@ -14,6 +14,7 @@ use crate::kit::{RedisServer, TEST_TIMEOUT, beside, eventually, runtime, until};
 use lockstorm_lock::{AcquireOptions, Cause, Guard, Lock, NodeOptions, Nodes, Refusal};
 use redis::cmd;
 use tokio::runtime::Builder;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 const PATIENT: NodeOptions = moving::PATIENT.connect_timeout(TEST_TIMEOUT);
@@ -287,6 +288,67 @@ async fn guards_that_are_dropped_before_a_shutdown_leave_no_key() {
     .await;
     let refusal = trio.acquire(&OPTIONS).await.unwrap_err();
     assert!(matches!(refusal, Refusal::NoQuorum { .. }), "{refusal}");
+}
+
+#[tokio::test]
+async fn nothing_is_acquired_from_a_shutdown_on_and_under_load_no_key_stays() {
+    let trio = Trio::start().await;
+    // Somebody else has this one for ever.
+    for server in &trio.servers {
+        server.query::<()>(cmd("SET").arg(KEY).arg("other"));
+    }
+    let waits = QUEUE.timeout(TEST_TIMEOUT.saturating_mul(10));
+    let mut workers = JoinSet::new();
+    for key in 0..8 {
+        let lock = trio.lock.clone();
+        workers.spawn(async move {
+            let key = format!("key:{key}");
+            loop {
+                match lock.acquire(&key, &OPTIONS).await {
+                    Ok(guard) => drop(guard),
+                    Err(refusal) => return refusal,
+                }
+            }
+        });
+    }
+    let lock = trio.lock.clone();
+    workers.spawn(async move { lock.acquire(KEY, &waits).await.unwrap_err() });
+    until("all are at work", async || trio.lock.gauges().attempts() > 1_000).await;
+    assert_eq!(trio.nodes.shutdown(TEST_TIMEOUT).await, 3);
+    while let Some(refusal) = workers.join_next().await {
+        let refusal = refusal.unwrap();
+        assert!(refusal.causes().contains(&Some(Cause::Ended)), "{refusal}");
+    }
+    until("no other key is left", async || trio.keys() == [1, 1, 1]).await;
+    let again = trio.lock.acquire(KEY, &waits).await.unwrap_err();
+    assert!(again.to_string().contains("shut down"), "{again}");
+}
+
+#[tokio::test]
+async fn why_nothing_can_be_reached_is_told_in_words() {
+    let _turn = beside();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let web = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        use std::io::Write;
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let urls = ["redis://nobody.invalid".to_owned(), format!("redis://{web}")];
+    let nodes = Nodes::open(&urls, PATIENT).unwrap();
+    for (node, words) in [(0, "its name is not known"), (1, "no Redis or Valkey server")] {
+        until(words, async || {
+            let state = &nodes.states()[node];
+            state
+                .last_error
+                .as_ref()
+                .is_some_and(|cause| cause.to_string().contains(words))
+        })
+        .await;
+    }
+    let refusal = Lock::redlock(&nodes, 1).acquire(KEY, &OPTIONS).await.unwrap_err();
+    assert!(refusal.to_string().contains("its name is not known"), "{refusal}");
 }
 
 #[tokio::test]
