@@ -78,8 +78,15 @@
 //! [`TlsOptions`] trusts other authorities, and presents a certificate to nodes that ask for one (`tls-auth-clients yes`).
 //!
 //! # The features
-//! `tls` (on by default); `tracing`, which emits events when nodes come and go, locks are lost and deletes given up; `serde`, which serializes outcomes, causes and ways to wait; `simulation`, which has the protocol
+//! `tls` (on by default); `tracing`, which emits events with the target `lockstorm_lock` ([below](#events)); `serde`, which serializes outcomes, causes and ways to wait; `simulation`, which has the protocol
 //! without I/O and the virtual world in which it is tested, without any promise of stability.
+//!
+//! # Events
+//! With the feature `tracing`, in a span `node` with its address: at the level `info` that a node is connected, or replies again after it
+//! was suspect; at `warn` that there is no connection (with the `cause`, each time that it changes), that a node owes replies for too
+//! long, or is the same server as another one, and that a delete was given up. At `warn` without a span: that the renewal of a lock has
+//! not worked yet (with what is `left` of its validity), and, when its guard goes, that a lock was lost before (with how long it was
+//! `held`; its key follows at `debug`, since keys may be secret). [`Guard::lost`] tells a loss at once.
 //!
 //! # Keys that may stay behind
 //! Releases go on in the background and end with the runtime: await [`Nodes::shutdown`] before a program ends, or its last keys

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::nodes::Nodes;
 use crate::protocol::{Renewal, Time};
 use crate::quorum::lock::QuorumLock;
+use crate::trace::event;
 
 /// The renewals of a lock and its clones.
 #[derive(Debug)]
@@ -109,6 +110,9 @@ impl Renewals {
         let next = schedule.times.keys().next().copied();
         drop(schedule);
         for (lock, due) in all_due {
+            if due.again {
+                event!(warn, left = ?lock.lease().validity(now), "the renewal of a lock has not worked yet");
+            }
             lock.renew(due);
         }
         next

@@ -108,7 +108,7 @@ pub struct Effect {
     pub sooner: bool,
 }
 
-/// The result of a release.
+/// The result of a release. Nodes that are known not to have had the key, because they could not be asked for it, say, are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Released {

@@ -39,6 +39,8 @@ pub struct Due {
     pub repair: bool,
     /// Extend the lock.
     pub extend: bool,
+    /// The last extension did not work.
+    pub again: bool,
     /// When to come back.
     pub next: Time,
 }
@@ -67,11 +69,14 @@ impl Renewal {
     /// What to do at `now` for a lock that is valid until `valid_until`; `None`, now and for ever, once it is lost.
     pub fn on_timeout(&mut self, valid_until: Option<Time>, now: Time) -> Option<Due> {
         let until = valid_until.filter(|until| *until > now)?;
-        // The last extension worked.
-        let repair = self.before.take().is_some_and(|before| until > before);
+        // Whether the last extension worked.
+        let tried = self.before.take();
+        let repair = tried.is_some_and(|before| until > before);
+        let again = tried.is_some() && !repair;
         let rest = |next| Due {
             repair,
             extend: false,
+            again,
             next,
         };
         if repair {
@@ -91,6 +96,7 @@ impl Renewal {
         Some(Due {
             repair,
             extend: true,
+            again,
             next: now + pause,
         })
     }
@@ -133,7 +139,7 @@ mod tests {
         let due = renewal.on_timeout(Some(at(2640)), at(720)).unwrap();
         assert_eq!((due.repair, due.extend, due.next), (true, false, at(1280)));
         let due = renewal.on_timeout(Some(at(2640)), at(1280)).unwrap();
-        assert_eq!((due.repair, due.extend), (false, true));
+        assert_eq!((due.repair, due.extend, due.again), (false, true, false));
     }
 
     #[test]
@@ -141,7 +147,10 @@ mod tests {
         let mut renewal = Renewal::new(INTERVAL, &RULES, at(0));
         assert!(renewal.on_timeout(Some(at(2000)), at(640)).unwrap().extend);
         let again = renewal.on_timeout(Some(at(2000)), at(720)).unwrap();
-        assert_eq!((again.repair, again.extend, again.next), (false, true, at(880)));
+        assert_eq!(
+            (again.repair, again.extend, again.again, again.next),
+            (false, true, true, at(880))
+        );
         assert_eq!(renewal.on_timeout(Some(at(2000)), at(2000)), None);
         assert_eq!(renewal.on_timeout(None, at(800)), None);
     }
