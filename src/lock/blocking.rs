@@ -33,8 +33,10 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
+use crate::gauges::Gauges;
 use crate::node::address::BadAddress;
 use crate::node::options::NodeOptions;
+use crate::node::state::NodeState;
 use crate::nodes::Nodes;
 use crate::options::{AcquireOptions, Unusable};
 use crate::protocol::Released;
@@ -156,6 +158,45 @@ impl Redlock {
     /// In a task of a tokio runtime.
     pub fn try_acquire(&self, key: impl AsRef<[u8]>) -> Result<Guard, Refusal> {
         self.guarded(self.lock.try_acquire(key))
+    }
+
+    /// The options.
+    #[must_use]
+    pub const fn options(&self) -> &AcquireOptions {
+        self.lock.options()
+    }
+
+    /// How each node is: see [`Nodes::states`].
+    #[must_use]
+    pub fn states(&self) -> Vec<NodeState> {
+        self.lock.nodes().states()
+    }
+
+    /// What the lock is doing now; it also takes an [`Observer`](crate::Observer).
+    #[must_use]
+    pub fn gauges(&self) -> Arc<Gauges> {
+        self.lock.gauges()
+    }
+
+    /// As [`Nodes::ready`].
+    ///
+    /// # Panics
+    /// In a task of a tokio runtime.
+    #[must_use]
+    pub fn ready(&self, within: Duration) -> usize {
+        self.background.runtime.block_on(self.lock.nodes().ready(within))
+    }
+
+    /// As [`Nodes::flush`].
+    ///
+    /// # Panics
+    /// In a task of a tokio runtime.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "what is flushed is, whatever is done with the result"
+    )]
+    pub fn flush(&self, within: Duration) -> usize {
+        self.background.runtime.block_on(self.lock.nodes().flush(within))
     }
 
     fn guarded(&self, acquire: impl Future<Output = Result<crate::guard::Guard, Refusal>>) -> Result<Guard, Refusal> {

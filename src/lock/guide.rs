@@ -21,9 +21,9 @@
 //!
 //! # Runtimes, and code that blocks
 //! Connections, renewals and messages are tasks of the runtime in which [`Nodes`](crate::Nodes) was opened, whoever acquires.
-//! They end with it: keep that runtime, and await [`Nodes::shutdown`](crate::Nodes::shutdown) at the end of the program. If its
-//! threads block (a long computation, `std::thread::sleep`, a blocking query), nothing is renewed, and locks are lost after their
-//! TTL. Do such work in `tokio::task::spawn_blocking`, or use [`blocking`](crate::blocking), whose connections have a thread of
+//! They end with it: keep that runtime, and await [`Nodes::shutdown`](crate::Nodes::shutdown) at the end of the program. If one of
+//! its threads blocks (a long computation, `std::thread::sleep`, a blocking query), nothing may be renewed, although others are idle:
+//! the one that blocks can be the one that waits for the network. Locks are then lost after their TTL. Do such work in `tokio::task::spawn_blocking`, or use [`blocking`](crate::blocking), whose connections have a thread of
 //! their own. The blocked section itself can't be stopped when its lock is lost: ask
 //! [`is_lost`](crate::Guard::is_lost) before each step that matters.
 //!
@@ -32,13 +32,13 @@
 //! | | rslock | redsync (Go) | ours |
 //! |---|---|---|---|
 //! | open | `LockManager::new(uris)` | `redsync.New(pools...)` | `Nodes::open(&urls, options)?`, `Redlock::builder(nodes).build()?` |
-//! | try once | `lock(key, ttl)` | `TryLockContext(ctx)` | `try_acquire(key)` |
-//! | wait | `acquire(key, ttl)`, `set_retry(count, delay)` | `LockContext(ctx)`, `WithTries(n)`, `WithRetryDelay(d)` | `acquire(key)` with `wait_up_to(d)`, or `wait(Wait::Retry { … })` |
+//! | try once | `lock(key, ttl)` after `set_retry(0, …)` | `TryLockContext(ctx)` | `try_acquire(key)` |
+//! | wait | `lock(key, ttl)` as often as `set_retry(count, delay)` says; `acquire(key, ttl)` for ever | `LockContext(ctx)`, `WithTries(n)`, `WithRetryDelay(d)` | `acquire(key)` with `wait_up_to(d)`, or with `wait(Wait::Retry { … })` and a `timeout` for all of it |
 //! | TTL | an argument | `WithExpiry(d)` | `ttl(d)`; `with(options)?` for one acquire |
-//! | extend | `extend(&lock, ttl)` | `ExtendContext(ctx)` | `guard.extend()`, `guard.extend_to(ttl)`; by itself with `renew_every(d)` |
+//! | extend | `extend(&lock, ttl)`; `using` does so by itself | `ExtendContext(ctx)` | `guard.extend()`, `guard.extend_to(ttl)`; by itself, also in `using`, only with `renew_every(d)` |
 //! | how long | `lock.validity_time` | `Until()` | `guard.validity()`, `guard.lost().await` |
 //! | work under it | `using(key, ttl, routine)` | | `using(key, async \|guard\| …)` |
-//! | release | `unlock(&lock)` | `UnlockContext(ctx)` | `guard.release()`, or drop it |
+//! | release | `unlock(&lock)`; a dropped guard keeps its key until the TTL | `UnlockContext(ctx)` | `guard.release()`, or drop it |
 //! | why not | `LockError::Unavailable` | `ErrTaken`, `ErrFailed` | [`Refusal`](crate::Refusal), with a [`Cause`](crate::Cause) for each node |
 //!
 //! | | Redisson (Java) | RedLock.net | redis-py | ours |
@@ -52,6 +52,8 @@
 //! | several keys | `getMultiLock(locks…)` | | | `acquire_all(&keys)` |
 //! | fencing | `getFencedLock(name)` | | | [`fence`](crate::fence) |
 //! | release | `unlock()` | `Dispose()` | `release()` | `guard.release()`, or drop it |
+//!
+//! `acquire` does not wait unless it is told to, and the `timeout` of an acquire, 1 s if nothing is said, is for all its tries together.
 //!
 //! Locks are not reentrant: whoever acquires a key twice waits for themselves. The keys of these libraries are strings with a token
 //! as ours are, except Redisson's, which are hashes: they can't be used for the same key at the same time.

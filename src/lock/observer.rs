@@ -3,7 +3,7 @@ use std::time::Duration;
 use crate::refusal::Refusal;
 
 /// Is told what becomes of the acquires of a lock, for metrics: how long callers wait, how long they hold, and why they are
-/// refused. [`Gauges::observe`](crate::Gauges::observe) takes one. The callers' tasks call it, so it must be quick.
+/// refused. Of an acquire whose future is dropped it hears nothing. [`Gauges::observe`](crate::Gauges::observe) takes one. The callers' tasks call it, so it must be quick.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -37,7 +37,7 @@ pub trait Observer: Send + Sync {
         let _ = (key, held);
     }
 
-    /// A lock was released that had been lost before. Its holder took so long.
+    /// A lock was released that had been lost before. Its holder took so long: [`Guard::lost`](crate::Guard::lost) tells the loss itself.
     fn lost(&self, key: &[u8], held: Duration) {
         let _ = (key, held);
     }

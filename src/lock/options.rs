@@ -125,6 +125,12 @@ pub enum Unusable {
         /// The TTL.
         ttl: Duration,
     },
+    /// A time is 0.
+    #[error("{option} is 0; nothing can be done in that time")]
+    Zero {
+        /// The option's name.
+        option: &'static str,
+    },
     /// The lock would end before its first renewal.
     #[error(
         "a lock with a TTL of {ttl:?} that is renewed every {renew:?} ends before its renewal; choose a third of the TTL"
@@ -170,6 +176,15 @@ impl AcquireOptions {
         let bounded = self.bounded();
         if validity(bounded.ttl).is_zero() {
             return Err(Unusable::TtlTooShort { ttl: self.ttl });
+        }
+        let times = [
+            ("renew", self.renew),
+            ("timeout", Some(self.timeout)),
+            ("lifetime", self.lifetime),
+            ("reply_timeout", self.reply_timeout),
+        ];
+        if let Some((option, _)) = times.iter().find(|(_, time)| *time == Some(Duration::ZERO)) {
+            return Err(Unusable::Zero { option });
         }
         match self.renew {
             Some(renew) if renew >= bounded.ttl => Err(Unusable::RenewedTooLate { ttl: self.ttl, renew }),

@@ -222,5 +222,8 @@ mod tests {
         let (ttl, renew) = (millis(1000), millis(1000));
         assert_eq!(build(3, ttl, Some(renew)), Err(Unusable::RenewedTooLate { ttl, renew }));
         assert_eq!(build(3, ttl, Some(millis(999))), Ok(()));
+        assert_eq!(build(3, ttl, Some(millis(0))), Err(Unusable::Zero { option: "renew" }));
+        let never = Redlock::builder(Nodes::unconnected(1)).timeout(millis(0)).build();
+        assert_eq!(never.map(|_| ()), Err(Unusable::Zero { option: "timeout" }));
     }
 }

@@ -30,5 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let both = redlock.acquire_all(&["example:account:7", "example:account:3"]).await?;
     println!("{} accounts are locked", both.len());
     both.release().await;
+    // What was released in the background gets its time.
+    redlock.nodes().shutdown(Duration::from_secs(1)).await;
     Ok(())
 }

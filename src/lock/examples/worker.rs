@@ -33,6 +33,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     // What was released in the background gets its time.
-    nodes.flush(Duration::from_secs(1)).await;
+    nodes.shutdown(Duration::from_secs(1)).await;
     Ok(())
 }

@@ -35,7 +35,10 @@ pub enum UrlPart {
 pub(crate) type Bad = (UrlPart, &'static str);
 
 // The reasons to refuse a URL that the tests refer to.
-const SPACE: Bad = (UrlPart::Whole, "a URL has no spaces; in a user or a password write %20");
+const SPACE: Bad = (
+    UrlPart::Whole,
+    "a URL has no spaces, nor anything before or behind it; in a user or a password write %20",
+);
 const NO_SCHEME: Bad = (
     UrlPart::Scheme,
     "it does not begin with redis://; write it like redis://user:password@host:6379/0",
@@ -60,6 +63,10 @@ const DATABASE: Bad = (
     UrlPart::Database,
     "the part after the host must be the number of a database, like /0",
 );
+const QUERY: Bad = (
+    UrlPart::Query,
+    "db, user and pass stand behind the ? for sockets only; write redis://user:password@host:6379/0",
+);
 const SLASH: Bad = (UrlPart::Password, "in a user or a password write %2F for /");
 const QUESTION_MARK: Bad = (UrlPart::Password, "in a user or a password write %3F for ?");
 const NO_HOST: Bad = (UrlPart::Host, "it names no host; write it like redis://localhost:6379");
@@ -74,6 +81,10 @@ const HOST: Bad = (
 const IPV6: Bad = (
     UrlPart::Host,
     "an IPv6 address must be written between [ and ], like redis://[::1]:6379",
+);
+const ZERO: Bad = (
+    UrlPart::Port,
+    "nothing can be reached at port 0; leave the port out for 6379",
 );
 const PORT: Bad = (
     UrlPart::Port,
@@ -204,6 +215,10 @@ fn check_query(query: &str) -> Result<(), Bad> {
     if query.contains('@') {
         return Err(QUESTION_MARK);
     }
+    let is_ours = |pair: &str| ["db", "user", "pass"].contains(&split(pair, '=').0);
+    if query.split('&').any(is_ours) {
+        return Err(QUERY);
+    }
     let mut protocols = query.split('&').filter_map(|pair| pair.strip_prefix("protocol="));
     match protocols.next_back() {
         None | Some("2" | "resp2" | "3" | "resp3") => Ok(()),
@@ -231,8 +246,11 @@ fn read_host_and_port(host_and_port: &str) -> Result<(String, u16), Bad> {
         // A colon without a port means the default port.
         Some("") => DEFAULT_PORT,
         Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
-            let too_high = |_| (UrlPart::Port, "its port is not one of 0 to 65535");
-            digits.parse().map_err(too_high)?
+            let too_high = |_| (UrlPart::Port, "its port is not one of 1 to 65535");
+            match digits.parse().map_err(too_high)? {
+                0 => return Err(ZERO),
+                port => port,
+            }
         }
         Some(digits) if digits.contains(':') => return Err(IPV6),
         _ => return Err(PORT),
@@ -334,6 +352,9 @@ mod tests {
             SPACE => url.contains(|c: char| c.is_whitespace() || c.is_control()),
             // The crate ignores both, even if they are half of a password.
             INSECURE | FRAGMENT => url.contains('#'),
+            // The crate ignores the first of them, and a port 0 can't be connected to.
+            QUERY => url.contains("?db=") || url.contains("&db="),
+            ZERO => url.contains(":0"),
             QUESTION_MARK => url.contains('?') && url.contains('@'),
             // The crate looks up any host, and writes non-ASCII letters as %XX.
             HOST => true,
@@ -461,7 +482,7 @@ mod tests {
             ("redis://host:x", PORT),
             (
                 "redis://host:65536",
-                (UrlPart::Port, "its port is not one of 0 to 65535"),
+                (UrlPart::Port, "its port is not one of 1 to 65535"),
             ),
             ("redis://[::1", IPV6),
             (
@@ -475,6 +496,10 @@ mod tests {
             ("redis://me:1/word@host", SLASH),
             ("redis://me:1?word@host", QUESTION_MARK),
             ("redis://me:1#word@host", FRAGMENT),
+            ("redis://host?db=1", QUERY),
+            ("redis://host?a=b&pass=x", QUERY),
+            ("redis://host:0", ZERO),
+            (" redis://host", SPACE),
             (
                 "redis://host?protocol=4",
                 (UrlPart::Query, "the protocol may be resp2 or resp3"),

@@ -75,7 +75,7 @@ fn the_package_has_its_licences_in_full_and_a_whole_readme() {
     let unpacked = match root.join("Cargo.toml.orig").exists() {
         // This is the package, unpacked.
         true => root,
-        false => unpack(root, to.path()),
+        false => unpack(&root, to.path()),
     };
     let read = |name: &str| fs::read_to_string(unpacked.join(name)).unwrap();
     assert!(read("LICENSE-MIT").contains("THE SOFTWARE IS PROVIDED"));
