@@ -175,6 +175,9 @@ impl Driver<'_> {
                 Step::StandInLine(until) => {
                     let waited = self.stand_in_line(now, until).await;
                     let Ok(waited) = waited else {
+                        if let Some(ended) = self.callers.nodes.ended() {
+                            return Err(ended);
+                        }
                         let told = self.caller.take_last();
                         return Err(told.unwrap_or_else(|| self.callers.lines.refusal(self.key, &self.rules())));
                     };
@@ -241,7 +244,15 @@ impl Driver<'_> {
             self.channel = self.callers.subscriptions.get(self.key);
             self.announce_waiting();
             // Boxed, so that the futures of callers that do not wait in line stay small.
-            Box::pin(permit.turn(since, until)).await?;
+            let nodes = &self.callers.nodes;
+            let turn = async {
+                tokio::select! {
+                    biased;
+                    turn = permit.turn(since, until) => turn,
+                    () = nodes.until_shut() => Err(TimeOver),
+                }
+            };
+            Box::pin(turn).await?;
         }
         self.permit = Some(permit);
         Ok(waits)

@@ -22,7 +22,8 @@
 //! # fn send_invoice() {}
 //! ```
 //!
-//! Nothing here may be called from a task of a tokio runtime: it would panic. There use [`crate::Redlock`].
+//! Nothing here may be called from a task of a tokio runtime: it would panic, and the drop of the last owner blocks until the thread
+//! has ended, a second at most. There use [`crate::Redlock`].
 
 use std::io;
 use std::ops::Deref;
@@ -127,6 +128,7 @@ impl Redlock {
     /// # Errors
     /// If a URL or the options can't be used, or there can be no thread.
     pub fn open<U: AsRef<str>>(urls: &[U], nodes: NodeOptions, options: AcquireOptions) -> Result<Self, NotOpened> {
+        options.check()?;
         let mut background = Background::start()?;
         let nodes = {
             let _inside = background.runtime.enter();

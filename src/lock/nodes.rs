@@ -23,6 +23,7 @@ use crate::node::task;
 use crate::node::url::UrlPart;
 use crate::node::wire::{self, Packed};
 use crate::protocol::{MAX_NODES, NodeSet, Time};
+use crate::refusal::Refusal;
 use crate::routing::router::Router;
 
 /// The pause before a node that could not be asked is asked again.
@@ -59,6 +60,8 @@ struct Shared {
     handles: Box<[Arc<Handle>]>,
     /// Where the connections were opened: all tasks that locks on these nodes need run there.
     runtime: runtime::Handle,
+    /// Whether nothing more may be acquired; all that use the same connections share it.
+    shut: Arc<watch::Sender<bool>>,
 }
 
 #[expect(
@@ -250,7 +253,8 @@ impl Nodes {
     }
 
     fn on(runtime: runtime::Handle, handles: Box<[Arc<Handle>]>) -> Self {
-        Self(Arc::new(Shared { handles, runtime }))
+        let shut = Arc::new(watch::Sender::new(false));
+        Self(Arc::new(Shared { handles, runtime, shut }))
     }
 
     /// Runs a task in the runtime in which the connections were opened, whichever the caller's is.
@@ -291,7 +295,8 @@ impl Nodes {
     }
 
     /// Waits until the nodes have run everything that was queued before, releases in the background included, but no longer
-    /// than `within`; returns how many nodes have. Nodes that are stopped or down are waited for. A command that a node
+    /// than `within`; returns how many nodes have. Nodes that are stopped or down are waited for; those whose connections have ended, by [`shutdown`](Self::shutdown) or
+    /// with their runtime, are not, and don't count. A command that a node
     /// refuses to run now (while it loads its data, say) is tried again later, and not waited for. Call this before an app
     /// server ends in the regular way.
     pub async fn flush(&self, within: Duration) -> usize {
@@ -301,19 +306,20 @@ impl Nodes {
             .handles
             .iter()
             .any(|handle| matches!(**handle, Handle::Cluster(_)));
+        let mut gone = NodeSet::EMPTY;
         for _ in 0..if clusters { ROUNDS_OF_A_CLUSTER } else { ROUNDS } {
             let mut left = NodeSet::first(self.len());
             while !left.is_empty() {
-                left = self.pass(left, until).await;
+                left = self.pass(left, until, &mut gone).await;
                 if clock::now() >= until {
-                    return self.len() - left.len();
+                    return self.len() - left.len() - gone.len();
                 }
                 if !left.is_empty() {
                     sleep(FLUSH_AGAIN).await;
                 }
             }
         }
-        self.len()
+        self.len() - gone.len()
     }
 
     /// Ends acquiring for all clones, [flushes](Self::flush), and then ends their connections: whoever still tries is refused at once, with
@@ -324,14 +330,27 @@ impl Nodes {
     /// is dropped runs nothing any more.
     pub async fn shutdown(&self, within: Duration) -> usize {
         self.0.handles.iter().for_each(|handle| handle.shut());
+        self.0.shut.send_replace(true);
         let flushed = self.flush(within).await;
         self.0.handles.iter().for_each(|handle| handle.abandon());
         flushed
     }
 
+    /// Why nothing can be acquired, if these nodes were shut down.
+    pub(crate) fn ended(&self) -> Option<Refusal> {
+        let causes = vec![Some(Cause::Ended); self.len()];
+        self.0.shut.borrow().then_some(Refusal::NoQuorum { causes })
+    }
+
+    /// Waits until these nodes are shut down.
+    pub(crate) async fn until_shut(&self) {
+        // It can't fail: we hold the sender.
+        let _ = self.0.shut.subscribe().wait_for(|shut| *shut).await;
+    }
+
     /// Waits until these nodes have answered all commands queued before, but no longer than `until`. Returns those that have
-    /// not.
-    async fn pass(&self, nodes: NodeSet, until: Time) -> NodeSet {
+    /// not, but may yet; and adds to `gone` those whose connections have ended.
+    async fn pass(&self, nodes: NodeSet, until: Time, gone: &mut NodeSet) -> NodeSet {
         let (mut left, mut queues) = (NodeSet::EMPTY, Vec::new());
         for node in nodes {
             match self.0.handles[node].queues() {
@@ -348,8 +367,10 @@ impl Nodes {
         drop(sender);
         let answers = question::collect(answers, queues.len(), until, |_| false).await;
         for ((node, _), answer) in queues.iter().zip(answers) {
-            if !matches!(answer, Some(Ok(_))) {
-                left.insert(*node);
+            match answer {
+                Some(Ok(_)) => {}
+                Some(Err(Cause::Ended)) => _ = gone.insert(*node),
+                _ => _ = left.insert(*node),
             }
         }
         left
@@ -362,7 +383,11 @@ impl Nodes {
     #[must_use]
     pub fn subset(&self, indexes: &[usize]) -> Self {
         let handles = indexes.iter().map(|&index| Arc::clone(&self.0.handles[index]));
-        Self::on(self.0.runtime.clone(), handles.collect())
+        Self(Arc::new(Shared {
+            handles: handles.collect(),
+            runtime: self.0.runtime.clone(),
+            shut: Arc::clone(&self.0.shut),
+        }))
     }
 
     /// The number of nodes.

@@ -17,7 +17,14 @@ use crate::node::wire::{self, DELETE, EXTEND, Native, RELEASE};
 
 /// The most bytes of replies that are read at once. The slots of a cluster can take more than a megabyte, if they are dealt out
 /// one by one.
-const REPLIES_LIMIT: usize = 1 << 23;
+pub(crate) const REPLIES_LIMIT: usize = 1 << 23;
+
+/// The same of what goes on beside locks: a node that trickles a long reply must not keep the thread busy with reading it again and
+/// again.
+pub(crate) const GREETING_LIMIT: usize = 1 << 16;
+
+/// Why nothing is asked of somebody who answers in another way than a node does.
+const NO_SERVER: &str = "what listens there is no Redis or Valkey server";
 
 /// A connection that is ready for locks.
 pub(crate) struct Greeted {
@@ -53,9 +60,7 @@ impl SessionError {
             Self::Io(error) => match (tls_reason(&error), error.kind()) {
                 (Some(why), _) => Cause::Tls(why),
                 (None, _) if address::is_unknown_name(&error) => Cause::Unreachable(error.to_string()),
-                (None, io::ErrorKind::InvalidData) => {
-                    Cause::Unreachable("what listens there is no Redis or Valkey server".to_owned())
-                }
+                (None, io::ErrorKind::InvalidData) => Cause::Unreachable(NO_SERVER.to_owned()),
                 (None, io::ErrorKind::TimedOut) => Cause::Unreachable("no answer in time".to_owned()),
                 (None, _) => Cause::Refused,
             },
@@ -99,7 +104,7 @@ pub(crate) async fn greet(
     }
     // Every user may run it, and its reply has the version.
     commands.push(&["HELLO"]);
-    let entered = enter(address, options, &commands).await;
+    let entered = enter(address, options, &commands, GREETING_LIMIT).await;
     let (stream, replies) = entered.map_err(SessionError::cause)?;
     // Errors of `SCRIPT LOAD` are ignored: scripts that are not loaded are sent whole later. A node that requires a password
     // and was given none says so in its reply to `HELLO`.
@@ -114,6 +119,12 @@ pub(crate) async fn greet(
     {
         return Err(Cause::NoPermission(text.clone()));
     }
+    if replies
+        .first()
+        .is_some_and(|reply| !matches!(reply, Reply::Int(1) | Reply::Error(_)))
+    {
+        return Err(Cause::Unreachable(NO_SERVER.to_owned()));
+    }
     if must_be_master && replies.last().is_some_and(is_replica) {
         return Err(Cause::NoMaster);
     }
@@ -127,15 +138,16 @@ pub(crate) async fn greet(
 }
 
 /// Connects, authenticates, selects the database, and sends `commands`; returns the replies to those. All of it together takes
-/// no longer than `connect_timeout`.
+/// no longer than `connect_timeout`. More than `limit` bytes are no replies.
 pub(crate) async fn enter(
     address: &NodeAddress,
     options: &NodeOptions,
     commands: &[&[&str]],
+    limit: usize,
 ) -> Result<(Stream, Vec<Reply>), SessionError> {
     let until = until(options);
     let dialled = timeout_at(until, address.dial()).await.map_err(io::Error::from)??;
-    enter_over(dialled, until, address, options, commands).await
+    enter_over(dialled, until, address, options, commands, limit).await
 }
 
 /// When an attempt to connect that begins now has taken too long.
@@ -151,9 +163,10 @@ pub(crate) async fn enter_over(
     address: &NodeAddress,
     options: &NodeOptions,
     commands: &[&[&str]],
+    limit: usize,
 ) -> Result<(Stream, Vec<Reply>), SessionError> {
     let mut stream = address.over(dialled, options.give_up, until).await?;
-    let introduced = timeout_at(until, introduce(&mut stream, address, commands)).await;
+    let introduced = timeout_at(until, introduce(&mut stream, address, commands, limit)).await;
     let replies = introduced.map_err(io::Error::from)??;
     Ok((stream, replies))
 }
@@ -162,6 +175,7 @@ async fn introduce(
     stream: &mut Stream,
     address: &NodeAddress,
     commands: &[&[&str]],
+    limit: usize,
 ) -> Result<Vec<Reply>, SessionError> {
     let mut greeting = Vec::new();
     let credentials = address.credentials();
@@ -178,7 +192,7 @@ async fn introduce(
     greeting.extend(commands.iter().map(|command| wire::pack(command)));
     stream.write_all(&greeting.concat()).await?;
     stream.flush().await?;
-    let mut replies = read(stream, &mut Vec::new(), greeting.len()).await?;
+    let mut replies = read(stream, &mut Vec::new(), greeting.len(), limit).await?;
     for (place, reply) in replies.drain(..required).enumerate() {
         if let Reply::Error(text) = &reply {
             if place == 0 && credentials.is_some() {
@@ -217,8 +231,13 @@ fn auth_refused(text: &str) -> String {
 }
 
 /// Reads `count` replies from `input` and from what comes then; what has come behind them stays in `input`. If this is dropped
-/// or fails, everything that has come is still there.
-pub(crate) async fn read(stream: &mut Stream, input: &mut Vec<u8>, count: usize) -> io::Result<Vec<Reply>> {
+/// or fails, everything that has come is still there. More than `limit` bytes are no replies.
+pub(crate) async fn read(
+    stream: &mut Stream,
+    input: &mut Vec<u8>,
+    count: usize,
+    limit: usize,
+) -> io::Result<Vec<Reply>> {
     let (mut replies, mut start) = (Vec::new(), 0);
     while replies.len() < count {
         match Reply::parse(&input[start..]).map_err(|Malformed| io::ErrorKind::InvalidData)? {
@@ -226,7 +245,7 @@ pub(crate) async fn read(stream: &mut Stream, input: &mut Vec<u8>, count: usize)
                 replies.push(reply);
                 start += length;
             }
-            None if input.len() > REPLIES_LIMIT => return Err(io::ErrorKind::InvalidData.into()),
+            None if input.len() > limit => return Err(io::ErrorKind::InvalidData.into()),
             None => {
                 if stream.read_buf(input).await? == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());

@@ -20,8 +20,8 @@ pub(crate) trait Asker: fmt::Debug + Send + Sync {
     /// When it began to ask.
     fn began(&self) -> Time;
 
-    /// A command for node `node` is about to be written, at `now`. Returns false if it was withdrawn and must not be
-    /// written.
+    /// A command for node `node` is about to be written, at `now`. Returns false if it was withdrawn, or is of no use any more, and
+    /// must not be written.
     fn on_written(&self, node: usize, command: Command, now: Time) -> bool;
 
     /// Takes the result of a command for node `node`; `now` was read after the reply. Returns whether the attempt is
@@ -62,7 +62,7 @@ pub(crate) enum Job {
     Asking,
 }
 
-/// A command for a lock, and the asker that gets its reply. Its asker can withdraw a `Set` as long as it is not written. A
+/// A command for a lock, and the asker that gets its reply. Its asker can withdraw a `Set` or an `Extend` as long as it is not written. A
 /// `Delete` is owed once it is queued: it survives a broken connection.
 #[derive(Debug)]
 pub(crate) struct LockJob {
@@ -205,8 +205,8 @@ impl LockJob {
 
     fn write(&self, out: &mut Vec<u8>, native: Option<Native>, now: Time) -> bool {
         if !self.asker.on_written(self.node, self.command, now) {
-            if self.route.redirections > 0 {
-                // The node that sent it on did not run it, and its asker has not been told that.
+            if self.route.redirections > 0 || self.command == Command::Extend {
+                // The node that sent it on did not run it, and its asker has not been told that; or somebody waits for the extension.
                 self.report(Answer::Never, None, None, now);
             }
             return false;

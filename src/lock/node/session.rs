@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::node::address::NodeAddress;
-use crate::node::greeting::{self, SessionError};
+use crate::node::greeting::{self, REPLIES_LIMIT, SessionError};
 use crate::node::options::NodeOptions;
 use crate::node::reply::Reply;
 use crate::node::stream::Stream;
@@ -39,7 +39,7 @@ impl Session {
         options: &NodeOptions,
         commands: &[&[&str]],
     ) -> Result<(Self, Vec<Reply>), SessionError> {
-        let (stream, replies) = greeting::enter(address, options, commands).await?;
+        let (stream, replies) = greeting::enter(address, options, commands, REPLIES_LIMIT).await?;
         Ok((Self::new(stream, options), replies))
     }
 
@@ -50,7 +50,8 @@ impl Session {
     /// Those of [`Session::open`].
     pub async fn on(stream: TcpStream, address: &NodeAddress, options: &NodeOptions) -> Result<Self, SessionError> {
         let until = greeting::until(options);
-        let (stream, _) = greeting::enter_over(Stream::Plain(stream), until, address, options, &[]).await?;
+        let (stream, _) =
+            greeting::enter_over(Stream::Plain(stream), until, address, options, &[], REPLIES_LIMIT).await?;
         Ok(Self::new(stream, options))
     }
 
@@ -111,7 +112,7 @@ impl Session {
         let exchanged = async {
             self.stream.write_all(packed).await?;
             self.stream.flush().await?;
-            greeting::read(&mut self.stream, &mut self.unread, self.owed + more).await
+            greeting::read(&mut self.stream, &mut self.unread, self.owed + more, REPLIES_LIMIT).await
         };
         let replies = match timeout(self.limit, exchanged).await {
             Ok(replies) => replies,

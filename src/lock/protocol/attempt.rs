@@ -154,6 +154,8 @@ pub struct Attempt {
     unanswered: NodeSet,
     /// When a `Set` was last written.
     written: Option<Time>,
+    /// The nodes for which a renewal is queued and not written: another one would bring nothing, and take the place of others.
+    renewing: NodeSet,
     lease: Lease,
     /// The nodes whose answers to the release are still outstanding.
     releasing: NodeSet,
@@ -175,6 +177,7 @@ impl Attempt {
             ever_granted: NodeSet::EMPTY,
             unanswered: NodeSet::EMPTY,
             written: None,
+            renewing: NodeSet::EMPTY,
             lease: Lease::default(),
             releasing: NodeSet::EMPTY,
             expired: Time::MAX,
@@ -372,16 +375,26 @@ impl Attempt {
     }
 
     /// The nodes to ask for a renewal now, if these are well: none if they are fewer than a quorum, since then it can't put off the
-    /// end of the validity.
+    /// end of the validity; and none for which one is queued already.
     #[must_use]
-    pub fn renew(&self, well: NodeSet) -> NodeSet {
+    pub fn renew(&mut self, well: NodeSet) -> NodeSet {
         let nodes = self.extend();
         let able = nodes.into_iter().filter(|&node| well.contains(node)).count();
         if able < quorum(self.nodes()) {
-            NodeSet::EMPTY
-        } else {
-            nodes
+            return NodeSet::EMPTY;
         }
+        let mut new = nodes;
+        for node in nodes.into_iter().filter(|&node| !self.renewing.insert(node)) {
+            new.remove(node);
+        }
+        new
+    }
+
+    /// An extension for this node is about to be written. Returns false if it must not be, because the lock is released or lost: then it
+    /// would only keep others waiting.
+    pub fn on_extension_written(&mut self, node: usize, now: Time) -> bool {
+        self.renewing.remove(node);
+        self.phase == Phase::Held && !self.lease.validity(now).is_zero()
     }
 
     /// Takes the answer of a node to an extension that was queued at `asked`.
@@ -391,6 +404,8 @@ impl Attempt {
 
     /// Takes the answer of a node to an extension by this TTL that was queued at `asked`.
     pub fn on_extended_to(&mut self, node: usize, asked: Time, ttl: Duration, answer: Answer, now: Time) -> Effect {
+        // It may never have been written.
+        self.renewing.remove(node);
         let until = match answer {
             Answer::Yes => Some(self.key_until(asked, ttl)),
             Answer::No => None,
@@ -582,6 +597,22 @@ mod tests {
         assert_eq!(attempt.decide(at(3)), Decision::Granted);
         assert!(!attempt.on_vote(2, at(0), Answer::Yes, at(4)).decided);
         assert_eq!((attempt.votes(), attempt.is_partial()), (3, false));
+    }
+
+    #[test]
+    fn of_a_lock_one_renewal_is_queued_for_a_node_and_none_is_written_once_it_is_of_no_use() {
+        let mut attempt = held(3, 3);
+        let all = set([0, 1, 2]);
+        assert_eq!(attempt.renew(all), all);
+        assert_eq!(attempt.renew(all), NodeSet::EMPTY);
+        assert!(attempt.on_extension_written(0, at(500)));
+        // It was refused, and not written.
+        let _ = attempt.on_extended(1, at(500), Answer::Never, at(510));
+        assert_eq!(attempt.renew(all), set([0, 1]));
+        let lost = at(0) + validity(RULES.ttl);
+        assert!(!attempt.on_extension_written(2, lost));
+        attempt.close(at(600));
+        assert!(!attempt.on_extension_written(0, at(601)));
     }
 
     #[test]
@@ -852,7 +883,7 @@ mod tests {
 
     #[test]
     fn a_renewal_asks_only_if_a_quorum_can_answer() {
-        let attempt = held(3, 3);
+        let mut attempt = held(3, 3);
         let well = |nodes: &[usize]| nodes.iter().copied().collect::<NodeSet>();
         assert_eq!(attempt.renew(well(&[0, 2])), NodeSet::first(3));
         assert_eq!(attempt.renew(well(&[1])), NodeSet::EMPTY);

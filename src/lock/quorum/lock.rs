@@ -428,7 +428,12 @@ impl Asker for QuorumLock {
     }
 
     fn on_written(&self, node: usize, command: Command, now: Time) -> bool {
-        let written = command != Command::Set || self.state().attempt.on_written(node, now);
+        let attempt = &mut self.state().attempt;
+        let written = match command {
+            Command::Set => attempt.on_written(node, now),
+            Command::Extend => attempt.on_extension_written(node, now),
+            Command::Delete => true,
+        };
         if written {
             self.gauges.send(node, command);
         }

@@ -15,7 +15,7 @@ use super::question;
 use crate::cause::Cause;
 use crate::node::address::NodeAddress;
 use crate::node::backoff::Backoff;
-use crate::node::greeting::{self, SessionError};
+use crate::node::greeting::{self, GREETING_LIMIT, SessionError};
 use crate::node::options::NodeOptions;
 use crate::node::place::Named;
 use crate::node::session::Session;
@@ -79,7 +79,7 @@ impl Watcher {
         // A subscriber may ask nothing, so news come on a connection of their own. Without the permission to subscribe there is
         // no news.
         let subscribe: &[&str] = &["SUBSCRIBE", "+switch-master"];
-        let (mut news, _) = greeting::enter(&self.sentinel, &self.options, &[subscribe]).await?;
+        let (mut news, _) = greeting::enter(&self.sentinel, &self.options, &[subscribe], GREETING_LIMIT).await?;
         let mut session = Session::open(&self.sentinel, &self.options).await?;
         let mut unread = [0; 1 << 10];
         loop {

@@ -170,6 +170,11 @@ impl World {
                     claim.owes.insert(node);
                     claim.asked.insert(node);
                 }
+                if command == Command::Extend && !claim.attempt.on_extension_written(node, now) {
+                    self.report.withdrawn += 1;
+                    self.drop_job(id);
+                    return;
+                }
                 let (key, token, was_held) = (claim.key, claim.token, claim.was_held);
                 let ttl = millis(claim.attempt.rules().ttl);
                 if announce && !was_held {

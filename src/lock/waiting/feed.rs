@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::channels::Channels;
 use crate::cause::Cause;
 use crate::node::backoff::Backoff;
-use crate::node::greeting::{self, SessionError};
+use crate::node::greeting::{self, GREETING_LIMIT, SessionError};
 use crate::node::options::NodeOptions;
 use crate::node::place::Place;
 use crate::node::reply::{Malformed, Reply};
@@ -23,9 +23,6 @@ use crate::nodes::Nodes;
 
 /// How often to look for channels that nobody uses any more.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The longest message, in bytes.
-const INPUT_LIMIT: usize = 1 << 20;
 
 /// Keys to subscribe to, sent by callers that begin to wait for them.
 type Keys = mpsc::UnboundedReceiver<Arc<[u8]>>;
@@ -76,13 +73,14 @@ async fn run(channels: Weak<Channels>, node: usize, mut place: Place, options: N
         let address = place.address();
         let connection = async {
             let address = address?;
-            let entered = greeting::enter(&address, &options, &[]).await;
+            let entered = greeting::enter(&address, &options, &[], GREETING_LIMIT).await;
             let (stream, _) = entered.map_err(SessionError::cause)?;
             let mut subscriber = Subscriber {
                 channels: channels.clone(),
                 node,
                 stream,
                 input: Vec::new(),
+                limit: GREETING_LIMIT + 2 * options.longest_key,
                 subscribed: HashSet::new(),
             };
             // The error does not matter: waiters ask again from time to time.
@@ -106,6 +104,8 @@ struct Subscriber<S> {
     stream: S,
     /// Bytes that are not parsed yet.
     input: Vec<u8>,
+    /// The most of them.
+    limit: usize,
     subscribed: HashSet<Arc<[u8]>>,
 }
 
@@ -183,7 +183,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscriber<S> {
             }
         }
         self.input.drain(..done);
-        if self.input.len() > INPUT_LIMIT {
+        if self.input.len() > self.limit {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(())

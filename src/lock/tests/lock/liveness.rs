@@ -325,6 +325,26 @@ async fn nothing_is_acquired_from_a_shutdown_on_and_under_load_no_key_stays() {
 }
 
 #[tokio::test]
+async fn who_waits_behind_a_lock_of_the_same_app_server_hears_of_a_shutdown_and_a_second_one_waits_for_nothing() {
+    let trio = Trio::start().await;
+    let _held = trio.lock.acquire(KEY, &OPTIONS).await.unwrap();
+    let waits = QUEUE.timeout(TEST_TIMEOUT.saturating_mul(10));
+    let shutdown = async {
+        until("somebody waits", async || trio.lock.gauges().waiting() == 1).await;
+        trio.nodes.shutdown(TEST_TIMEOUT).await
+    };
+    let (refused, flushed) = tokio::join!(trio.lock.acquire(KEY, &waits), shutdown);
+    let refusal = refused.unwrap_err();
+    assert!(refusal.causes().contains(&Some(Cause::Ended)), "{refusal}");
+    assert_eq!(flushed, 3);
+    let forever = TEST_TIMEOUT.saturating_mul(10);
+    assert_eq!(
+        (trio.nodes.shutdown(forever).await, trio.nodes.flush(forever).await),
+        (0, 0)
+    );
+}
+
+#[tokio::test]
 async fn why_nothing_can_be_reached_is_told_in_words() {
     let _turn = beside();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -335,9 +355,27 @@ async fn why_nothing_can_be_reached_is_told_in_words() {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         }
     });
-    let urls = ["redis://nobody.invalid".to_owned(), format!("redis://{web}")];
+    // Its reply does not end.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endless = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        use std::io::Write;
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _ = stream.write_all(b"*100000000\r\n");
+            while stream.write_all(&b":1\r\n".repeat(250)).is_ok() {}
+        }
+    });
+    let urls = [
+        "redis://nobody.invalid".to_owned(),
+        format!("redis://{web}"),
+        format!("redis://{endless}"),
+    ];
     let nodes = Nodes::open(&urls, PATIENT).unwrap();
-    for (node, words) in [(0, "its name is not known"), (1, "no Redis or Valkey server")] {
+    for (node, words) in [
+        (0, "its name is not known"),
+        (1, "no Redis or Valkey server"),
+        (2, "no Redis or Valkey server"),
+    ] {
         until(words, async || {
             let state = &nodes.states()[node];
             state
