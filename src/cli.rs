@@ -125,12 +125,30 @@ pub struct Changes {
     /// `--set swarm.rate=200/s`, `--set fault.1.at=3s`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Add an arm whose lock is another program's, which speaks lockstorm-client/1 (docs/clients.md).
+    ///
+    /// It is called "client", has the times of the scenario's redlock, and can be changed like any arm: `--set arm.client.hosts=1`.
+    #[arg(long, value_name = "COMMAND", value_parser = program)]
+    pub client: Option<Program>,
     /// The seed of every random choice.
     #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// The length of the measured part, for example 30s or 1m30s.
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
+}
+
+/// A program with its arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program(pub Vec<String>);
+
+/// Splits a command as a shell does; nothing else of a shell is done with it.
+fn program(text: &str) -> Result<Program, String> {
+    match shlex::split(text) {
+        Some(words) if !words.is_empty() => Ok(Program(words)),
+        Some(_) => Err("is empty; name a program and its arguments: 'python3 mine.py'".to_owned()),
+        None => Err("has a quote that does not end".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -183,6 +201,8 @@ pub enum Command {
     Sweep(SweepArgs),
     Bench(BenchArgs),
     Selftest(SelfTestArgs),
+    Grade(GradeArgs),
+    Client(ClientArgs),
     Lab(LabArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
@@ -895,6 +915,97 @@ pub struct SelfTestArgs {
     /// Show no progress; warnings and errors are still printed.
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Grade a lock client in any language: short acts on fresh nodes, and a letter for each.
+///
+/// COMMAND is started once for each app server and speaks lockstorm-client/1 (docs/clients.md): it is asked to acquire, extend and release
+/// locks, while nodes, app servers and the client itself are paused, killed and slowed down. It takes about two minutes. Progress goes to
+/// standard error.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm grade -- python3 examples/clients/redis_py.py
+  lockstorm grade -o grade.html -- ./my-client
+  lockstorm grade --only failover --only overrun -- ./my-client
+  lockstorm grade --engine redlock
+
+Exit codes: 0 no act ended with an F, except those of --known-failing; 1 error; 2 usage; 3 an act ended with an F; 5 an act showed \
+nothing; 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM, with what was played until then.")]
+pub struct GradeArgs {
+    /// The client's program and its arguments.
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        required_unless_present = "engine",
+        conflicts_with = "engine"
+    )]
+    pub command: Vec<String>,
+    /// Grade one of this program's own locks.
+    #[arg(long, value_name = "LOCK")]
+    pub engine: Option<GradedEngine>,
+    /// Play only this act; may be repeated. If left out, all are played.
+    #[arg(long, value_name = "ACT", value_parser = Known(lockstorm_grade::names), hide_possible_values = true)]
+    pub only: Vec<String>,
+    /// The seed of every random choice.
+    #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// Write the result as a page to this file, too.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// A file with the names of acts that may end with an F or show nothing, one on each line: for tests that are to fail once it gets worse.
+    #[arg(long, value_name = "FILE")]
+    pub known_failing: Option<PathBuf>,
+    #[command(flatten)]
+    pub server: Server,
+    /// Print the letters as JSON, with their reasons.
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress; warnings and errors are still printed.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// A lock of this program's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GradedEngine {
+    /// On one node.
+    Single,
+    /// On three nodes.
+    Redlock,
+}
+
+/// Help for whoever writes a client that speaks lockstorm-client/1.
+#[derive(Debug, Args)]
+pub struct ClientArgs {
+    #[command(subcommand)]
+    pub command: ClientCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ClientCommand {
+    Check(ClientCheckArgs),
+    /// Print the JSON Schema of what a client is told and says.
+    Schema,
+}
+
+/// Talk with a client on three nodes, try every message, and explain what is wrong.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm client check -- python3 examples/clients/redis_py.py
+  lockstorm client schema | jq '.client.properties | keys'
+
+Exit codes: 0 nothing is wrong; 1 error, for example: it did not start; 2 usage; 3 something is wrong.")]
+pub struct ClientCheckArgs {
+    /// The client's program and its arguments.
+    #[arg(last = true, value_name = "COMMAND", required = true)]
+    pub command: Vec<String>,
+    #[command(flatten)]
+    pub server: Server,
+    /// Print what was tried as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Find out whether a set of servers is fit for locks.

@@ -28,7 +28,7 @@ const MEANINGS: [(u8, &str); 10] = [
     ),
     (
         NO,
-        "an expectation failed; of `plan`, `selftest`, `doctor`, `record judge` and `lab status`: the answer is no",
+        "an expectation failed; of `plan`, `selftest`, `grade`, `client check`, `doctor`, `record judge` and `lab status`: the answer is no",
     ),
     (
         REGRESSION,

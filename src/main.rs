@@ -79,6 +79,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Record(args)) => commands::record::record(&args, cli.look),
         Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.look),
         Some(Command::Selftest(args)) => commands::selftest::selftest(&args, cli.look),
+        Some(Command::Grade(args)) => commands::grade::grade(&args, cli.look),
+        Some(Command::Client(args)) => commands::grade::client(&args, cli.look),
         Some(Command::Bench(args)) => commands::bench::bench(&args, cli.look),
         Some(Command::Lab(args)) => commands::lab::lab(&args, cli.look),
         Some(Command::Completions(args)) => commands::docs::completions(&args),

@@ -36,5 +36,6 @@ pub(super) fn overrides(changes: &Changes) -> Overrides {
         set: database.into_iter().chain(changes.set.iter().cloned()).collect(),
         seed: changes.seed,
         duration: changes.duration,
+        client: changes.client.clone().unwrap_or_default().0,
     }
 }

@@ -9,6 +9,7 @@ pub mod console;
 pub mod docs;
 pub mod doctor;
 pub mod explain;
+pub mod grade;
 mod judge;
 pub mod lab;
 mod load;

@@ -98,7 +98,7 @@ fn slides(runs: &Runs, size: (u32, u32), directory: &Path) -> Result<String, Fai
 }
 
 /// Writes a file, which is replaced whole or not at all.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     output::replace(path, |file| file.write_all(text.as_bytes()))
         .map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))
 }

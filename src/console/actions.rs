@@ -227,7 +227,7 @@ impl App {
         let shown = match target {
             Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.conditions),
             Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
-            Target::Link(_) => None,
+            Target::Link(_) | Target::Client(_) => None,
         };
         let mut now = shown.ok_or_else(|| format!("there is no {target}"))?.clone();
         // An action that was ordered but not done yet counts as done.
@@ -342,7 +342,7 @@ impl App {
         let (number, of) = match self.selected {
             Target::Server(id) => (id.0, snapshot.servers.len()),
             Target::Host(id) => (id.0, snapshot.hosts.len()),
-            Target::Link(_) => (1, snapshot.hosts.len()),
+            Target::Link(_) | Target::Client(_) => (1, snapshot.hosts.len()),
         };
         let of = of.max(1);
         let next = match step {
@@ -350,7 +350,7 @@ impl App {
             Step::Back => (number + of).saturating_sub(2) % of + 1,
         };
         self.selected = match self.selected {
-            Target::Host(_) | Target::Link(_) => Target::Host(HostId(next)),
+            Target::Host(_) | Target::Link(_) | Target::Client(_) => Target::Host(HostId(next)),
             Target::Server(_) => Target::Server(ServerId(next)),
         };
         Ok(())

@@ -196,8 +196,8 @@ fn keys(app: &App, target: Target, key: char) -> String {
     let (number, is_server) = match target {
         Target::Host(id) => (id.0, false),
         Target::Server(id) => (id.0, true),
-        // No key selects a link.
-        Target::Link(_) => return String::new(),
+        // No key selects a link or a client.
+        Target::Link(_) | Target::Client(_) => return String::new(),
     };
     if app.selected == target {
         key.to_string()

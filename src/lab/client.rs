@@ -119,6 +119,17 @@ impl Client {
         }
     }
 
+    /// A slot for one more process.
+    pub(super) fn another(&self) -> usize {
+        let never = Slot::new(down(How::Died("never started".to_owned()), Instant::now()));
+        let mut id = 0;
+        self.board.send_modify(|board| {
+            id = board.slots.len();
+            board.slots.push(never);
+        });
+        id
+    }
+
     /// The last known state of a process.
     pub(super) fn slot(&self, id: usize) -> Slot {
         self.board.borrow().slots[id].clone()
@@ -137,6 +148,13 @@ impl Client {
     /// Starts a server. Returns the process id that it says of itself, once it runs.
     pub(super) async fn start_server(&self, start: Start) -> Result<Result<u32, String>, LabError> {
         let started = |slot: &Slot| slot.inside.ok_or_else(|| slot.ending());
+        let started = self.begin(start.id, &Request::Start(start), started).await?;
+        Ok(started.unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
+    }
+
+    /// Starts a program of somebody else, which may end at any time. Returns once it was started.
+    pub(super) async fn start_guest(&self, start: Start) -> Result<Result<(), String>, LabError> {
+        let started = |slot: &Slot| slot.error.clone().map_or(Ok(()), Err);
         let started = self.begin(start.id, &Request::Start(start), started).await?;
         Ok(started.unwrap_or_else(|| Err(format!("the keeper did not start it within {KEEPER_TIMEOUT:?}"))))
     }

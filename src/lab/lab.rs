@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 
 use crate::directory::site::Site;
+use crate::guest::guests::Guests;
 use crate::network::link_states::Links;
 use crate::proxy::Proxy;
 use crate::server::node::Node;
@@ -37,6 +38,7 @@ pub struct Lab {
     /// In front of the nodes of the hosts, if a fault needs it.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) links: Links,
+    pub(crate) guests: Guests,
 }
 
 impl Lab {

@@ -48,6 +48,7 @@
 //! - `keeper` has two backends: `children` are processes, which it starts and signals, those of a Docker engine are kept by `docker/keep`, and only
 //!   `docker` knows its API; `docker/supply` makes containers, or finds those of a stack that is up (`docker/stack`);
 //!   servers that are not ours are `watched` by a `witness`, with the `removal` of our keys
+//! - `guest`: programs of others that use the nodes, started and watched by the keeper
 //! - `kept`: a lab that is kept for other programs: `lab_order` is what somebody wants, `launch` starts a process in the
 //!   `background`, whose `service` has the lab and answers at a `socket` in the run directory. `find` finds it and
 //!   asks; `turn` lets one start after the other. `request`, `answer`, `choice` and `urls` are plain data. `act` breaks
@@ -129,6 +130,7 @@ pub mod doctor;
 mod emit;
 mod error;
 mod findings;
+mod guest;
 mod imposed;
 pub mod keeper;
 pub mod kept;
@@ -149,6 +151,7 @@ pub use self::directory::run_dir::RunDir;
 pub use self::directory::start_lock::StartLock;
 pub use self::docker::stack_has_sentinels;
 pub use self::error::LabError;
+pub use self::guest::guests::{Guest, SOCKET};
 pub use self::lab::Lab;
 pub use self::options::LabOptions;
 pub use self::running::Running;
@@ -157,6 +160,7 @@ pub use self::server::containers::Containers;
 pub use self::server::node::last_lines;
 pub use self::server::node_name::{NodeName, Role};
 pub use self::server::probe_keys::Kept;
+pub use self::server::secret_url::secret_url;
 pub use self::server::settings::{NodeSettings, TlsFiles};
 pub use self::server::state::{HostState, is_back};
 pub use self::server::stats::NodeStats;

@@ -33,6 +33,8 @@ pub(crate) struct Start {
     pub dir: PathBuf,
     /// The file that its stdout and stderr are appended to.
     pub log: PathBuf,
+    /// The socket that its stdin and stdout are connected to instead, if it is to be talked with. Its environment names it, too.
+    pub talk: Option<PathBuf>,
 }
 
 /// A server to watch. Its URL has a password, which is why it comes by a pipe.

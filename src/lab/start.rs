@@ -12,6 +12,7 @@ use crate::directory::password::Password;
 use crate::directory::site::Site;
 use crate::docker;
 use crate::error::LabError;
+use crate::guest::guests::Guests;
 use crate::keeper;
 use crate::lab::{Lab, door};
 use crate::network::link_states::Links;
@@ -92,6 +93,7 @@ impl Lab {
                 nodes,
                 proxy,
                 links: Links::default(),
+                guests: Guests::default(),
             }),
             Err(error) => {
                 site.clear().await;

@@ -322,7 +322,7 @@ fn orders(record: &Record, hosts: &[HostId]) -> (Vec<(Duration, Order)>, Vec<Str
                 None => continue,
             },
             Target::Server(server) => of_app_server(action, server.index()).map(|order| vec![order]),
-            Target::Link(_) => None,
+            Target::Link(_) | Target::Client(_) => None,
         };
         match found {
             Some(found) => orders.extend(found.into_iter().map(|order| (at, order))),

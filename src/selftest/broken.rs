@@ -56,12 +56,12 @@ impl OtherLock for Broken {
         })
     }
 
-    fn release<'a>(&'a self, hold: &'a OtherHold) -> Reply<'a, ()> {
+    fn release<'a>(&'a self, hold: &'a OtherHold) -> Reply<'a, bool> {
         if self.flaw != Flaw::EarlyRelease {
             let (lock, granted) = (self.clone(), hold.granted.clone());
             tokio::spawn(async move { lock.free(&granted).await });
         }
-        Box::pin(async {})
+        Box::pin(async { false })
     }
 }
 
@@ -125,6 +125,7 @@ impl Broken {
         let granted = Granted {
             key: key.to_owned(),
             token,
+            number: 0,
             asked,
             voters,
             nodes: self.nodes.len(),

@@ -62,7 +62,7 @@ fn help_names_only_existing_commands() {
     let names = commands.lines().filter_map(|line| line.split_whitespace().next());
     assert_eq!(
         names.collect::<Vec<_>>().join(" "),
-        "run scenarios check explain plan recipes view report compare record sweep bench selftest lab doctor completions man help"
+        "run scenarios check explain plan recipes view report compare record sweep bench selftest grade client lab doctor completions man help"
     );
 }
 

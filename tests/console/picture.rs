@@ -28,6 +28,7 @@ const fn service(median: Duration) -> ServiceTime {
 
 pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
     ArmSpec {
+        command: Vec::new(),
         topology: Topology::default(),
         follow: Follow::default(),
         wait_replicas: 0,

@@ -23,6 +23,11 @@ pub fn keeper() -> PathBuf {
     built("lockstorm-keeper").into()
 }
 
+/// The path of an example, which `cargo build --examples` makes.
+pub fn example(name: &str) -> String {
+    built(&format!("examples/{name}"))
+}
+
 /// The path of one of our programs, which Cargo puts above the directory of its tests' programs.
 fn built(name: &str) -> String {
     let test = env::current_exe().expect("the test's own program");
@@ -30,7 +35,7 @@ fn built(name: &str) -> String {
     let program = directory.join(name);
     assert!(
         program.exists(),
-        "run `cargo build` first: there is no {}",
+        "run `cargo build` (for an example with --examples) first: there is no {}",
         program.display()
     );
     program.to_str().expect("a path that is text").to_owned()

@@ -13,11 +13,14 @@ use syn::{Item, UseTree, Visibility};
 const PACKAGES: &[(&str, &[&str])] = &[
     (
         "src",
-        &["base", "bench", "data", "lab", "lock", "plan", "run", "selftest"],
+        &[
+            "base", "bench", "data", "grade", "lab", "lock", "plan", "run", "selftest",
+        ],
     ),
     ("src/base", &[]),
     ("src/bench", &[]),
     ("src/data", &[]),
+    ("src/grade", &[]),
     ("src/lab", &["tests"]),
     ("src/lock", &["examples", "tests"]),
     ("src/lock/tests/kit", &[]),

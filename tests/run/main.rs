@@ -1,5 +1,6 @@
 //! Runs on real servers: what they command, count, judge and record, and how they end.
 
+mod clients;
 mod command;
 mod comparisons;
 mod databases;

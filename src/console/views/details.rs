@@ -159,7 +159,7 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
             let server = snapshot.servers.get(id.index());
             server.map(|server| (state(&server.conditions, "up", theme), &server.conditions))
         }
-        Target::Link(_) => None,
+        Target::Link(_) | Target::Client(_) => None,
     };
     let Some(((symbol, words, style), conditions)) = found else {
         return;

@@ -18,7 +18,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let fit = usize::from(area.width).saturating_sub(30) / 8;
     let first = match app.selected {
         Target::Server(id) => (id.index() + 1).saturating_sub(fit.max(1)),
-        Target::Host(_) | Target::Link(_) => 0,
+        Target::Host(_) | Target::Link(_) | Target::Client(_) => 0,
     };
     for (index, server) in snapshot.servers.iter().enumerate().skip(first) {
         // One that is up needs no words.

@@ -22,6 +22,8 @@ pub enum LockKind {
     Redlock,
     /// `SET key token NX PX ttl` on the master of a Redis Cluster that has the key's slot.
     Cluster,
+    /// Whatever another program does with the nodes that it is told: the arm's command, once for each app server.
+    Client,
 }
 
 /// How the nodes of a lock relate to each other.
@@ -162,6 +164,12 @@ impl LockKind {
                 topologies: &[Topology::Cluster],
                 keys: &[WAITING, LEASE, REPLICAS],
             },
+            Self::Client => Row {
+                label: "client",
+                nodes: LockNodes::EveryHost,
+                topologies: &[Topology::Independent, Topology::Replicated, Topology::Cluster],
+                keys: &[WAITING, LEASE, &["topology", "hosts", "follow", "command"]],
+            },
         }
     }
 
@@ -180,8 +188,9 @@ impl LockKind {
         match (topology, follow) {
             (Topology::Replicated, Follow::Sentinel) => LockNodes::Master,
             (Topology::Replicated, Follow::Fixed) => LockNodes::FirstMaster,
-            (Topology::Cluster, _) if self.needs_majority() => LockNodes::ClusterMasters,
-            _ => self.row().nodes,
+            (Topology::Cluster, _) if matches!(self, Self::Redlock) => LockNodes::ClusterMasters,
+            (Topology::Cluster, _) => LockNodes::Cluster,
+            (Topology::Independent, _) => self.row().nodes,
         }
     }
 

@@ -10,6 +10,7 @@ mod about;
 mod applicable;
 mod belonging;
 pub mod builtin;
+mod client_arm;
 mod database_url;
 mod error;
 mod expectation;

@@ -18,6 +18,8 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// Another duration.
     pub duration: Option<Duration>,
+    /// The command of an arm to add: `--client`. None if it is empty.
+    pub client: Vec<String>,
 }
 
 /// One change of the command line.
@@ -47,6 +49,11 @@ impl Overrides {
 }
 
 impl Change {
+    /// Whether it is about a key in this table.
+    pub(super) fn is_within(&self, table: &str) -> bool {
+        self.assignment.trim_start().starts_with(table)
+    }
+
     /// Changes the tree; the value remembers its flag.
     pub(super) fn apply(&self, root: &mut Table) -> Result<(), ScenarioError> {
         set(root, &self.assignment, &self.flag)

@@ -308,6 +308,9 @@ pub struct ArmSpec {
     pub name: String,
     /// The lock.
     pub lock: LockKind,
+    /// Of a `client` lock, the program and its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// Time to live of the lock's keys.
     #[serde(rename = "ttl_us", with = "in_us")]
     #[schemars(with = "u64")]
@@ -365,6 +368,11 @@ impl ArmSpec {
     /// Whether its lock is on a master that a replica may replace: on the replicated nodes, or on the cluster.
     pub fn has_master(&self) -> bool {
         self.topology == Topology::Replicated || self.nodes() == LockNodes::Cluster
+    }
+
+    /// Whether its lock is on the independent nodes of hosts, however many.
+    pub fn lock_is_on_hosts(&self) -> bool {
+        matches!(self.nodes(), LockNodes::OneHost | LockNodes::EveryHost)
     }
 
     /// The lock nodes that the arm's lock uses.

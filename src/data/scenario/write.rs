@@ -87,13 +87,15 @@ impl Scenario {
 
 impl Writer {
     /// Only the keys that the reader accepts for this lock and workload.
-    fn arm(&mut self, arm: &ArmSpec, workload: WorkloadName) {
+    pub(super) fn arm(&mut self, arm: &ArmSpec, workload: WorkloadName) {
         self.header("[[arm]]");
         self.pair("name", quote(&arm.name));
         self.word("lock", arm.lock);
         // Waiting in line is the default of a lock without lock nodes.
         let tells_wait = arm.lock.uses_nodes() || arm.wait == Wait::FailFast;
+        let command: Vec<String> = arm.command.iter().map(|word| quote(word)).collect();
         for (key, value) in [
+            ("command", Some(format!("[{}]", command.join(", ")))),
             ("topology", Some(word(arm.topology))),
             ("follow", Some(word(arm.follow))),
             ("wait_replicas", Some(arm.wait_replicas.to_string())),

@@ -1,13 +1,16 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{Signal, kill, killpg};
 #[cfg(target_os = "linux")]
 use nix::sys::wait::{Id, waitid};
@@ -15,10 +18,14 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
 
 use crate::directory::processes;
+use crate::guest::guests::SOCKET;
 use crate::protocol::{Ending, News, NodeOrder, Start};
 
 /// How long killed orphans may take to end.
 const ORPHANS_END_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The most bytes of a file that a guest can write: one that floods its log must not fill the disk.
+const LARGEST_FILE: u64 = 256 << 20;
 
 /// The processes that the keeper started and has not reaped yet. Dropping this kills and reaps them all.
 #[derive(Debug, Default)]
@@ -37,17 +44,25 @@ impl Children {
             .open(&spawn.log)?;
         let keeper = getpid();
         let mut command = Command::new(&spawn.program);
-        command
-            .args(&spawn.args)
-            .current_dir(&spawn.dir)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .process_group(0);
-        // SAFETY: the closure runs in the forked child before exec. It only makes the system calls prctl and getppid,
+        command.args(&spawn.args).current_dir(&spawn.dir).process_group(0);
+        match &spawn.talk {
+            Some(socket) => {
+                let stream = OwnedFd::from(UnixStream::connect(socket)?);
+                command.stdin(stream.try_clone()?).stdout(stream).env(SOCKET, socket);
+            }
+            None => _ = command.stdin(Stdio::null()).stdout(log.try_clone()?),
+        }
+        command.stderr(log);
+        let is_guest = spawn.talk.is_some();
+        // SAFETY: the closure runs in the forked child before exec. It only makes the system calls prctl, getppid and setrlimit,
         // which are async-signal-safe, and neither allocates nor takes a lock: `Errno` and its `io::Error` hold a number.
         unsafe {
-            command.pre_exec(move || die_with(keeper));
+            command.pre_exec(move || {
+                if is_guest {
+                    setrlimit(Resource::RLIMIT_FSIZE, LARGEST_FILE, LARGEST_FILE)?;
+                }
+                die_with(keeper)
+            });
         }
         let child = command.spawn()?;
         // A process id is a positive `pid_t`; `Child` only shows it as u32.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::opened_run::OpenedRun;
 use crate::lab::Lab;
+use crate::server::secret_url::secret_url;
 use crate::topology::replication::MASTER_NAME;
 use lockstorm_lock::NodeAddress;
 
@@ -41,7 +42,8 @@ impl Urls {
             .unwrap_or_default();
         let plain = |addresses: &[NodeAddress]| addresses.iter().map(|address| format!("redis://{address}")).collect();
         let file = |name: &str, addresses: &[NodeAddress]| {
-            let secret: Vec<String> = addresses.iter().filter_map(with_password).collect();
+            let guarded = addresses.iter().filter(|address| address.credentials().is_some());
+            let secret: Vec<String> = guarded.map(secret_url).collect();
             let has_secrets = !secret.is_empty();
             has_secrets
                 .then(|| run.create(name, &format!("{}\n", secret.join(","))))
@@ -55,10 +57,4 @@ impl Urls {
             sentinels: plain(&sentinels),
         })
     }
-}
-
-/// The whole URL of a node that requires a password, which consists of letters and digits in every lab.
-fn with_password(address: &NodeAddress) -> Option<String> {
-    let (_, password) = address.credentials()?;
-    Some(format!("redis://:{password}@{address}"))
 }

@@ -89,7 +89,7 @@ impl OneWay {
             // A replica calls its master, but the data go from the master to the replica.
             Target::Link(Link::Replication) if is_of(Role::Replicated) => Some(way(self.is_back)),
             Target::Link(Link::Sentinels) if is_of(Role::Sentinel) => Some(way(!self.is_back)),
-            Target::Host(_) | Target::Server(_) | Target::Link(_) => None,
+            Target::Host(_) | Target::Server(_) | Target::Link(_) | Target::Client(_) => None,
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod ports;
 pub(crate) mod probe;
 pub(crate) mod probe_keys;
 pub(crate) mod programs;
+pub(crate) mod secret_url;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod state;

@@ -264,6 +264,7 @@ impl Node {
                 .collect(),
             dir: self.dir.clone(),
             log: self.log(),
+            talk: None,
         }
     }
 

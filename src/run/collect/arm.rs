@@ -9,14 +9,16 @@ use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
 use super::hold_audit::HoldAudit;
 use super::live_swarm::LiveSwarm;
+use crate::client::{self, Clients, Complaints};
 use crate::error::RunError;
 use crate::show::notice::Notice;
 use crate::store::ArmDatabase;
+use crate::under_test::OtherLocks;
 use crate::workload;
 use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Recorder, Timeline};
 use lockstorm_data::model::{EventKind, HostId};
-use lockstorm_data::scenario::{ArmSpec, Scenario, StockIn, Voter};
+use lockstorm_data::scenario::{ArmSpec, LockKind, Scenario, StockIn, Voter};
 use lockstorm_lab::Lab;
 
 /// One arm, as the run sees it.
@@ -29,6 +31,9 @@ pub(crate) struct Arm {
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
     pub holds: HoldAudit,
+    /// What makes its lock, if that is another program's, and what is wrong with these programs.
+    pub clients: Option<Arc<dyn OtherLocks>>,
+    pub complaints: Arc<Complaints>,
     pub database: Arc<ArmDatabase>,
     pub announced: Announced,
     /// What its clients do, if somebody wants to know.
@@ -50,7 +55,7 @@ impl Arm {
     /// Creates the tables and the stock of the arm at position `index`, with one recorder for each app server.
     pub async fn prepare(
         scenario: &Scenario,
-        lab: &Lab,
+        lab: &Arc<Lab>,
         index: usize,
         spec: &ArmSpec,
         recorders: Vec<Arc<Recorder>>,
@@ -79,13 +84,26 @@ impl Arm {
             }
             None => None,
         };
+        let complaints = Arc::<Complaints>::default();
+        let clients: Option<Arc<dyn OtherLocks>> = match spec.lock {
+            LockKind::Client => {
+                let (lab, workers) = (Arc::clone(lab), scenario.swarm.workers);
+                let clients = Clients::new(lab, Arc::clone(&arm), index, workers, Arc::clone(&complaints));
+                Some(Arc::new(clients))
+            }
+            _ => None,
+        };
+        let mut holds = HoldAudit::new(spec, scenario.seed);
+        holds.servers = clients.as_ref().map(|_| client::servers(lab, spec));
         Ok(Self {
+            clients,
+            complaints,
             index,
             spec: Arc::clone(&arm),
             voters: spec.voters(&scenario.lab),
             collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
-            holds: HoldAudit::new(spec, scenario.seed),
+            holds,
             database: Arc::new(database),
             announced: Announced::default(),
             history: history.map(|stream| ArmHistory::new(stream.clone(), Arc::clone(&arm))),

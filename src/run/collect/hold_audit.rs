@@ -39,6 +39,8 @@ pub(crate) struct HoldAudit {
     losses: Vec<Loss>,
     /// Whether there are losses that no ruling has taken into account.
     has_new_losses: bool,
+    /// The servers that the arm's locks can be on, if who votes for them is not told.
+    pub servers: Option<Vec<SocketAddr>>,
     /// Those that are not explained, or not over. One without a known cause waits to the end: a node may still tell what it has lost.
     waiting: Vec<Case>,
     evidence: Evidence,
@@ -75,6 +77,7 @@ impl HoldAudit {
         Self {
             believes: arm.lock.is_some(),
             has_votes: arm.lock.uses_nodes(),
+            servers: None,
             holds: Holds::default(),
             spare: Vec::new(),
             losses: Vec::new(),
@@ -230,6 +233,10 @@ impl HoldAudit {
     /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it: those that keep others out
     /// no longer, and those that still do.
     pub fn lost(&mut self, loss: Loss) -> (u64, u64) {
+        let is_its = |servers: &Vec<SocketAddr>| loss.servers.iter().any(|server| servers.contains(server));
+        if !self.servers.as_ref().is_none_or(is_its) {
+            return (0, 0);
+        }
         let at = monotonic_ns(Instant::now());
         let before = self.losses.len();
         self.losses.push(loss);
@@ -329,6 +336,7 @@ mod tests {
     fn lock(token: &str) -> HeldLock {
         let granted = Granted {
             key: "k".to_owned(),
+            number: 0,
             token: token.to_owned(),
             asked: Instant::now(),
             voters: vec![server()],

@@ -101,6 +101,7 @@ impl ServerHold {
         Some(look(VotedLock {
             token: lock.token(),
             asked: monotonic_ns(lock.asked()),
+            granted: monotonic_ns(lock.granted()),
             until,
             voters,
             nodes: lock.nodes(),

@@ -1,6 +1,7 @@
 //! The end of the load: workers finish, the books are closed, and the schemas are dropped. What makes no progress is given
 //! up and listed as missing; an order to stop makes all of this short.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
@@ -16,7 +17,7 @@ use crate::show::snapshot::Phase;
 use crate::swarm::AppServer;
 use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::counted;
-use lockstorm_data::model::{EventKind, Fault, ServerId};
+use lockstorm_data::model::{Action, Condition, EventKind, Fault, ServerId};
 
 /// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -52,6 +53,8 @@ impl Engine {
         }
         for server in &self.swarm.servers {
             server.drain();
+            let (lab, id) = (Arc::clone(&self.lab.handle), server.id);
+            tokio::spawn(async move { lab.guests_follow(Action::Undo(Condition::Paused), id).await });
         }
         while !self.swarm.servers.iter().all(AppServer::has_ended) {
             let now = Instant::now();

@@ -22,6 +22,7 @@ impl Engine {
     /// Closes the books and makes the record. It must be called once the load has ended.
     pub(crate) async fn finish(mut self, interrupted: bool, inbox: &mut Inbox) -> Result<Record, RunError> {
         self.close_books(inbox).await;
+        self.take_complaints();
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
         self.warn_of_hold();

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::state::Engine;
+use crate::collect::arm::Arm;
 use crate::orders::came_back::CameBack;
 use crate::orders::command::Knob;
 use crate::orders::faults::{Effect, FaultOrder, Paused, Report};
@@ -14,7 +15,7 @@ use crate::swarm::AppServer;
 use crate::watch::masters::locks_of;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target};
-use lockstorm_data::scenario::Persistence;
+use lockstorm_data::scenario::{LockKind, Persistence};
 
 impl Engine {
     /// Starts the faults that are due by the schedule.
@@ -42,7 +43,11 @@ impl Engine {
         let event = self.log.fault(action, target, order, self.who(due).as_deref());
         let may_forget = match (action, target) {
             (Action::Undo(condition), Target::Host(_)) if condition.forgets() => {
-                let arms = locks_of(&self.arms, &self.swarm, |arm| arm.spec.lock.uses_nodes());
+                // What is lost of another program's locks can't be looked for, and on such a disk nothing is.
+                let keeps_all = self.lab.spec.persistence == Persistence::AofAlways;
+                let may_lose =
+                    |arm: &Arm| arm.spec.lock.uses_nodes() && !(keeps_all && arm.spec.lock == LockKind::Client);
+                let arms = locks_of(&self.arms, &self.swarm, may_lose);
                 Some((self.lab.spec.persistence == Persistence::None, arms))
             }
             _ => None,
@@ -52,7 +57,7 @@ impl Engine {
             Target::Server(_) if is_death(action, target) => {
                 self.arms.iter_mut().for_each(|arm| arm.collector.expect_kill());
             }
-            Target::Server(_) | Target::Link(_) => {}
+            Target::Server(_) | Target::Link(_) | Target::Client(_) => {}
         }
         let order = FaultOrder {
             event,
@@ -130,7 +135,7 @@ impl Engine {
             Target::Server(id) if self.swarm.servers.get(id.index()).is_some_and(AppServer::is_dead) => {
                 self.swarm.load.remove(id.index());
             }
-            Target::Host(_) | Target::Server(_) | Target::Link(_) => {}
+            Target::Host(_) | Target::Server(_) | Target::Link(_) | Target::Client(_) => {}
         }
         let meaning = if effect.was_there() {
             format!("{}: nothing to do", action.on(target))
@@ -239,7 +244,7 @@ impl Engine {
     fn note_orphans(&mut self, target: Target, effect: &Effect) {
         let server = match target {
             Target::Server(id) => self.swarm.servers.get(id.index()),
-            Target::Host(_) | Target::Link(_) => None,
+            Target::Host(_) | Target::Link(_) | Target::Client(_) => None,
         };
         let since = match effect {
             Effect::Verified(verified) if !effect.was_there() => Some(verified.at),

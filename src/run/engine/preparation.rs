@@ -22,7 +22,7 @@ const TAKE_BACK: Duration = Duration::from_secs(2);
 /// Makes the arms and starts the app servers. If that fails or is cancelled, what was made so far is removed.
 pub(crate) async fn prepare(
     scenario: &Arc<Scenario>,
-    lab: &Lab,
+    lab: &Arc<Lab>,
     swarm: &mut LiveSwarm,
     other_locks: &OtherArms,
 ) -> Result<Vec<Arm>, RunError> {
@@ -38,7 +38,7 @@ pub(crate) async fn prepare(
 
 async fn start_all(
     scenario: &Arc<Scenario>,
-    lab: &Lab,
+    lab: &Arc<Lab>,
     swarm: &LiveSwarm,
     other_locks: &OtherArms,
     arms: &mut Vec<Arm>,
@@ -68,7 +68,7 @@ async fn start_all(
                 spec: arm.spec.clone(),
                 database: arm.database.clone(),
                 recorder,
-                other: other_locks.get(&spec.name).cloned(),
+                other: other_locks.get(&spec.name).cloned().or_else(|| arm.clients.clone()),
                 intake: swarm.load.intake(server, index),
             });
         }

@@ -181,6 +181,7 @@ impl Engine {
         for loss in std::mem::take(&mut self.lab.unordered_losses) {
             self.arms.iter_mut().for_each(|arm| _ = arm.holds.lost(loss.clone()));
         }
+        self.take_complaints();
         for index in 0..self.arms.len() {
             let books = self.arms[index].look_at_books();
             self.note(books);
@@ -199,6 +200,15 @@ impl Engine {
         self.write_journal(false);
         self.look_at_story();
         self.publish();
+    }
+
+    /// Takes in what is to be told of clients.
+    pub fn take_complaints(&mut self) {
+        for index in 0..self.arms.len() {
+            let complaints = Arc::clone(&self.arms[index].complaints);
+            self.note(complaints.take().into_iter().map(|why| Notice::Doubt(index, why)));
+            self.note(complaints.take_errors().into_iter().map(Notice::Warning));
+        }
     }
 
     /// Takes in what was counted in all arms.

@@ -86,6 +86,8 @@ pub struct VotedLock<'a> {
     pub token: &'a str,
     /// When it was asked for.
     pub asked: i64,
+    /// When it was granted at the latest.
+    pub granted: i64,
     /// When its holder left; `None` if it has not.
     pub until: Option<i64>,
     /// The servers that voted for it.
@@ -99,6 +101,9 @@ pub struct VotedLock<'a> {
 impl VotedLock<'_> {
     /// What the law says of a second holder who comes in at `at`.
     pub fn ruling(&self, at: i64, losses: &[Loss]) -> Ruling {
+        if self.voters.is_empty() && self.nodes > 0 {
+            return self.ruling_of_unknown_voters(at, losses);
+        }
         let votes: Vec<Vote> = self.voters.iter().map(|voter| self.vote(*voter, at, losses)).collect();
         let lost = votes.iter().filter(|vote| **vote == Vote::Lost).count();
         let kept = votes.iter().filter(|vote| **vote == Vote::Kept).count();
@@ -110,6 +115,26 @@ impl VotedLock<'_> {
             Ruling::Unknown
         } else {
             Ruling::Violation
+        }
+    }
+
+    /// The same of a lock that does not say who voted for it: with the most and the fewest votes that it can have had.
+    fn ruling_of_unknown_voters(&self, at: i64, losses: &[Loss]) -> Ruling {
+        let hit = |loss: &&Loss| loss.since <= at && (loss.asked_from..loss.asked_before).contains(&self.asked);
+        let all: Vec<&Loss> = losses.iter().filter(hit).collect();
+        let servers = |of: &[&Loss]| {
+            let first: HashSet<_> = of.iter().filter_map(|loss| loss.servers.first()).collect();
+            first.len()
+        };
+        // Which keys a node lacks is known by tokens, and those of this lock are not known; nor when it was granted, if it had to wait.
+        let is_certain = |loss: &&Loss| matches!(loss.keys, LostKeys::All) && self.granted < loss.asked_before;
+        let certain: Vec<&Loss> = all.iter().copied().filter(is_certain).collect();
+        if servers(&certain) >= self.quorum {
+            Ruling::Explained
+        } else if all.is_empty() {
+            Ruling::Violation
+        } else {
+            Ruling::Unknown
         }
     }
 
@@ -170,6 +195,7 @@ mod tests {
         VotedLock {
             token: "t",
             asked: 10,
+            granted: 12,
             until: None,
             voters,
             nodes,
@@ -193,6 +219,33 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn of_a_lock_whose_voters_are_unknown_only_a_quorum_of_losses_explains_a_second_holder() {
+        let ruling = |nodes, losses: u8| {
+            let losses: Vec<Loss> = (1..=losses).map(lost_everything).collect();
+            lock(&[], nodes).ruling(100, &losses)
+        };
+        assert_eq!(
+            [0, 1].map(|losses| ruling(1, losses)),
+            [Ruling::Violation, Ruling::Explained]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|losses| ruling(3, losses)),
+            [Ruling::Violation, Ruling::Unknown, Ruling::Explained]
+        );
+        // It may have been granted before the loss, or after it.
+        let waited = VotedLock {
+            granted: 70,
+            ..lock(&[], 1)
+        };
+        assert_eq!(waited.ruling(100, &[lost_everything(1)]), Ruling::Unknown);
+        let later = VotedLock {
+            asked: 60,
+            ..lock(&[], 1)
+        };
+        assert_eq!(later.ruling(100, &[lost_everything(1)]), Ruling::Violation);
     }
 
     #[test]

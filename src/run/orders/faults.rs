@@ -80,6 +80,7 @@ impl FaultOrder {
             by: match self.target {
                 Target::Host(_) => Observer::Keeper,
                 Target::Link(_) => Observer::Proxy,
+                Target::Client(_) => Observer::Keeper,
                 Target::Server(_) => Observer::AppServer,
             },
             of: self.target.to_string(),
@@ -144,7 +145,7 @@ impl Faults {
         let (reports, action, target) = (self.reports.clone(), order.action, order.target);
         let on_server = match target {
             Target::Server(id) => servers.get(id.index()).map(|server| Arc::clone(&server.control)),
-            Target::Host(_) | Target::Link(_) => None,
+            Target::Host(_) | Target::Link(_) | Target::Client(_) => None,
         };
         tokio::spawn(async move {
             // If nobody listens, the run is over.
@@ -183,8 +184,13 @@ impl Faults {
                     }
                     order.effect(done, met_in_lab)
                 }
+                Target::Client(id) => order.effect(lab.apply_to_guests(action, id).await, met_in_lab),
                 Target::Server(id) => match on_server {
-                    Some(control) => order.effect(control.apply(action).await, SwarmError::obstacle),
+                    // Its clients are a part of it.
+                    Some(control) => match lab.guests_follow(action, id).await {
+                        Ok(()) => order.effect(control.apply(action).await, SwarmError::obstacle),
+                        Err(error) => Effect::Failed(error.to_string()),
+                    },
                     None => Effect::Failed(format!("there is no {id}")),
                 },
             };

@@ -34,7 +34,7 @@ pub(crate) fn meaning(
         (Action::Undo(_), Target::Server(_)) if !parts.is_empty() => format!("{done}: {parts}"),
         (Action::Undo(_) | Action::Fault(Fault::Failover { .. }), _) | (Action::Fault(_), Target::Link(_)) => done,
         (Action::Fault(_), Target::Host(host)) => format!("{done}{}", lab.consequence(host, arms)),
-        (Action::Fault(fault), Target::Server(_)) => match fault.meaning_for(target.kind()) {
+        (Action::Fault(fault), Target::Server(_) | Target::Client(_)) => match fault.meaning_for(target.kind()) {
             None | Some("") => done,
             Some(meaning) => format!("{done}: {meaning}"),
         },

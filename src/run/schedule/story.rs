@@ -77,7 +77,7 @@ impl Schedule {
         let cure = match target.kind() {
             kind if !condition.is_undone_on(kind) => "it does not come back, so R starts anew",
             TargetKind::Link => "the story goes on after that",
-            TargetKind::Host | TargetKind::Server => "r brings it back and the story goes on",
+            TargetKind::Host | TargetKind::Server | TargetKind::Client => "r brings it back and the story goes on",
         };
         let verb = match entry.spec.action.verbs()[0] {
             _ if entry.is_bounce() => "bounces".to_owned(),

@@ -77,6 +77,9 @@ impl AppServer {
         if self.is_dead() {
             return (0, 0);
         }
+        if self.arms[arm].is_other {
+            return (self.arms[arm].held_locks.count(), 0);
+        }
         let [warm_up, measured] = &self.arms[arm].gauges;
         (
             warm_up.holding() + measured.holding(),

@@ -49,7 +49,9 @@ impl Locks {
     /// Connects to all nodes that the arms of the plan use, and waits for them a little.
     pub(super) async fn connect(plan: &ServerPlan) -> Self {
         let options = options(plan);
-        let arms = || plan.arms.iter().map(|arm| &*arm.spec);
+        // What other programs do with them is up to these.
+        let ours = |arm: &&ArmSpec| arm.lock != LockKind::Client;
+        let arms = || plan.arms.iter().map(|arm| &*arm.spec).filter(ours);
         let (hosts, addresses): (Vec<HostId>, Vec<_>) = plan.nodes.iter().cloned().unzip();
         let independent = Nodes::follow(addresses, options);
         let round_trips = Arc::clone(&plan.round_trips);
@@ -96,6 +98,7 @@ impl Locks {
                 }
                 Lock::redlock(&self.independent.subset(&(0..hosts).collect::<Vec<_>>()), seed)
             }
+            LockKind::Client => return Err(missing()),
         })
     }
 }

@@ -66,6 +66,8 @@ pub struct ArmPlan {
 pub(super) struct ArmState {
     /// The gauges of its lock: one for requests of the warm-up, one for measured requests.
     pub gauges: [Arc<Gauges>; 2],
+    /// Whether its lock is not the engine's, so that the gauges say nothing.
+    pub is_other: bool,
     pub active: Arc<AtomicUsize>,
     pub waiting: Arc<UnderWay<Instant>>,
     pub held_locks: Arc<HeldLocks>,

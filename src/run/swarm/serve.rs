@@ -122,7 +122,7 @@ fn note_refusals(gauges: &Gauges, arm: &ArmPlan) {
 }
 
 /// The lock of an arm: the scenario's, or the other one that it has.
-async fn lock(plan: &ServerPlan, arm: &ArmPlan, locks: &Locks, seed: u64) -> Result<Lock, SwarmError> {
+pub(super) async fn lock(plan: &ServerPlan, arm: &ArmPlan, locks: &Locks, seed: u64) -> Result<Lock, SwarmError> {
     let Some(other) = &arm.other else {
         return locks.of(&arm.spec, seed).map(Lock::Engine);
     };
@@ -162,6 +162,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         }
         let state = ArmState {
             gauges,
+            is_other: matches!(lock, Lock::Other(_)),
             active: Arc::default(),
             waiting: Arc::default(),
             held_locks: Arc::new(HeldLocks::new(plan.history)),

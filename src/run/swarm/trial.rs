@@ -10,9 +10,11 @@ use tokio::time::sleep;
 use super::error::SwarmError;
 use super::locks::Locks;
 use super::plan::ServerPlan;
+use super::serve::lock;
+use crate::under_test::Lock;
 use lockstorm_data::model::NoVote;
 use lockstorm_data::scenario::{ArmSpec, LockNodes};
-use lockstorm_lock::{AcquireOptions, Lock, Refusal};
+use lockstorm_lock::{AcquireOptions, Refusal};
 
 /// How long a lock is tried that its nodes refuse for good: by now the first master is a replica, and the masters of a cluster are
 /// never a quorum.
@@ -54,7 +56,7 @@ pub async fn stuck_locks(
     let began = Instant::now();
     let mut trials = Vec::new();
     for arm in &plan.arms {
-        let lock = locks.of(&arm.spec, plan.scenario.seed)?;
+        let lock = lock(plan, arm, &locks, plan.scenario.seed).await?;
         let uses_nodes = arm.spec.lock.uses_nodes();
         trials.push(uses_nodes.then(|| try_all(&lock, &arm.spec, &plan.key_prefix, names, (began, patience))));
     }

@@ -9,6 +9,8 @@ pub struct Granted {
     pub key: String,
     /// The value of its keys, or whatever else tells its holder from others.
     pub token: String,
+    /// The number of this lock at whoever granted it; 0 if it needs none.
+    pub number: u64,
     /// When the attempt began by which it was acquired.
     pub asked: Instant,
     /// The servers that voted for it.
@@ -24,6 +26,8 @@ pub struct Granted {
 pub struct OtherHold {
     /// What does not change.
     pub granted: Granted,
+    /// Since when it is known that it was granted.
+    pub since: Instant,
     term: Mutex<Term>,
 }
 
@@ -36,7 +40,7 @@ struct Term {
 
 impl OtherHold {
     /// A lock on which its holder may rely until then; `None`: without end.
-    pub const fn new(granted: Granted, until: Option<Instant>) -> Self {
+    pub fn new(granted: Granted, until: Option<Instant>) -> Self {
         let term = Term {
             until,
             lost: None,
@@ -44,13 +48,17 @@ impl OtherHold {
         };
         Self {
             granted,
+            since: Instant::now(),
             term: Mutex::new(term),
         }
     }
 
-    /// The lock was extended: its holder may rely on it until then.
+    /// The lock was extended: its holder may rely on it until then. Where that was over already, it stays over.
     pub fn rely_until(&self, until: Instant) {
-        self.term().until = Some(until);
+        let mut term = self.term();
+        if term.until.is_none_or(|before| before > Instant::now()) {
+            term.until = Some(until);
+        }
     }
 
     /// Signals to its holder that the lock is lost, from `at` on. It stays lost.
@@ -104,6 +112,7 @@ mod tests {
         let granted = Granted {
             key: "k".to_owned(),
             token: "t".to_owned(),
+            number: 0,
             asked: Instant::now(),
             voters: Vec::new(),
             nodes: 1,

@@ -112,6 +112,14 @@ impl Guard {
         }
     }
 
+    /// Whether it is known who voted for it.
+    pub fn tells_votes(&self) -> bool {
+        match self {
+            Self::Engine(_) => true,
+            Self::Other(guard) => !guard.hold.granted.voters.is_empty(),
+        }
+    }
+
     /// The lock, to be looked at while the guard is in use; `None` for one of the engine's that is on no nodes.
     pub fn held_lock(&self) -> Option<HeldLock> {
         match self {
@@ -144,7 +152,7 @@ impl Guard {
         }
     }
 
-    /// Releases the lock. Returns whether most nodes have confirmed that; another lock than the engine's does not tell.
+    /// Releases the lock. Returns whether most nodes, or another lock than the engine's, have confirmed that.
     pub async fn release(self) -> bool {
         match self {
             Self::Engine(guard) => {
@@ -154,8 +162,7 @@ impl Guard {
             }
             Self::Other(guard) => {
                 guard.hold.end();
-                guard.lock.release(&guard.hold).await;
-                false
+                guard.lock.release(&guard.hold).await
             }
         }
     }
@@ -190,6 +197,14 @@ impl HeldLock {
         match self {
             Self::Engine(lock) => lock.asked(),
             Self::Other(hold) => hold.granted.asked,
+        }
+    }
+
+    /// When it was granted, at the latest; of the engine's locks the votes tell more.
+    pub fn granted(&self) -> Instant {
+        match self {
+            Self::Engine(lock) => lock.asked(),
+            Self::Other(hold) => hold.since,
         }
     }
 

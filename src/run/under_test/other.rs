@@ -16,6 +16,6 @@ pub trait OtherLock: Debug + Send + Sync {
     /// Why it was not acquired.
     fn acquire<'a>(&'a self, key: &'a str, options: &'a AcquireOptions) -> Reply<'a, Result<Arc<OtherHold>, Refusal>>;
 
-    /// Releases it.
-    fn release<'a>(&'a self, hold: &'a OtherHold) -> Reply<'a, ()>;
+    /// Releases it. Returns whether that is confirmed.
+    fn release<'a>(&'a self, hold: &'a OtherHold) -> Reply<'a, bool>;
 }

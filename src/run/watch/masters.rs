@@ -20,7 +20,7 @@ use crate::show::notice::Notice;
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{EventKind, HostId};
-use lockstorm_data::scenario::{LockNodes, Topology};
+use lockstorm_data::scenario::{LockKind, LockNodes, Topology};
 use lockstorm_lab::NodeName;
 
 fn is_replicated(arm: &Arm) -> bool {
@@ -65,7 +65,9 @@ impl LiveLab {
             prefix: arms[locks.0].spec.key(self.handle.key_prefix(), ""),
             locks,
         };
-        let of_arms = locks_of(arms, swarm, |arm| arm.spec.lock.uses_nodes());
+        // Another program's keys and tokens are not known.
+        let is_ours = |arm: &Arm| arm.spec.lock.uses_nodes() && arm.spec.lock != LockKind::Client;
+        let of_arms = locks_of(arms, swarm, is_ours);
         let patience = arms
             .iter()
             .map(|arm| arm.spec.node_timeout * 3)

@@ -156,6 +156,11 @@ impl HeldLocks {
         }
     }
 
+    /// How many locks are held now.
+    pub fn count(&self) -> usize {
+        self.kept().open.len()
+    }
+
     /// The locks on nodes that are held now.
     pub fn now(&self) -> Vec<HeldLock> {
         let kept = self.kept();

@@ -4,7 +4,7 @@ use super::failed::Failed;
 use super::held_locks::{Held, Refused, Sold};
 use super::stalls::Moment;
 use super::tools::Tools;
-use crate::under_test::Guard;
+use crate::under_test::{Guard, Lock};
 use lockstorm_data::metrics::{Count, Counter, Part, Time};
 use lockstorm_data::scenario::OnLoss;
 use lockstorm_lock::{AcquireOptions, Outcome};
@@ -67,6 +67,11 @@ impl Tools {
             Err(refusal) => {
                 if counted {
                     counter.refused(took, refusal.outcome(), refusal.causes());
+                }
+                // The engine's tells of each attempt by itself.
+                if let Lock::Other(_) = self.lock(counter.part()) {
+                    let is_held = refusal.outcome() == Outcome::Contended;
+                    counter.recorder().not_granted(asked, is_held);
                 }
                 self.held_locks.refused(|| Refused {
                     worker,
@@ -153,14 +158,16 @@ impl Section<'_> {
         if self.held.has_written_late() && matches!(worked, Ok(true)) {
             counter.count(Count::LateWrites);
         }
-        counter.voted(self.guard.votes(), self.guard.nodes());
+        if self.guard.tells_votes() {
+            counter.voted(self.guard.votes(), self.guard.nodes());
+            self.count_late_votes();
+        }
         if self.guard.is_lost() {
             counter.count(Count::LocksLost);
         }
         if self.is_stalled() {
             counter.count(Count::Stalled);
         }
-        self.count_late_votes();
         let replied = self.held.end();
         replied(self.guard.release().await);
     }

@@ -46,14 +46,14 @@ impl Condition {
                 symbol: "✖",
                 undo: ["restart", "restarting", "restarted"],
                 // The workers of an app server that was killed are gone for good.
-                undone_on: &[TargetKind::Host],
+                undone_on: &[TargetKind::Host, TargetKind::Client],
                 ends: &[Self::Paused],
             },
             Self::Paused => Row {
                 word: "paused",
                 symbol: "‖",
                 undo: ["resume", "resuming", "resumed"],
-                undone_on: &[TargetKind::Host, TargetKind::Server],
+                undone_on: &[TargetKind::Host, TargetKind::Server, TargetKind::Client],
                 ends: &[],
             },
             Self::Cut => Row {

@@ -65,7 +65,11 @@ impl Fault {
             Self::Kill => Row {
                 verbs: ["kill", "killing", "killed"],
                 mark: 'K',
-                hits: &[(TargetKind::Host, ""), (TargetKind::Server, "its locks keep their TTL")],
+                hits: &[
+                    (TargetKind::Host, ""),
+                    (TargetKind::Server, "its locks keep their TTL"),
+                    (TargetKind::Client, "nobody renews its locks, and the work goes on"),
+                ],
                 brings: Some(Condition::Down),
                 not_while: &[],
             },
@@ -82,6 +86,7 @@ impl Fault {
                 hits: &[
                     (TargetKind::Host, ""),
                     (TargetKind::Server, "its timers and renewals stand still"),
+                    (TargetKind::Client, "nobody renews its locks, and the work goes on"),
                 ],
                 brings: Some(Condition::Paused),
                 not_while: &[Condition::Down],

@@ -35,6 +35,8 @@ pub enum Finding {
     ProcessGone,
     /// The process is stopped.
     ProcessStopped,
+    /// The process runs.
+    ProcessRuns,
     /// Nobody accepts connections on the port.
     PortRefuses {
         /// The port.
@@ -104,6 +106,7 @@ impl Finding {
         match self {
             Self::ProcessGone => Some("processes are gone"),
             Self::ProcessStopped => Some("processes are stopped"),
+            Self::ProcessRuns => Some("processes run"),
             Self::PortRefuses { .. } => Some("ports refuse"),
             Self::Unreachable { .. } => Some("ports can't be reached"),
             Self::Answers { .. } => Some("nodes answer"),
@@ -149,6 +152,7 @@ impl fmt::Display for Finding {
         match self {
             Self::ProcessGone => f.write_str("its process is gone"),
             Self::ProcessStopped => f.write_str("its process is stopped"),
+            Self::ProcessRuns => f.write_str("its process runs"),
             Self::PortRefuses { port } => write!(f, "port {port} refuses"),
             Self::Unreachable { port } => write!(f, "port {port} can't be reached"),
             Self::Answers { port } => write!(f, "it answers on port {port}"),

@@ -17,6 +17,8 @@ pub enum Target {
     Server(ServerId),
     /// Connections between hosts.
     Link(Link),
+    /// The programs by which an app server acquires its `client` locks, without its workers.
+    Client(ServerId),
 }
 
 /// Connections between hosts, by which replicas and Sentinels work. Those within a host are not among them.
@@ -52,6 +54,7 @@ impl Target {
             Self::Host(_) => TargetKind::Host,
             Self::Server(_) => TargetKind::Server,
             Self::Link(_) => TargetKind::Link,
+            Self::Client(_) => TargetKind::Client,
         }
     }
 
@@ -59,7 +62,7 @@ impl Target {
     pub fn key(self) -> String {
         match self {
             Self::Host(id) => id.0.to_string(),
-            Self::Server(id) => id.0.to_string(),
+            Self::Server(id) | Self::Client(id) => id.0.to_string(),
             Self::Link(Link::Between(one, other)) => format!("{}-{}", one.0, other.0),
             Self::Link(link) => link.word().unwrap_or_default().to_owned(),
         }
@@ -70,8 +73,8 @@ impl Target {
         let is_there = direction == Direction::There;
         match self {
             _ if direction == Direction::Both => String::new(),
-            Self::Host(_) | Self::Server(_) if is_there => " on the way to it".to_owned(),
-            Self::Host(_) | Self::Server(_) => " on the way from it".to_owned(),
+            Self::Host(_) | Self::Server(_) | Self::Client(_) if is_there => " on the way to it".to_owned(),
+            Self::Host(_) | Self::Server(_) | Self::Client(_) => " on the way from it".to_owned(),
             Self::Link(Link::Between(one, other)) if is_there => format!(" from {one} to {other}"),
             Self::Link(Link::Between(one, other)) => format!(" from {other} to {one}"),
             Self::Link(Link::Replication) if is_there => " from the master to its replicas".to_owned(),
@@ -87,6 +90,7 @@ impl fmt::Display for Target {
         match self {
             Self::Host(id) => id.fmt(f),
             Self::Server(id) => id.fmt(f),
+            Self::Client(id) => write!(f, "the clients of {id}"),
             Self::Link(Link::Between(one, other)) => write!(f, "the link of hosts {} and {}", one.0, other.0),
             Self::Link(Link::Replication) => f.write_str("replication"),
             Self::Link(Link::Sentinels) => f.write_str("the network of the Sentinels"),
@@ -104,6 +108,8 @@ pub enum TargetKind {
     Server,
     /// Connections between hosts.
     Link,
+    /// The programs of `client` locks, by app server.
+    Client,
 }
 
 impl TargetKind {
@@ -118,6 +124,7 @@ impl TargetKind {
             Self::Host => "a host",
             Self::Server => "an app server",
             Self::Link => "a link",
+            Self::Client => "a client",
         }
     }
 }

@@ -69,6 +69,10 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
     let arm = ArmSpec {
         name,
         lock,
+        command: match lock {
+            LockKind::Client => table.need("command", Vec::new(), r#"["python3", "mine.py"]"#, command),
+            _ => table.get("command", command).unwrap_or_default(),
+        },
         ttl,
         renew: table.listed("renew", read_renew),
         wait,
@@ -108,6 +112,24 @@ fn topology(value: &Value, lock: LockKind) -> Result<Topology, String> {
             "a redlock needs nodes that know nothing of each other, and replicas take no writes: use lock = \"single\""
                 .to_owned(),
         ),
+    }
+}
+
+/// A program and its arguments: nothing is left to a shell.
+fn command(value: &Value) -> Result<Vec<String>, String> {
+    let Value::Array(words) = value else {
+        return Err(format!(
+            "is {}; write the program and its arguments as a list of texts",
+            value.kind()
+        ));
+    };
+    match words
+        .iter()
+        .map(|word| value::text(&word.value))
+        .collect::<Result<Vec<_>, _>>()?
+    {
+        words if words.is_empty() => Err("is empty; write the program and its arguments".to_owned()),
+        words => Ok(words),
     }
 }
 
@@ -184,7 +206,7 @@ fn check_nodes(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
 
 /// Checks whether a lab with so many hosts shows anything of such a lock.
 fn check_hosts(table: &Reader<'_>, arm: &ArmSpec, hosts: usize) {
-    if arm.lock.needs_majority() && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && hosts < 3 {
+    if arm.lock == LockKind::Redlock && table.sound(&["lock", "hosts"]) && arm.hosts.is_none() && hosts < 3 {
         let quorum = hosts / 2 + 1;
         let so = match hosts {
             1 => "it is a single lock under another name",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use strum::VariantArray;
 
 use super::super::expectation::Trigger;
+use super::super::lock::LockKind;
 use super::super::reader::Reader;
 use super::super::spec::{FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
@@ -58,7 +59,7 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
     let actions: Vec<(&str, Action)> = Action::kinds().map(|action| (action.word(), action)).collect();
     let action = table.need("do", Fault::Kill.into(), "\"kill\"", value::word(&actions));
     let action = parameters(action, table);
-    let on = |value: &Value| targets(&value::text(value)?, lab, servers);
+    let on = |value: &Value| targets(&value::text(value)?, lab, servers, known);
     let targets = match action {
         // Somebody always has to choose.
         Action::Fault(Fault::Failover { .. }) => table.get("on", on).unwrap_or(Targets::By(Seat::Replicas)),
@@ -66,7 +67,7 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
     };
     if !lab.are_ours()
         && table.sound(&["do", "on"])
-        && targets.kind() != Some(TargetKind::Server)
+        && !matches!(targets.kind(), Some(TargetKind::Server | TargetKind::Client))
         && action.needs_process()
     {
         let done = action.verbs()[2];
@@ -263,7 +264,7 @@ fn earliest(faults: &[FaultSpec], n: usize) -> Option<Result<Duration, String>> 
 }
 
 /// `host:1,2`, `server:3`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.
-fn targets(text: &str, lab: &LabSpec, servers: usize) -> Result<Targets, String> {
+fn targets(text: &str, lab: &LabSpec, servers: usize, known: Known<'_>) -> Result<Targets, String> {
     let text = text.trim();
     let seat = Seat::VARIANTS.iter().find(|seat| seat.word() == text);
     match seat {
@@ -276,6 +277,10 @@ fn targets(text: &str, lab: &LabSpec, servers: usize) -> Result<Targets, String>
         None => {
             let targets = named(text, lab.hosts, servers)?;
             let is_link = |target: &Target| target.kind() == TargetKind::Link;
+            let has_clients = known.arms.iter().any(|arm| arm.lock == LockKind::Client);
+            if targets.iter().any(|target| target.kind() == TargetKind::Client) && !has_clients {
+                return Err(format!("\"{text}\": no arm has lock = \"client\""));
+            }
             if targets.iter().any(is_link) && lab.replicated.is_none() {
                 return Err(format!(
                     "\"{text}\" needs an arm with topology = \"replicated\": independent nodes say nothing to each other"
@@ -306,15 +311,24 @@ fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String
             Some((word, list)) if word == TargetKind::Server.word() => {
                 numbers(list, word, servers, |n| Target::Server(ServerId(n)))
             }
+            Some((word, list)) if word == TargetKind::Client.word() => {
+                numbers(list, word, servers, |n| Target::Client(ServerId(n)))
+            }
             _ => {
-                let kinds = [TargetKind::Host, TargetKind::Server, TargetKind::Link].map(TargetKind::word);
+                let kinds = [
+                    TargetKind::Host,
+                    TargetKind::Server,
+                    TargetKind::Link,
+                    TargetKind::Client,
+                ];
+                let kinds = kinds.map(TargetKind::word);
                 let seats = Seat::VARIANTS.iter().map(|seat| seat.word());
                 let groups = Link::GROUPS.into_iter().filter_map(Link::word);
                 let words = ["minority", "majority", "all"].into_iter().chain(seats);
                 let words = words.chain(kinds).chain(groups);
                 let near = suggest::meant(other.split(':').next().unwrap_or(other), words);
                 Err(format!(
-                    "\"{other}\" is not host:1, host:1,2, server:3, minority, majority, primary, replicas, all, link:1-2, \
+                    "\"{other}\" is not host:1, host:1,2, server:3, client:3, minority, majority, primary, replicas, all, link:1-2, \
                      replication or sentinels{near}"
                 ))
             }

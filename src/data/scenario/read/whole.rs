@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::slice;
 
 use super::super::about::about;
+use super::super::client_arm;
 use super::super::error::{ScenarioError, ScenarioErrors};
 use super::super::lock::Topology;
 use super::super::overrides::{Change, Overrides};
@@ -26,7 +27,22 @@ use crate::model::printable;
 /// impossible values, contradictions.
 pub fn parse(source: &Source, overrides: &Overrides) -> Result<Scenario, ScenarioErrors> {
     let changes = overrides.changes();
+    let source = match overrides.client.as_slice() {
+        [] => source,
+        command => &with_client(source, overrides.changes(), command)?,
+    };
     read(source, &changes).map_err(|errors| blame_flags(source, &changes, errors))
+}
+
+/// The scenario with one more arm, which is another program's.
+fn with_client(source: &Source, mut changes: Vec<Change>, command: &[String]) -> Result<Source, ScenarioErrors> {
+    let of_client = format!("arm.{}.", client_arm::NAME);
+    changes.retain(|change| !change.is_within(&of_client));
+    let scenario = read(source, &changes).map_err(|errors| blame_flags(source, &changes, errors))?;
+    Ok(Source {
+        name: source.name.clone(),
+        text: format!("{}\n{}", source.text, client_arm::arm(&scenario, command)),
+    })
 }
 
 /// Makes errors that the file alone doesn't have name the flag that causes them instead of a line of the file.

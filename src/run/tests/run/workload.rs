@@ -34,6 +34,7 @@ fn constant(median: Duration) -> ServiceTime {
 /// An arm whose lock lasts longer than a request on any slow machine.
 fn arm(lock: LockKind) -> ArmSpec {
     ArmSpec {
+        command: Vec::new(),
         topology: Topology::default(),
         follow: Follow::default(),
         wait_replicas: 0,
@@ -188,6 +189,7 @@ impl Bench {
             LockKind::Local => Lock::local(),
             LockKind::Single | LockKind::Cluster => Lock::single(&nodes, 0, 1),
             LockKind::Redlock => Lock::redlock(&nodes, 1),
+            LockKind::Client => unreachable!("no test here has another program's"),
         };
         let timeline = Timeline::from(std::time::Instant::now());
         let bench = Self {

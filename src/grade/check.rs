@@ -1,0 +1,436 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::subject::Subject;
+use lockstorm_data::model::{Condition, Fault, ServerId};
+use lockstorm_data::scenario::{ArmSpec, LabSpec, LockKind, Overrides, ScenarioErrors, Source, parse};
+use lockstorm_lab::{Lab, LabOptions, ServerBinary};
+use lockstorm_lock::Refusal;
+use lockstorm_run::client::{Can, Complaints, Link, NoClient, Program, begin, first_order};
+use lockstorm_run::under_test::{Granted, OtherHold};
+use serde::Serialize;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// How long an answer may take that needs no waiting.
+const SOON: Duration = Duration::from_secs(5);
+/// The TTL of the locks.
+const TTL: Duration = Duration::from_millis(1_500);
+/// How many orders are given at once.
+const AT_ONCE: usize = 16;
+
+/// The scenario whose arm the client is.
+const SCENARIO: &str = r#"
+lab      = { hosts = 3 }
+workload = { kind = "inventory", products = 1, stock = 1, hold = "1ms" }
+[[arm]]
+name  = "client"
+lock  = "redlock"
+ttl   = "1500ms"
+renew = "ttl/3"
+"#;
+
+/// What was tried with a client, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// What was tried.
+    pub tried: &'static str,
+    /// Whether the client did right; `None`: it need not, but whoever writes a client should know.
+    pub right: Option<bool>,
+    /// What it did, and what to do about it.
+    pub said: String,
+}
+
+struct Check {
+    lab: Lab,
+    program: Program,
+    complaints: Arc<Complaints>,
+    done: Vec<Checked>,
+}
+
+/// Talks with a client on three nodes of its own: tries every message, and explains what is wrong. Returns what was tried, and who it
+/// is, if it has started.
+///
+/// # Errors
+/// There is no lab, or the client has not started.
+pub async fn check(command: &[String], binary: &ServerBinary) -> Result<(Vec<Checked>, Subject), String> {
+    let mut arm = arm().map_err(|errors| errors.to_string())?;
+    (arm.lock, arm.command) = (LockKind::Client, command.to_vec());
+    let options = LabOptions::new(binary.clone()).map_err(|error| error.to_string())?;
+    let lab = Lab::up(&LabSpec::of(3), options)
+        .await
+        .map_err(|error| error.to_string())?;
+    let (start, complaints) = (first_order(&lab, &arm, AT_ONCE), Arc::<Complaints>::default());
+    let (socket, who) = (lab.dir().join("client.sock"), "the client".to_owned());
+    let begun = begin(&lab, ServerId(1), command, socket, who, start, Arc::clone(&complaints)).await;
+    let program = match begun {
+        Ok(program) => program,
+        Err(why) => {
+            lab.down().await;
+            return Err(match why {
+                NoClient::NotStarted(why) => why,
+                NoClient::Mute(why) => format!("the client {why}"),
+            });
+        }
+    };
+    let mut check = Check {
+        lab,
+        program,
+        complaints,
+        done: Vec::new(),
+    };
+    check.all().await;
+    check.lab.down().await;
+    let hello = check.program.hello;
+    let subject = Subject::Client {
+        command: command.to_vec(),
+        name: format!("{} {}", hello.name, hello.version).trim().to_owned(),
+        nodes: hello.nodes.unwrap_or(3),
+        renews: hello.can.iter().any(|can| matches!(can, Can::Extend | Can::Renew)),
+    };
+    Ok((check.done, subject))
+}
+
+fn arm() -> Result<ArmSpec, ScenarioErrors> {
+    let source = Source {
+        name: "check".to_owned(),
+        text: SCENARIO.to_owned(),
+    };
+    parse(&source, &Overrides::default()).map(|mut scenario| scenario.arms.remove(0))
+}
+
+/// What an order came to.
+enum Came {
+    Held(Arc<OtherHold>),
+    Refused(Refusal),
+    Nothing,
+}
+
+impl Came {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Held(_) => "held",
+            Self::Refused(Refusal::Contended) => "busy",
+            Self::Refused(Refusal::NoQuorum { .. }) => "outage, or a definite error",
+            Self::Refused(_) => "unknown, or an error that is not definite",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
+impl Check {
+    fn link(&self) -> &Link {
+        &self.program.link
+    }
+
+    fn note(&mut self, tried: &'static str, right: Option<bool>, said: String) {
+        self.done.push(Checked { tried, right, said });
+    }
+
+    async fn acquire(&self, key: &str, wait: Duration) -> Came {
+        acquire(self.link(), key, wait).await
+    }
+
+    async fn release(&self, hold: &OtherHold) -> String {
+        let released = timeout(SOON, self.link().release(hold.granted.number)).await;
+        released.map_or("nothing".to_owned(), |is| format!("{is:?}").to_lowercase())
+    }
+
+    async fn all(&mut self) {
+        let hello = self.program.hello.clone();
+        let can: Vec<String> = hello.can.iter().map(|can| format!("{can:?}").to_lowercase()).collect();
+        let nodes = hello.nodes.unwrap_or(3);
+        self.note(
+            "start",
+            Some(true),
+            format!(
+                "{} {} ({}), on {nodes} of 3 nodes, can: {}",
+                hello.name,
+                hello.version,
+                hello.language,
+                if can.is_empty() {
+                    "nothing more".to_owned()
+                } else {
+                    can.join(", ")
+                }
+            ),
+        );
+        // What does not work at all need not be tried in detail.
+        if self.hold_and_release().await {
+            self.wait().await;
+            self.many().await;
+            if hello.can.contains(&Can::Extend) {
+                self.extend().await;
+            }
+            self.expire(hello.can.contains(&Can::Validity)).await;
+            self.outage().await;
+        }
+        if let Some(death) = self.lab.guest_death(&self.program.guest) {
+            let death = self.link().hidden(&death);
+            self.note("to the end", Some(false), format!("it has ended ({death})"));
+        }
+        self.link().stop();
+        let end = async {
+            while self.lab.guest_pid(&self.program.guest).is_some() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let right = timeout(SOON, end).await.is_ok();
+        let said = if right {
+            "it has ended"
+        } else {
+            "it goes on, and is killed in the end"
+        };
+        self.note("stop", right.then_some(true), said.to_owned());
+        for why in self.complaints.take() {
+            self.note("messages", Some(false), why);
+        }
+        for error in self.complaints.take_errors() {
+            self.note("errors", None, error);
+        }
+    }
+
+    /// Returns whether a lock can be acquired and released.
+    async fn hold_and_release(&mut self) -> bool {
+        let first = self.acquire("check:a", Duration::ZERO).await;
+        let Came::Held(hold) = &first else {
+            let said = format!("{} for a free lock, where held is right", first.word());
+            self.note("acquire", Some(false), said);
+            return false;
+        };
+        self.note("acquire", Some(true), "held".to_owned());
+        let second = self.acquire("check:a", Duration::ZERO).await;
+        let right = matches!(second, Came::Refused(Refusal::Contended));
+        self.note(
+            "acquire a lock that is held",
+            Some(right),
+            if right {
+                "busy".to_owned()
+            } else {
+                format!("{}, where busy is right", second.word())
+            },
+        );
+        if let Came::Held(second) = second {
+            self.release(&second).await;
+        }
+        let released = self.release(hold).await;
+        self.note(
+            "release",
+            Some(released == "released"),
+            match released.as_str() {
+                "released" => released.clone(),
+                "nothing" => format!("no answer within {SOON:?}; nothing else was tried"),
+                _ => format!("{released}, where released is right"),
+            },
+        );
+        if released == "nothing" {
+            return false;
+        }
+        let again = self.acquire("check:a", Duration::ZERO).await;
+        let right = matches!(again, Came::Held(_));
+        self.note(
+            "acquire it again",
+            Some(right),
+            format!("{}{}", again.word(), if right { "" } else { ", where held is right" }),
+        );
+        if let Came::Held(hold) = again {
+            self.release(&hold).await;
+        }
+        true
+    }
+
+    async fn wait(&mut self) {
+        let Came::Held(hold) = self.acquire("check:b", Duration::ZERO).await else {
+            return;
+        };
+        let (asked, short) = (Instant::now(), Duration::from_millis(300));
+        let came = self.acquire("check:b", short).await;
+        let took = asked.elapsed();
+        let right = matches!(came, Came::Refused(Refusal::Contended)) && took < short + Duration::from_millis(500);
+        self.note(
+            "wait for a lock that stays held",
+            Some(right),
+            format!(
+                "{} after {} ms{}",
+                came.word(),
+                took.as_millis(),
+                if right {
+                    ""
+                } else {
+                    ", where busy after 300 ms is right: wait_ms was 300"
+                }
+            ),
+        );
+        if let Came::Held(other) = came {
+            self.release(&other).await;
+            return;
+        }
+        let link = self.link().clone();
+        let waiter = tokio::spawn(async move { acquire(&link, "check:b", Duration::from_secs(3)).await });
+        sleep(Duration::from_millis(200)).await;
+        self.release(&hold).await;
+        let came = waiter.await.unwrap_or(Came::Nothing);
+        let right = matches!(came, Came::Held(_));
+        self.note(
+            "wait for a lock until it is released",
+            Some(right),
+            match &came {
+                Came::Held(_) => "held".to_owned(),
+                Came::Nothing => format!("no answer within {SOON:?}, with wait_ms = 3000"),
+                came @ Came::Refused(_) => format!(
+                    "{}, where held is right: wait_ms was 3000, and the lock was released after 200 ms",
+                    came.word()
+                ),
+            },
+        );
+        if let Came::Held(hold) = came {
+            self.release(&hold).await;
+        }
+    }
+
+    async fn many(&mut self) {
+        let mut all = JoinSet::new();
+        for number in 0..AT_ONCE {
+            let link = self.link().clone();
+            all.spawn(async move { acquire(&link, &format!("check:many:{number}"), Duration::ZERO).await });
+        }
+        let (mut held, mut tokens) = (0, HashSet::new());
+        for came in all.join_all().await {
+            if let Came::Held(hold) = came {
+                held += 1;
+                tokens.insert(hold.granted.number);
+                self.release(&hold).await;
+            }
+        }
+        self.note(
+            "sixteen orders at once",
+            Some(held == AT_ONCE),
+            format!("{held} of {AT_ONCE} locks were held at the same time"),
+        );
+    }
+
+    async fn extend(&mut self) {
+        let Came::Held(hold) = self.acquire("check:c", Duration::ZERO).await else {
+            return;
+        };
+        for _ in 0..4 {
+            sleep(TTL / 2).await;
+            let _ = timeout(SOON, self.link().extend(hold.granted.number)).await;
+        }
+        let other = self.acquire("check:c", Duration::ZERO).await;
+        let right = matches!(other, Came::Refused(Refusal::Contended));
+        self.note(
+            "extend for two TTLs",
+            Some(right),
+            if right {
+                "it is still held".to_owned()
+            } else {
+                format!("somebody else who asks gets: {}", other.word())
+            },
+        );
+        if let Came::Held(other) = other {
+            self.release(&other).await;
+        }
+        self.release(&hold).await;
+    }
+
+    async fn expire(&mut self, promises: bool) {
+        let Came::Held(hold) = self.acquire("check:d", Duration::ZERO).await else {
+            return;
+        };
+        if promises {
+            let until = hold.relied_until();
+            let right = until.is_some_and(|until| until > Instant::now() && until <= Instant::now() + TTL);
+            self.note(
+                "until",
+                Some(right),
+                match until {
+                    Some(until) => format!(
+                        "{} ms from the reply on, of a TTL of {TTL:?}",
+                        until.saturating_duration_since(Instant::now()).as_millis()
+                    ),
+                    None => "there is none, although it can \"validity\"".to_owned(),
+                },
+            );
+        }
+        sleep(TTL + TTL / 2).await;
+        let released = self.release(&hold).await;
+        self.note(
+            "release after the TTL",
+            match released.as_str() {
+                "lost" => Some(true),
+                "nothing" => Some(false),
+                _ => None,
+            },
+            match released.as_str() {
+                "lost" => released,
+                "nothing" => format!("no answer within {SOON:?}"),
+                _ if self.program.hello.can.contains(&Can::Renew) => format!("{released}: it renews by itself"),
+                _ => format!("{released}: its user can't hear from the release that the lock was lost"),
+            },
+        );
+    }
+
+    async fn outage(&mut self) {
+        let hosts: Vec<_> = self.lab.lock_nodes().into_iter().map(|(host, _)| host).collect();
+        for host in &hosts {
+            let _ = self.lab.apply(Fault::Kill.into(), *host).await;
+        }
+        let asked = Instant::now();
+        let came = self.acquire("check:e", Duration::ZERO).await;
+        let right = matches!(&came, Came::Refused(refusal) if *refusal != Refusal::Contended);
+        self.note(
+            "acquire while all nodes are down",
+            Some(right),
+            format!(
+                "{} after {} ms{}",
+                came.word(),
+                asked.elapsed().as_millis(),
+                if right { "" } else { ", where outage is right" }
+            ),
+        );
+        for host in &hosts {
+            let _ = self
+                .lab
+                .apply(lockstorm_data::model::Action::Undo(Condition::Down), *host)
+                .await;
+        }
+        let back = async {
+            loop {
+                if let Came::Held(hold) = self.acquire("check:f", Duration::ZERO).await {
+                    self.release(&hold).await;
+                    return;
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let since = Instant::now();
+        let right = timeout(SOON * 2, back).await.is_ok();
+        self.note(
+            "acquire once they are back",
+            Some(right),
+            match right {
+                true => format!("held, {:.1} s later", since.elapsed().as_secs_f64()),
+                false => format!("no lock was acquired within {:?}", SOON * 2),
+            },
+        );
+    }
+}
+
+async fn acquire(link: &Link, key: &str, wait: Duration) -> Came {
+    let granted = Granted {
+        key: key.to_owned(),
+        token: String::new(),
+        number: 0,
+        asked: Instant::now(),
+        voters: Vec::new(),
+        nodes: 1,
+        fence: None,
+    };
+    match timeout(SOON + wait, link.acquire(granted, wait)).await {
+        Ok(Ok(hold)) => Came::Held(hold),
+        Ok(Err(refusal)) => Came::Refused(refusal),
+        Err(_) => Came::Nothing,
+    }
+}

@@ -1,0 +1,48 @@
+use serde::Serialize;
+
+use super::check::Checked;
+use super::letter::Letter;
+
+/// What a client got.
+#[derive(Debug, Clone, Serialize)]
+pub struct Grades {
+    /// Who was graded.
+    pub client: String,
+    /// The command that starts it; empty for one of this program's own locks.
+    pub command: Vec<String>,
+    /// On how many nodes its locks are.
+    pub nodes: usize,
+    /// The worst letter of those that were asked.
+    pub letter: Letter,
+    /// Whether all acts were played.
+    pub complete: bool,
+    /// What a check has found wrong before.
+    pub wrong: Vec<Checked>,
+    /// One for each act.
+    pub acts: Vec<Grade>,
+}
+
+/// What it got in an act.
+#[derive(Debug, Clone, Serialize)]
+pub struct Grade {
+    /// The name of the act.
+    pub act: &'static str,
+    /// What happened in it.
+    pub title: &'static str,
+    /// The letter.
+    pub letter: Letter,
+    /// Why not an A, the worst reason first; or why it was not asked.
+    pub why: Vec<String>,
+    /// How many locks were acquired.
+    pub acquired: u64,
+    /// The 99th percentile of acquires that were granted, in microseconds.
+    pub acquire_p99_us: u64,
+}
+
+impl Grades {
+    /// The acts with this letter, without those that may have it.
+    pub fn with<'a>(&'a self, letter: Letter, but: &'a [String]) -> impl Iterator<Item = &'a Grade> + 'a {
+        let acts = self.acts.iter().filter(move |act| act.letter == letter);
+        acts.filter(|act| !but.iter().any(|name| name == act.act))
+    }
+}

@@ -1,0 +1,50 @@
+use serde::Serialize;
+
+/// The answer to what was asked of a client, from good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Letter {
+    /// It was not asked: the client can't do that, or does not claim to.
+    #[serde(rename = "-")]
+    NotAsked,
+    /// As it should be.
+    A,
+    /// Good, with something that its users should know.
+    B,
+    /// It does what its algorithm can, and that is not enough here.
+    C,
+    /// Its users suffer, and an error or a wait tells them.
+    D,
+    /// It breaks its promise, or somebody waits for ever.
+    F,
+    /// It was not shown.
+    #[serde(rename = "?")]
+    Unknown,
+}
+
+impl Letter {
+    /// As it is written.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NotAsked => "–",
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+            Self::F => "F",
+            Self::Unknown => "?",
+        }
+    }
+}
+
+/// An answer with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub letter: Letter,
+    pub why: String,
+}
+
+impl Mark {
+    pub const fn new(letter: Letter, why: String) -> Self {
+        Self { letter, why }
+    }
+}

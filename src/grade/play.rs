@@ -1,0 +1,118 @@
+use lockstorm_base::Stop;
+use lockstorm_run::client::UNANSWERED;
+use lockstorm_run::{Ended, Record, RunOptions, headless};
+
+use super::act::{ACTS, ALWAYS, Act};
+use super::check::Checked;
+use super::criterion::Seen;
+use super::grades::{Grade, Grades};
+use super::letter::{Letter, Mark};
+use super::subject::Subject;
+
+/// Plays these acts, or all of them, and grades the subject, of whom a check has found this `wrong`. `progress` hears the title of each that begins. A signal ends it: then the
+/// result is of what was played until then.
+///
+/// # Errors
+/// A run could not be played.
+pub fn grade(
+    subject: &Subject,
+    wrong: Vec<Checked>,
+    only: &[String],
+    seed: u64,
+    options: &RunOptions,
+    mut progress: impl FnMut(&str),
+) -> Result<(Grades, Option<Stop>), String> {
+    let wanted: Vec<&Act> = ACTS
+        .iter()
+        .filter(|act| only.is_empty() || only.iter().any(|name| name == act.name))
+        .collect();
+    let (mut acts, mut stop, mut healthy_p99) = (Vec::new(), None, None);
+    for (index, act) in wanted.iter().enumerate() {
+        if let Some(why) = act.not_for(subject) {
+            acts.push(not_asked(act, why));
+            continue;
+        }
+        progress(&format!("{}/{} {}: {}", index + 1, wanted.len(), act.name, act.title));
+        let scenario = act.scenario(subject, seed).map_err(|errors| errors.to_string())?;
+        let ended = headless(scenario, options.clone(), |_| ()).map_err(|error| format!("{}: {error}", act.name))?;
+        let record = match ended {
+            Ended::Finished(record, None) => record,
+            Ended::Finished(_, Some(signal)) | Ended::Abandoned(signal) => {
+                stop = Some(signal);
+                break;
+            }
+        };
+        let grade = of(act, subject, &record, healthy_p99);
+        if act.name == ACTS[0].name && grade.letter != Letter::Unknown {
+            healthy_p99 = Some(grade.acquire_p99_us);
+        }
+        acts.push(grade);
+    }
+    let letters: Vec<Letter> = acts.iter().map(|act| act.letter).collect();
+    // What is found stands, whatever else was not shown.
+    let worst = letters.iter().copied().find(|letter| *letter == Letter::F);
+    let grades = Grades {
+        client: subject.to_string(),
+        command: match subject {
+            Subject::Client { command, .. } => command.clone(),
+            Subject::Engine(_) => Vec::new(),
+        },
+        nodes: subject.nodes(),
+        letter: worst.or(letters.into_iter().max()).unwrap_or(Letter::Unknown),
+        complete: stop.is_none(),
+        wrong,
+        acts,
+    };
+    Ok((grades, stop))
+}
+
+/// What it got in this act.
+fn of(act: &Act, subject: &Subject, record: &Record, healthy_p99: Option<u64>) -> Grade {
+    let (Some(arm), Some(spec)) = (record.arms.first(), record.scenario.arms.first()) else {
+        return not_asked(act, "it was not played");
+    };
+    let seen = Seen {
+        arm: spec,
+        figures: &arm.figures,
+        nodes: subject.nodes(),
+        fault: record
+            .scenario
+            .faults
+            .first()
+            .and_then(|fault| fault.lasts)
+            .unwrap_or_default(),
+        healthy_p99,
+    };
+    let asked = ALWAYS.iter().chain([&act.holders]).chain(act.asks);
+    let mut marks: Vec<Mark> = asked.filter_map(|criterion| criterion(&seen)).collect();
+    // What was found stands, whatever else is in doubt, but nothing good is said; and of a client that has ended, or says nonsense, nothing
+    // at all.
+    let found = marks.iter().any(|mark| mark.letter == Letter::F);
+    for why in &record.inconclusive {
+        // One that does not answer is found, too.
+        let is_its_own = why.contains(": the client of ") && !why.contains(UNANSWERED);
+        if is_its_own || !found {
+            marks.push(Mark::new(Letter::Unknown, why.clone()));
+        }
+    }
+    marks.sort_by_key(|mark| std::cmp::Reverse(mark.letter));
+    Grade {
+        act: act.name,
+        title: act.title,
+        letter: marks.first().map_or(Letter::A, |mark| mark.letter),
+        why: marks.into_iter().map(|mark| mark.why).collect(),
+        acquired: arm.figures.outcomes.acquired,
+        acquire_p99_us: arm.figures.acquire_us.p99,
+    }
+}
+
+fn not_asked(act: &Act, why: &str) -> Grade {
+    Grade {
+        act: act.name,
+        title: act.title,
+        letter: Letter::NotAsked,
+        why: vec![why.to_owned()],
+        acquired: 0,
+        acquire_p99_us: 0,
+    }
+}

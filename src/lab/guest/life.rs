@@ -1,0 +1,163 @@
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+
+use super::guests::Guest;
+use crate::client::Slot;
+use crate::error::LabError;
+use crate::findings::{Found, verified};
+use crate::lab::Lab;
+use crate::protocol::{NodeOrder, Start};
+use crate::server::node::last_lines;
+use lockstorm_data::model::{
+    Action, Condition, Fault, Finding, Observer, Obstacle, ServerId, Target, TargetKind, Verified,
+};
+
+/// How long the kernel may take to stop, continue or end one.
+const LIMIT: Duration = Duration::from_secs(10);
+
+impl Lab {
+    /// Starts a program for an app server, in the working directory of this process. Its stdin and stdout are a connection to the socket
+    /// `talk`, at which somebody must listen; its stderr goes to a file beside that. A name without a slash is looked for on PATH.
+    ///
+    /// # Errors
+    /// It could not be started, or this lab is one of containers.
+    pub async fn start_guest(&self, server: ServerId, command: &[String], talk: PathBuf) -> Result<Guest, LabError> {
+        if self.nodes.plan.options.binary.containers.is_some() {
+            let why = "lock = \"client\" needs nodes that are processes: play this scenario with --lab process";
+            return Err(LabError::Other(why.to_owned()));
+        }
+        let [program, args @ ..] = command else {
+            return Err(LabError::Other("a client needs a command".to_owned()));
+        };
+        let dir = std::env::current_dir().map_err(|error| LabError::Other(format!("no working directory: {error}")))?;
+        let start = Start {
+            id: self.site.client.another(),
+            program: program.into(),
+            args: args.to_vec(),
+            dir,
+            log: talk.with_extension("log"),
+            talk: Some(talk),
+        };
+        let guest = Guest::new(server, start);
+        self.begin(&guest).await?;
+        self.guests.add(guest.clone());
+        Ok(guest)
+    }
+
+    async fn begin(&self, guest: &Guest) -> Result<(), LabError> {
+        let started = self.site.client.start_guest(guest.start.clone()).await?;
+        started.map_err(|why| LabError::Other(format!("{} did not start: {why}", guest.start.program.display())))?;
+        guest.set_killed(false);
+        Ok(())
+    }
+
+    /// Its process id, while it runs.
+    pub fn guest_pid(&self, guest: &Guest) -> Option<u32> {
+        self.site.client.slot(guest.start.id).pid
+    }
+
+    /// How a guest ended that nobody has killed, with the last lines that it wrote to stderr; `None` if it runs, or was killed on order.
+    pub fn guest_death(&self, guest: &Guest) -> Option<String> {
+        let slot = self.site.client.slot(guest.start.id);
+        let how = slot.state.ended().filter(|_| !guest.is_killed())?;
+        Some(format!("{how}{}", tail(&guest.start.log)))
+    }
+
+    /// Whether a guest was killed on order and not started again.
+    pub fn guest_was_killed(&self, guest: &Guest) -> bool {
+        guest.is_killed()
+    }
+
+    /// What a guest has written to stderr last.
+    pub fn guest_log(&self, guest: &Guest) -> String {
+        tail(&guest.start.log)
+    }
+
+    /// Carries out an action on all guests of an app server for which it makes sense, and returns when the keeper has reported its effect.
+    ///
+    /// # Errors
+    /// There are none, the action makes sense for none of them, or it failed.
+    pub async fn apply_to_guests(&self, action: Action, server: ServerId) -> Result<Verified<Instant>, LabError> {
+        let _turn = self.guests.turn.lock().await;
+        let obstacle = |guest: &Guest| {
+            let slot = self.site.client.slot(guest.start.id);
+            action.obstacle(TargetKind::Client, &slot.state.conditions)
+        };
+        let guests = self.guests.of(server);
+        let fit: Vec<&Guest> = guests.iter().filter(|guest| obstacle(guest).is_none()).collect();
+        if fit.is_empty() {
+            return Err(match guests.first() {
+                Some(first) => LabError::Impossible {
+                    action,
+                    target: Target::Client(server),
+                    obstacle: obstacle(first).unwrap_or(Obstacle::NotFor(action, TargetKind::Client)),
+                },
+                None => LabError::Other(format!("{server} has no client")),
+            });
+        }
+        let found = try_join_all(fit.into_iter().map(|guest| self.apply_to_guest(action, guest))).await?;
+        Ok(verified(found))
+    }
+
+    /// Does to the guests of an app server what is done to the app server itself: they are parts of one program.
+    ///
+    /// # Errors
+    /// It failed. That there is none, or that one is so already, is no error.
+    pub async fn guests_follow(&self, action: Action, server: ServerId) -> Result<(), LabError> {
+        match self.apply_to_guests(action, server).await {
+            Ok(_) | Err(LabError::Impossible { .. }) => Ok(()),
+            Err(_) if self.guests.of(server).is_empty() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn apply_to_guest(&self, action: Action, guest: &Guest) -> Result<Found, LabError> {
+        let id = guest.start.id;
+        let not_for = || LabError::Impossible {
+            action,
+            target: Target::Client(guest.server),
+            obstacle: Obstacle::NotFor(action, TargetKind::Client),
+        };
+        let (order, finding) = match action {
+            Action::Fault(Fault::Kill) => (NodeOrder::Kill, Finding::ProcessGone),
+            Action::Fault(Fault::Pause) => (NodeOrder::Pause, Finding::ProcessStopped),
+            Action::Undo(Condition::Paused) => (NodeOrder::Continue, Finding::ProcessRuns),
+            Action::Undo(Condition::Down) => {
+                self.begin(guest).await?;
+                return Ok(found(guest, Finding::ProcessRuns));
+            }
+            _ => return Err(not_for()),
+        };
+        if order == NodeOrder::Kill {
+            guest.set_killed(true);
+        }
+        self.site.client.order(id, order)?;
+        let is_so = |slot: &Slot| match action {
+            Action::Fault(Fault::Kill) => slot.state.conditions.has(Condition::Down),
+            Action::Fault(_) => !slot.state.is_up(),
+            Action::Undo(_) => !slot.state.conditions.has(Condition::Paused),
+        };
+        let seen = |slot: &Slot| match &slot.error {
+            _ if is_so(slot) => Some(Ok(())),
+            error => error.clone().map(Err),
+        };
+        let late = || Err(format!("no effect within {LIMIT:?}"));
+        let seen = self.site.client.wait_slot(id, LIMIT, seen).await?.unwrap_or_else(late);
+        let target = Target::Client(guest.server);
+        seen.map_err(|why| LabError::Other(format!("{} could not be verified: {why}", action.on(target))))?;
+        Ok(found(guest, finding))
+    }
+}
+
+fn found(guest: &Guest, finding: Finding) -> Found {
+    let mut found = Found::on(Target::Client(guest.server).to_string());
+    found.add(finding, Observer::Keeper);
+    found
+}
+
+/// Its last lines, each on a line of its own.
+fn tail(log: &Path) -> String {
+    last_lines(log, 0).iter().map(|line| format!("\n  {line}")).collect()
+}

@@ -1,0 +1,14 @@
+//! Locks of other programs: an arm's command is started once for each app server and talks `lockstorm-client/1` with it.
+
+mod clock;
+mod complaints;
+mod connect;
+mod link;
+mod lock;
+mod message;
+
+pub use self::complaints::Complaints;
+pub use self::connect::{Clients, NoClient, Program, begin, first_order, servers};
+pub use self::link::Link;
+pub use self::lock::{GRACE, UNANSWERED};
+pub use self::message::{Answer, Can, Hello, Is, Order, Start, schema};

@@ -1,0 +1,268 @@
+//! Locks of other programs: bad ones, faults on them, and what a grade finds of planted ones.
+
+use std::fmt::Write as _;
+
+use lockstorm_data::metrics::Count;
+use lockstorm_data::model::{CheckResult, EventKind, Fault, ServerId, Target};
+use lockstorm_grade::{Letter, Subject, grade};
+use lockstorm_kit::play::Run;
+use lockstorm_kit::program::{example, keeper};
+use lockstorm_kit::scenario::scenario;
+use lockstorm_kit::{alone, beside};
+use lockstorm_run::RunOptions;
+
+/// Answers the greeting, in a shell.
+const STARTED: &str = r#"read -r start; echo '{"op":"started","name":"x","nodes":3,"can":["renew"]}'; "#;
+/// Answers each acquire with this, and each release rightly.
+const ANSWER: &str = r#"while read -r order; do id=${order#*\"id\":}; id=${id%%,*}; case $order in *acquire*) "#;
+const REST: &str = r#";; *release*) echo "{\"id\":$id,\"is\":\"released\"}" ;; esac; done"#;
+
+/// Bad clients: whether they greet first, whether they then answer orders, and what they do.
+const BAD: [(&str, &str); 41] = [
+    ("ends", "exit 0"),
+    ("fails", "read -r start; echo \"$start\" >&2; exit 3"),
+    ("dies", "kill -9 $$"),
+    ("closes", "exec >&- <&-; exec sleep 100"),
+    ("says nonsense and ends", "echo hello; exit 0"),
+    ("says JSON and ends", r#"echo '{"op":"begun"}'; exit 0"#),
+    ("has no name", r#"echo '{"op":"started"}'; exit 0"#),
+    ("floods", "exec yes"),
+    (
+        "sends a long line",
+        "head -c 1000000 /dev/zero | tr '\\0' a; exec sleep 100",
+    ),
+    ("sends garbage", "head -c 300000 /dev/urandom; exit 0"),
+    ("greets and ends", "GREET exit 0"),
+    ("greets and fails", "GREET exit 3"),
+    ("greets and dies", "GREET kill -9 $$"),
+    ("greets and closes", "GREET exec >&- <&-; exec sleep 100"),
+    ("greets and floods", "GREET exec yes"),
+    (
+        "greets and sends a long line",
+        "GREET head -c 1000000 /dev/zero | tr '\\0' a; exec sleep 100",
+    ),
+    (
+        "greets and sends garbage",
+        "GREET head -c 300000 /dev/urandom; exec sleep 100",
+    ),
+    (
+        "greets and sends NUL",
+        "GREET printf '\\0\\0\\0\\n'; exec cat >/dev/null",
+    ),
+    (
+        "greets and sends half a line",
+        "GREET printf '{\"id\":'; exec cat >/dev/null",
+    ),
+    ("greets and says nonsense", "GREET echo hello; exec cat >/dev/null"),
+    (
+        "greets and nests deeply",
+        "GREET head -c 60000 /dev/zero | tr '\\0' '['; echo; exec cat >/dev/null",
+    ),
+    ("dies at the first order", "GREET read -r order; kill -9 $$"),
+    ("ends at the first order", "GREET read -r order; exit 0"),
+    ("never answers", "GREET exec cat >/dev/null"),
+    ("reads nothing", "GREET exec sleep 100"),
+    ("stops itself", "GREET kill -STOP $$"),
+    ("spins", "GREET while :; do :; done"),
+    ("floods its log", "GREET exec yes >&2"),
+    (
+        "answers twice",
+        r#"EACH echo "{\"id\":$id,\"is\":\"busy\"}"; echo "{\"id\":$id,\"is\":\"busy\"}""#,
+    ),
+    ("answers another", r#"EACH echo "{\"id\":99999999,\"is\":\"busy\"}""#),
+    ("answers with text", r#"EACH echo "{\"id\":\"$id\",\"is\":\"busy\"}""#),
+    (
+        "answers with an unknown word",
+        r#"EACH echo "{\"id\":$id,\"is\":\"ok\"}""#,
+    ),
+    ("answers without a word", r#"EACH echo "{\"id\":$id}""#),
+    ("answers released", r#"EACH echo "{\"id\":$id,\"is\":\"released\"}""#),
+    ("answers with the time", r#"EACH echo "{\"id\":$id,\"t\":5}""#),
+    (
+        "has a number that is too large",
+        r#"EACH echo "{\"id\":$id,\"is\":\"held\",\"until\":1e400}""#,
+    ),
+    (
+        "promises without a clock",
+        r#"EACH echo "{\"id\":$id,\"is\":\"held\",\"until\":5}""#,
+    ),
+    (
+        "tells of no lock",
+        r#"EACH echo '{"event":"lost"}'; echo "{\"id\":$id,\"is\":\"busy\"}""#,
+    ),
+    (
+        "answers no release",
+        r#"GREET while read -r order; do id=${order#*\"id\":}; id=${id%%,*}; case $order in *acquire*) echo "{\"id\":$id,\"is\":\"held\"}" ;; esac; done"#,
+    ),
+    ("leaves a child that holds on", "GREET sleep 100 & kill -9 $$"),
+    ("leaves its session", "GREET setsid sleep 100 & exit 0"),
+];
+
+#[test]
+fn no_bad_client_hangs_a_run_or_ends_well() {
+    let _alone = alone();
+    let mut text = r#"
+        duration = "4s"
+        swarm = { servers = 1, workers = 2 }
+        workload = { kind = "inventory", products = 4, stock = 100000, hold = "5ms", stock_in = "redis" }
+        [[arm]]
+        name = "redlock"
+        lock = "redlock"
+    "#
+    .to_owned();
+    let quoted = |word: &str| toml::Value::from(word).to_string();
+    for (number, (_, script)) in BAD.iter().enumerate() {
+        let script = match script.strip_prefix("EACH ") {
+            Some(answer) => format!("{STARTED}{ANSWER}{answer}{REST}"),
+            None => script.replace("GREET ", STARTED),
+        };
+        write!(
+            text,
+            "\n[[arm]]\nname = \"bad{number}\"\nlock = \"client\"\nttl = \"500ms\"\ntimeout = \"200ms\"\ncommand = [\"sh\", \"-c\", {}]",
+            quoted(&script)
+        )
+        .unwrap();
+    }
+    text += "\n[expect]\n\"redlock.lost_updates\" = \"== 0\"\n";
+    for number in 0..BAD.len() {
+        writeln!(text, "\"bad{number}.lost_updates\" = \"== 0\"").unwrap();
+    }
+    let record = Run::begin(scenario(&text, &[])).finish();
+    let of = |name: &str| {
+        let check = record
+            .expectations
+            .iter()
+            .find(|check| check.expectation.starts_with(&format!("{name}.")));
+        check.map(|check| check.result)
+    };
+    assert!(record.arms[0].figures.outcomes.acquired > 50, "the others go on");
+    let is_hidden = |why: &String| why.contains("redis://:***@");
+    assert!(
+        record.inconclusive.iter().any(is_hidden),
+        "the end of its log is told, without the password"
+    );
+    for (number, (what, _)) in BAD.iter().enumerate() {
+        let name = format!("bad{number}");
+        assert_ne!(of(&name), Some(CheckResult::Held), "a client that {what} ends well");
+        let told = record
+            .inconclusive
+            .iter()
+            .any(|why| why.starts_with(&format!("{name}:")));
+        assert!(
+            told,
+            "of a client that {what} nothing is told: {:#?}",
+            record.inconclusive
+        );
+    }
+}
+
+/// Two app servers work on few locks for longer than the TTL, which the clients renew.
+fn renewing(duration: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        swarm = {{ servers = 2, workers = 4 }}
+        workload = {{ kind = "inventory", products = 4, stock = 100000, hold = "1500ms" }}
+        [[arm]]
+        name = "client"
+        lock = "client"
+        command = ["{}", "plain"]
+        hosts = 1
+        ttl = "500ms"
+        renew = "ttl/3"
+        timeout = "4s"
+        wait = "queue"
+        "#,
+        example("planted_client")
+    )
+}
+
+#[test]
+fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
+    let _lab = beside();
+    let run = Run::start(&renewing("1m"), &[]);
+    let client = Target::Client(ServerId(1));
+    run.until("locks are held", |now| now.arms[0].figures.holding >= 4);
+    run.fault(Fault::Kill, client);
+    // The work goes on without renewal, and others come in.
+    run.until("two hold a lock", |now| now.arms[0].figures.double_holds > 0);
+    let before = run.now().arms[0].figures.outcomes.acquired;
+    run.undo(lockstorm_data::model::Condition::Down, client);
+    run.until("locks are granted", |now| {
+        now.arms[0].figures.outcomes.acquired > before + 8
+    });
+    let record = run.stop();
+    let faults = record
+        .events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::Fault { target, .. } if target == client));
+    assert_eq!(
+        faults
+            .filter(|event| event.text.contains("clients of app server 1"))
+            .count(),
+        2
+    );
+    let told: Vec<_> = record
+        .inconclusive
+        .iter()
+        .filter(|why| why.contains("the client"))
+        .collect();
+    assert!(told.is_empty(), "it was ordered: {told:?}");
+    assert!(record.arms[0].figures.law_violations > 0, "no key was lost");
+}
+
+#[test]
+fn the_client_of_an_app_server_shares_its_fate() {
+    let _lab = beside();
+    let run = Run::start(&renewing("1m"), &[]);
+    run.until("locks are held", |now| now.arms[0].figures.holding >= 4);
+    run.fault(Fault::Kill, Target::Server(ServerId(1)));
+    let held = |now: &lockstorm_run::Snapshot| now.arms[0].figures.orphaned;
+    run.until("it is dead", |now| held(now) > 0);
+    let before = run.now().arms[0].figures.outcomes.acquired;
+    // Its locks keep their TTL, and nobody renews them.
+    run.until("others get its locks", |now| {
+        now.arms[0].figures.outcomes.acquired > before + 4
+    });
+    let record = run.stop();
+    let figures = &record.arms[0].figures;
+    assert_eq!((figures.double_holds, figures.counts[Count::Errors]), (0, 0));
+}
+
+#[test]
+fn planted_clients_get_the_letters_that_they_deserve() {
+    let letter = |kind: &str, act: &str| {
+        // Others need not wait for all of them.
+        let _alone = alone();
+        let subject = Subject::Client {
+            command: vec![example("planted_client"), kind.to_owned()],
+            name: kind.to_owned(),
+            nodes: 1,
+            renews: true,
+        };
+        let options = RunOptions {
+            keeper: Some(keeper()),
+            ..RunOptions::default()
+        };
+        let (grades, stop) = grade(&subject, Vec::new(), &[act.to_owned()], 1, &options, |_| ()).unwrap();
+        assert!(stop.is_none());
+        let played = grades.acts.into_iter().find(|grade| grade.act == act).unwrap();
+        (played.letter, played.why)
+    };
+    for (kind, act, expected) in [
+        ("mutex", "node-bounced", Letter::A),
+        ("plain", "overrun", Letter::D),
+        ("null", "contention", Letter::F),
+        ("no-nx", "contention", Letter::F),
+        ("plain-del", "overrun", Letter::D),
+        ("leaks", "healthy", Letter::F),
+        ("fail-open", "majority-away", Letter::F),
+        ("dead-renewal", "long-work", Letter::F),
+        ("hangs", "contention", Letter::F),
+    ] {
+        let (letter, why) = letter(kind, act);
+        // A machine that is too busy shows nothing; that is no wrong letter.
+        let is_busy = letter == Letter::Unknown && why[0].contains("too busy");
+        assert!(letter == expected || is_busy, "{kind} in {act}: {letter:?}, {why:?}");
+    }
+}
