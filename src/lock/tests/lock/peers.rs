@@ -602,13 +602,12 @@ async fn an_extension_that_runs_after_the_expiry_creates_nothing() {
     let options = OPTIONS
         .ttl(Duration::from_millis(500))
         .reply_timeout(Duration::from_millis(400));
-    let acquired = Instant::now();
     let guard = trio.acquire_all(&options).await;
-    let expired = acquired.elapsed() + options.ttl;
     trio.pause(&[0, 1, 2]);
     let extended = guard.extend().await;
     guard.lost().await;
-    sleep(expired.saturating_sub(acquired.elapsed())).await;
+    // A node may have run it just before it stopped, without the time to say so.
+    sleep(options.ttl).await;
     assert!(extended.is_err());
     trio.resume(&[0, 1, 2]);
     trio.caught_up().await;
