@@ -16,6 +16,8 @@ pub(crate) struct Seen<'a> {
     pub nodes: usize,
     /// How long the fault lasts.
     pub fault: Duration,
+    /// How long the client itself is made to stand still.
+    pub still: Duration,
     /// The 99th percentile of its acquires while nothing failed, in microseconds, if that was played.
     pub healthy_p99: Option<u64>,
 }
@@ -95,11 +97,11 @@ pub(crate) fn answers(seen: &Seen<'_>) -> Option<Mark> {
     let longest = Time::ACQUIRES.iter().map(|time| seen.figures.times[*time].max).max()?;
     let (asked, took) = (micros(in_micros(timeout)), micros(longest));
     match () {
-        () if longest >= in_micros(timeout + GRACE) => mark(
+        () if longest >= in_micros(timeout + GRACE + seen.still) => mark(
             Letter::F,
             format!("an acquire with a timeout of {asked} was not answered within {took}"),
         ),
-        () if longest > in_micros(timeout + LATE) => mark(
+        () if longest > in_micros(timeout + LATE + seen.still) => mark(
             Letter::D,
             format!("an acquire with a timeout of {asked} was answered after {took}"),
         ),

@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use lockstorm_base::Stop;
+use lockstorm_data::model::TargetKind;
 use lockstorm_run::client::UNANSWERED;
 use lockstorm_run::{Ended, Record, RunOptions, headless};
 
@@ -71,16 +74,15 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy_p99: Option<u64>) -
     let (Some(arm), Some(spec)) = (record.arms.first(), record.scenario.arms.first()) else {
         return not_asked(act, "it was not played");
     };
+    let fault = record.scenario.faults.first();
+    let lasts = fault.and_then(|fault| fault.lasts).unwrap_or_default();
+    let is_its_own = fault.is_some_and(|fault| fault.targets.kind() == Some(TargetKind::Server));
     let seen = Seen {
         arm: spec,
         figures: &arm.figures,
         nodes: subject.nodes(),
-        fault: record
-            .scenario
-            .faults
-            .first()
-            .and_then(|fault| fault.lasts)
-            .unwrap_or_default(),
+        fault: lasts,
+        still: if is_its_own { lasts } else { Duration::ZERO },
         healthy_p99,
     };
     let asked = ALWAYS.iter().chain([&act.holders]).chain(act.asks);
