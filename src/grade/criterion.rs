@@ -27,9 +27,10 @@ pub(crate) type Criterion = fn(&Seen<'_>) -> Option<Mark>;
 
 /// How much later than its timeout an acquire may be answered.
 const LATE: Duration = Duration::from_secs(2);
-/// How long nobody may be granted a lock longer than the fault itself explains, for a B and for a C, in microseconds.
-const SOON: u64 = 1_500_000;
-const LATER: u64 = 4_000_000;
+/// How long nobody may be granted a lock longer than the fault itself explains, without a mark, and for a B, in microseconds.
+/// An act must last long enough after its fault that more can be seen.
+const SOON: u64 = 1_000_000;
+const LATER: u64 = 2_500_000;
 /// How much slower than usual acquires may be while one of several nodes is slow, in microseconds.
 const SLOWER: u64 = 200_000;
 
@@ -240,4 +241,118 @@ fn refusals(number: u64) -> String {
 
 fn in_micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::act::ACTS;
+    use crate::subject::Subject;
+    use lockstorm_data::scenario::LockKind;
+
+    /// What the criterion says of these figures, of a client on one node, with a fault of one second.
+    fn says(criterion: Criterion, change: impl FnOnce(&mut Figures)) -> Option<Letter> {
+        let scenario = ACTS[0]
+            .scenario(&Subject::Engine(LockKind::Single), 1)
+            .unwrap_or_else(|why| panic!("{why}"));
+        let mut figures = Figures::default();
+        change(&mut figures);
+        let seen = Seen {
+            arm: &scenario.arms[0],
+            figures: &figures,
+            nodes: 1,
+            fault: Duration::from_secs(1),
+            still: Duration::ZERO,
+            healthy_p99: None,
+        };
+        criterion(&seen).map(|mark| mark.letter)
+    }
+
+    #[test]
+    fn a_client_that_grants_nothing_does_not_work() {
+        assert_eq!(says(works, |_| ()), Some(Letter::F));
+        assert_eq!(says(works, |seen| seen.outcomes.acquired = 1), None);
+    }
+
+    #[test]
+    fn two_holders_are_worse_if_no_node_lost_a_key() {
+        assert_eq!(says(exclusion, |_| ()), None);
+        assert_eq!(says(exclusion, |seen| seen.double_holds = 1), Some(Letter::C));
+        let unlawful = |seen: &mut Figures| {
+            seen.double_holds = 1;
+            seen.law_violations = 1;
+        };
+        assert_eq!(says(exclusion, unlawful), Some(Letter::F));
+        assert_eq!(says(end_is_told, |_| ()), None);
+        assert_eq!(says(end_is_told, |seen| seen.double_holds = 1), Some(Letter::D));
+    }
+
+    #[test]
+    fn a_lost_update_is_marked_unless_two_holders_explain_it() {
+        assert_eq!(says(damage, |_| ()), None);
+        assert_eq!(says(damage, |seen| seen.lost_updates_peak = 1), Some(Letter::D));
+        let explained = |seen: &mut Figures| {
+            seen.lost_updates_peak = 1;
+            seen.double_holds = 1;
+        };
+        assert_eq!(says(damage, explained), None);
+    }
+
+    #[test]
+    fn a_lock_that_stays_stuck_is_an_f_and_one_that_was_not_tried_is_unknown() {
+        assert_eq!(says(stuck, |seen| seen.stuck = Some(0)), None);
+        assert_eq!(says(stuck, |seen| seen.stuck = Some(1)), Some(Letter::F));
+        assert_eq!(says(stuck, |_| ()), Some(Letter::Unknown));
+    }
+
+    #[test]
+    fn a_busy_lock_is_told_from_an_outage() {
+        let busy = |seen: &mut Figures| seen.outcomes.contended = 100;
+        assert_eq!(says(busy_is_told, busy), None);
+        assert_eq!(says(outage_is_told, busy), Some(Letter::C));
+        let outage = |seen: &mut Figures| seen.outcomes.no_quorum = 100;
+        assert_eq!(says(busy_is_told, outage), Some(Letter::C));
+        assert_eq!(says(outage_is_told, outage), None);
+    }
+
+    #[test]
+    fn recovery_has_every_letter_from_none_to_f() {
+        let outage = |seconds: u64, over| {
+            says(recovers, move |seen| {
+                seen.outages = vec![Outage {
+                    lasted_us: seconds * 1_000_000,
+                    over,
+                    ..Outage::default()
+                }];
+            })
+        };
+        assert_eq!(outage(0, true), None);
+        assert_eq!(outage(2, true), None, "one second of it is the fault's own");
+        assert_eq!(outage(3, true), Some(Letter::B));
+        assert_eq!(outage(4, true), Some(Letter::D));
+        assert_eq!(outage(2, false), Some(Letter::F));
+    }
+
+    #[test]
+    fn renewed_locks_must_not_be_lost() {
+        let lost = |number| {
+            says(renewed, move |seen| {
+                seen.times[Time::Hold].count = 100;
+                seen.counts[Count::LocksLost] = number;
+            })
+        };
+        assert_eq!(lost(2), None);
+        assert_eq!(lost(3), Some(Letter::D));
+    }
+
+    #[test]
+    fn an_acquire_must_be_answered_soon_after_its_timeout() {
+        let longest = |time: Duration| {
+            says(answers, move |seen| {
+                seen.times[Time::ACQUIRES[0]].max = in_micros(time);
+            })
+        };
+        assert_eq!(longest(Duration::ZERO), None);
+        assert_eq!(longest(Duration::from_hours(1)), Some(Letter::F));
+    }
 }
