@@ -54,3 +54,27 @@ impl Complaints {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thing_is_told_once_and_no_more_than_a_few() {
+        let complaints = Complaints::default();
+        assert_eq!((complaints.take(), complaints.take_errors()), (Vec::new(), Vec::new()));
+        complaints.add("it hangs".to_owned());
+        complaints.error("no space".to_owned());
+        complaints.error("no space".to_owned());
+        assert_eq!(complaints.take(), ["it hangs"]);
+        assert_eq!(complaints.take_errors(), ["no space"]);
+        for number in 0..20 {
+            complaints.add(number.to_string());
+            complaints.error(number.to_string());
+        }
+        assert_eq!(complaints.take().len(), MOST - 1);
+        assert_eq!(complaints.take_errors().len(), MOST - 1);
+        complaints.add("one more".to_owned());
+        assert_eq!((complaints.take(), complaints.take_errors()), (Vec::new(), Vec::new()));
+    }
+}

@@ -407,6 +407,36 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_the_locks_are_not_on_explains_nothing() {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let violations = [7001, 7002].map(|port| {
+            let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
+            audit.servers = Some(vec![server()]);
+            let (first, second) = (
+                held.enter(1, true, "k", Some(lock("one"))),
+                held.enter(2, true, "k", Some(lock("two"))),
+            );
+            drop((first, second));
+            audit.look([held].into_iter(), &Timeline::from(Instant::now()), None);
+            audit.lost(Loss {
+                servers: vec![([127, 0, 0, 1], port).into()],
+                event: None,
+                new_master: None,
+                since: i64::MIN,
+                asked_from: i64::MIN,
+                asked_before: i64::MAX,
+                keys: LostKeys::Unknown,
+            });
+            audit.close();
+            let mut figures = Figures::default();
+            audit.fill(&mut figures);
+            (figures.double_holds, figures.law_violations, figures.unjudged)
+        });
+        assert_eq!(violations, [(1, 0, 1), (1, 1, 0)]);
+    }
+
+    #[test]
     fn what_an_old_master_grants_counts_again_once_it_is_the_master_again() {
         let source = Source::open("failover").unwrap();
         let scenario = parse(&source, &Overrides::default()).unwrap();

@@ -135,7 +135,11 @@ mod tests {
         assert_eq!((held.relied_until(), held.is_over()), (Some(soon), false));
         held.end();
         assert_eq!((held.relied_until(), held.is_over()), (Some(soon), true));
+        held.rely_until(later + Duration::from_mins(1));
+        assert_eq!(held.relied_until(), Some(soon), "what is lost stays lost");
         let late = OtherHold::new(granted, Some(now));
         assert!(late.is_lost() && late.overran());
+        late.rely_until(later);
+        assert!(late.is_lost(), "an extension does not revive what is over");
     }
 }
