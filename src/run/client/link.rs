@@ -165,13 +165,13 @@ impl Link {
     /// Has a lock released.
     pub async fn release(&self, of: u64) -> Is {
         let (send, answer) = oneshot::channel();
-        self.0.release(of, send);
+        self.0.state().release(of, send);
         answer.await.unwrap_or(Is::Unknown)
     }
 
     /// Tells the client that it may end.
     pub fn stop(&self) {
-        self.0.put(&mut self.0.state(), &Order::Stop);
+        self.0.state().put(&Order::Stop);
     }
 
     /// Adds a complaint about the client.
@@ -201,7 +201,7 @@ impl Shared {
         (state.clock, state.noise, state.is_ready) = (None, None, false);
         // It is another one, or has begun anew.
         (state.asked, state.held) = (HashMap::new(), HashMap::new());
-        self.put(state, &Order::Start(self.start.clone()));
+        state.put(&Order::Start(self.start.clone()));
         (state.connection, Arc::clone(&state.wake))
     }
 
@@ -335,7 +335,7 @@ impl Shared {
                     ..hello
                 };
                 match state.greeting.can.contains(&Can::Validity) {
-                    true => self.ask_in(state, Asked::Clock(Instant::now(), PINGS), |id| Order::Clock { id }),
+                    true => state.ask(Asked::Clock(Instant::now(), PINGS), |id| Order::Clock { id }),
                     false => self.is_ready(state),
                 }
                 Ok(())
@@ -354,7 +354,7 @@ impl Shared {
                     state.clock = Some(state.clock.map_or(clock, |before| before.better(clock)));
                     match left.saturating_sub(1) {
                         0 => self.is_ready(state),
-                        left => self.ask_in(state, Asked::Clock(Instant::now(), left), |id| Order::Clock { id }),
+                        left => state.ask(Asked::Clock(Instant::now(), left), |id| Order::Clock { id }),
                     }
                     Ok(())
                 }
@@ -381,7 +381,7 @@ impl Shared {
                 if send.send(Ok(hold)).is_err() {
                     // Nobody waits for it any more.
                     let (send, _) = oneshot::channel();
-                    self.release_in(state, id, send);
+                    state.release(id, send);
                 }
                 match (answer.until, state.greeting.can.contains(&Can::Validity)) {
                     (Some(_), false) => Err("it has \"until\", but \"can\" has no \"validity\"".to_owned()),
@@ -442,40 +442,34 @@ impl Shared {
     fn ask(&self, asked: Asked, order: impl FnOnce(u64) -> Order) {
         let state = &mut *self.state();
         if state.is_open && state.is_ready {
-            self.ask_in(state, asked, order);
+            state.ask(asked, order);
         }
-    }
-
-    fn ask_in(&self, state: &mut State, asked: Asked, order: impl FnOnce(u64) -> Order) {
-        state.last_id += 1;
-        state.asked.insert(state.last_id, asked);
-        self.put(state, &order(state.last_id));
-    }
-
-    fn release(&self, of: u64, answer: oneshot::Sender<Is>) {
-        self.release_in(&mut self.state(), of, answer);
-    }
-
-    fn release_in(&self, state: &mut State, of: u64, answer: oneshot::Sender<Is>) {
-        if state.held.remove(&of).is_none() || !state.is_open {
-            return;
-        }
-        state.last_id += 1;
-        let id = state.last_id;
-        state.asked.insert(id, Asked::Release(answer));
-        self.put(state, &Order::Release { id, of });
-    }
-
-    #[expect(clippy::unused_self, reason = "it is what speaks")]
-    fn put(&self, state: &mut State, order: &Order) {
-        // A vector takes everything, and orders have no maps with other keys than texts.
-        let _ = serde_json::to_writer(&mut state.out, order);
-        state.out.push(b'\n');
-        state.wake.notify_one();
     }
 }
 
 impl State {
+    /// Writes an order, and keeps what is asked until it is answered.
+    fn ask(&mut self, asked: Asked, order: impl FnOnce(u64) -> Order) {
+        self.last_id += 1;
+        self.asked.insert(self.last_id, asked);
+        self.put(&order(self.last_id));
+    }
+
+    fn release(&mut self, of: u64, answer: oneshot::Sender<Is>) {
+        if self.held.remove(&of).is_none() || !self.is_open {
+            return;
+        }
+        self.ask(Asked::Release(answer), |id| Order::Release { id, of });
+    }
+
+    /// Writes an order.
+    fn put(&mut self, order: &Order) {
+        // A vector takes everything, and orders have no maps with other keys than texts.
+        let _ = serde_json::to_writer(&mut self.out, order);
+        self.out.push(b'\n');
+        self.wake.notify_one();
+    }
+
     fn extend(&mut self, of: u64, until: Option<i64>) -> Result<(), String> {
         // The lock may just have been released.
         let (Some(hold), Some(until)) = (self.held.get(&of), until) else {
