@@ -98,7 +98,8 @@ pub(crate) const ACTS: [Act; 14] = [
     Act {
         name: "node-bounced",
         title: "a node is killed and comes back empty at once, while locks are held",
-        set: &["workload.hold=1500ms", "workload.products=16", "arm.client.ttl=3s"],
+        // Half of the workers wait, so that they come in at once if the keys are gone.
+        set: &["workload.hold=1500ms", "workload.products=6", "arm.client.ttl=3s"],
         faults: "[[fault]]\nat = \"2s\"\ndo = \"kill\"\non = \"host:1\"\nfor = \"100ms\"\n",
         asks: &[criterion::recovers],
         ..PLAIN
