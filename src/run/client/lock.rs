@@ -15,8 +15,8 @@ use lockstorm_lock::{AcquireOptions, Refusal, Wait};
 pub const GRACE: Duration = Duration::from_secs(5);
 /// An acquire that is given up so much after its timeout was not answered; before that, the answer may have been on its way.
 const LATE: Duration = Duration::from_secs(1);
-/// What is said of a client that does not answer an acquire.
-pub const UNANSWERED: &str = "has not answered an acquire";
+/// What is said of a client that does not answer an order in time.
+pub const UNANSWERED: &str = "has not answered";
 /// How long a worker pauses whose client is not there.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -83,8 +83,7 @@ impl OtherLock for ClientLock {
                 Ok(is) => is == Is::Released,
                 Err(_) => {
                     if !self.is_mute.swap(true, Ordering::Relaxed) {
-                        self.link
-                            .complain(&format!("has not answered a release within {GRACE:?}"));
+                        self.link.complain(&format!("{UNANSWERED} a release within {GRACE:?}"));
                     }
                     false
                 }
@@ -106,7 +105,7 @@ impl Drop for Awaited<'_> {
         if waited > self.within.saturating_add(LATE) && self.link.is_open() {
             let (waited, within) = (waited.as_secs_f64(), self.within);
             self.link.complain(&format!(
-                "{UNANSWERED} in {waited:.1} s, although its timeout is {within:?}"
+                "{UNANSWERED} an acquire in {waited:.1} s, although its timeout is {within:?}"
             ));
         }
     }
@@ -148,7 +147,7 @@ async fn renew(link: Link, hold: Arc<OtherHold>, every: Duration) {
         match timeout(GRACE, link.extend(hold.granted.number)).await {
             Ok(Is::Lost) => return,
             Ok(_) => {}
-            Err(_) => return link.complain(&format!("has not answered an extension within {GRACE:?}")),
+            Err(_) => return link.complain(&format!("{UNANSWERED} an extension within {GRACE:?}")),
         }
     }
 }
