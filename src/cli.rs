@@ -985,6 +985,8 @@ pub struct ClientArgs {
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
     Check(ClientCheckArgs),
+    /// Be a client that does nothing and grants everything: what is measured with it is the cost of the pipe.
+    Null,
     /// Print the JSON Schema of what a client is told and says.
     Schema,
 }

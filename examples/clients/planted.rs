@@ -16,13 +16,11 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::{Instant, sleep};
 
 /// What is wrong with a client, or with none.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 8] = [
     // Right: `flock` on a file for each key, which dies with its process.
     "mutex",
     // Right: SET NX PX on one node, a token, compare-and-delete, renewal.
     "plain",
-    // Grants everything.
-    "null",
     // Takes the key of whoever has it.
     "no-nx",
     // Deletes the key, whoever has it.
@@ -43,7 +41,6 @@ const DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis
 
 /// What is held of a lock: a file, or a key with its token.
 enum Held {
-    Nothing,
     File(#[expect(dead_code, reason = "it is released when it is closed")] File),
     Key(String, String),
 }
@@ -149,9 +146,6 @@ impl Client {
     }
 
     async fn attempt(&self, key: &str) -> redis::RedisResult<Option<Held>> {
-        if self.kind == "null" {
-            return Ok(Some(Held::Nothing));
-        }
         if self.kind == "mutex" {
             return Ok(file(key).map(Held::File));
         }

@@ -1,8 +1,8 @@
 //! `lockstorm grade` and `lockstorm client`: other people's clients under our faults.
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::{env, fs, io};
 
 use lockstorm::report::{RecordFile, grades_page, render_checked, render_grades};
 use lockstorm_base::input;
@@ -48,7 +48,16 @@ pub fn grade(args: &GradeArgs, look: Look) -> Result<ExitCode, Failure> {
         }
     };
     let options = server::options(&binary);
-    let played = play(&subject, wrong, &args.only, args.seed.unwrap_or(1), &options, show);
+    let null = matches!(subject, Subject::Client { .. }).then(null).transpose()?;
+    let played = play(
+        &subject,
+        wrong,
+        null.as_deref(),
+        &args.only,
+        args.seed.unwrap_or(1),
+        &options,
+        show,
+    );
     let (grades, stop) = played.map_err(Failure::error)?;
     if let Some(out) = &args.out {
         write(out, &grades_page(&grades))?;
@@ -72,6 +81,16 @@ fn checked(command: &[String], binary: &ServerBinary) -> Result<(Vec<Checked>, S
         ))),
         None => Ok((wrong, subject)),
     }
+}
+
+/// The command of a client that does nothing.
+fn null() -> Result<Vec<String>, Failure> {
+    let this = env::current_exe().map_err(|error| Failure::error(format!("cannot find this program: {error}")))?;
+    Ok(vec![
+        this.to_string_lossy().into_owned(),
+        "client".to_owned(),
+        "null".to_owned(),
+    ])
 }
 
 fn judge(grades: &Grades, known: &[String]) -> ExitCode {
@@ -104,6 +123,11 @@ pub fn client(args: &ClientArgs, look: Look) -> Result<ExitCode, Failure> {
         ClientCommand::Schema => {
             let schema = serde_json::to_string_pretty(&client::schema()).map_err(Failure::error)?;
             print(schema + "\n")
+        }
+        ClientCommand::Null => {
+            let served = client::null(io::stdin().lock(), io::stdout().lock());
+            served.map_err(|error| Failure::error(format!("an order can't be answered: {error}")))?;
+            Ok(ExitCode::SUCCESS)
         }
         ClientCommand::Check(args) => {
             check_temp_dir().map_err(Failure::usage)?;

@@ -8,18 +8,20 @@ use lockstorm_run::{Ended, Record, RunOptions, headless};
 use super::act::{ACTS, ALWAYS, Act};
 use super::check::Checked;
 use super::criterion::Seen;
-use super::grades::{Grade, Grades};
+use super::grades::{Grade, Grades, Pipe};
 use super::letter::{Letter, Mark};
 use super::subject::Subject;
 
-/// Plays these acts, or all of them, and grades the subject, of whom a check has found this `wrong`. `progress` hears the title of each that begins. A signal ends it: then the
-/// result is of what was played until then.
+/// Plays these acts, or all of them, and grades the subject, of whom a check has found this `wrong`. `null` is the command of a client that
+/// does nothing, to tell what the pipe costs. `progress` hears the title of each act that begins. A signal ends it: then the result is of
+/// what was played until then.
 ///
 /// # Errors
 /// A run could not be played.
 pub fn grade(
     subject: &Subject,
     wrong: Vec<Checked>,
+    null: Option<&[String]>,
     only: &[String],
     seed: u64,
     options: &RunOptions,
@@ -29,8 +31,18 @@ pub fn grade(
         .iter()
         .filter(|act| only.is_empty() || only.iter().any(|name| name == act.name))
         .collect();
-    let (mut acts, mut stop, mut healthy_p99) = (Vec::new(), None, None);
+    let (mut acts, mut healthy_p99) = (Vec::new(), None);
+    let (pipe, mut stop) = match null {
+        Some(null) => {
+            progress("measuring the pipe with a client that does nothing");
+            price(null, options)?
+        }
+        None => (None, None),
+    };
     for (index, act) in wanted.iter().enumerate() {
+        if stop.is_some() {
+            break;
+        }
         if let Some(why) = act.not_for(subject) {
             acts.push(not_asked(act, why));
             continue;
@@ -42,7 +54,7 @@ pub fn grade(
             Ended::Finished(record, None) => record,
             Ended::Finished(_, Some(signal)) | Ended::Abandoned(signal) => {
                 stop = Some(signal);
-                break;
+                continue;
             }
         };
         let grade = of(act, subject, &record, healthy_p99);
@@ -63,10 +75,38 @@ pub fn grade(
         nodes: subject.nodes(),
         letter: worst.or(letters.into_iter().max()).unwrap_or(Letter::Unknown),
         complete: stop.is_none(),
+        pipe,
         wrong,
         acts,
     };
     Ok((grades, stop))
+}
+
+/// What the pipe costs, measured with this client that does nothing, which as many workers as in the acts ask for two seconds; or the
+/// signal that has ended that.
+fn price(null: &[String], options: &RunOptions) -> Result<(Option<Pipe>, Option<Stop>), String> {
+    let subject = Subject::Client {
+        command: null.to_owned(),
+        name: "null".to_owned(),
+        nodes: 3,
+        renews: true,
+    };
+    let mut scenario = ACTS[0].scenario(&subject, 1).map_err(|errors| errors.to_string())?;
+    scenario.duration = Duration::from_secs(2);
+    Ok(
+        match headless(scenario, options.clone(), |_| ()).map_err(|error| error.to_string())? {
+            Ended::Finished(record, None) => {
+                let took = record.arms.first().map(|arm| arm.figures.acquire_us);
+                let pipe = took.filter(|took| took.p50 > 0).map(|took| Pipe {
+                    p50_us: took.p50,
+                    p99_us: took.p99,
+                });
+                (pipe, None)
+            }
+            Ended::Finished(_, signal) => (None, signal),
+            Ended::Abandoned(signal) => (None, Some(signal)),
+        },
+    )
 }
 
 /// What it got in this act.
@@ -88,13 +128,16 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy_p99: Option<u64>) -
     let asked = ALWAYS.iter().chain([&act.holders]).chain(act.asks);
     let mut marks: Vec<Mark> = asked.filter_map(|criterion| criterion(&seen)).collect();
     // What was found stands, whatever else is in doubt, but nothing good is said; and of a client that has ended, or says nonsense, nothing
-    // at all.
+    // at all. One that leaves orders without an answer is found, too.
     let found = marks.iter().any(|mark| mark.letter == Letter::F);
     for why in &record.inconclusive {
-        // One that does not answer is found, too.
-        let is_its_own = why.contains(": the client of ") && !why.contains(UNANSWERED);
+        let is_its_own = why.contains(": the client of ");
+        let letter = match is_its_own && why.contains(UNANSWERED) {
+            true => Letter::D,
+            false => Letter::Unknown,
+        };
         if is_its_own || !found {
-            marks.push(Mark::new(Letter::Unknown, why.clone()));
+            marks.push(Mark::new(letter, why.clone()));
         }
     }
     marks.sort_by_key(|mark| std::cmp::Reverse(mark.letter));

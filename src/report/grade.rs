@@ -7,7 +7,7 @@ use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 use super::wrap::fold;
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_grade::{Checked, Grade, Grades, Letter};
+use lockstorm_grade::{Checked, Grade, Grades, Letter, Pipe};
 
 const COLUMNS: [Column<Grade>; 4] = [
     ("act", |grade| Cell::plain(grade.act)),
@@ -26,6 +26,7 @@ const COLUMNS: [Column<Grade>; 4] = [
 pub fn render_grades(grades: &Grades, columns: usize, paint: Paint) -> String {
     let mut text = format!("{}\n", headline(grades));
     text += &(Table::of(&COLUMNS, &grades.acts).render(paint) + "\n");
+    text += &cost(grades).map_or_else(String::new, |cost| fold("", &cost, columns) + "\n");
     if !grades.wrong.is_empty() {
         text += "\nbefore, a check has found:\n";
         text += &render_checked(&grades.wrong, columns, paint);
@@ -61,6 +62,7 @@ pub fn grades_page(grades: &Grades) -> String {
                 thead { tr { th { "act" } th {} th { "what happened" } th { "locks" } th { "acquire p99" } } }
                 tbody { @for act in &grades.acts { (row(act)) } }
             }
+            @if let Some(cost) = cost(grades) { p { (cost) } }
             @if !grades.wrong.is_empty() {
                 p { "Before, a check has found:" }
                 ul { @for done in &grades.wrong { li { (done.tried) ": " (done.said) } } }
@@ -90,6 +92,16 @@ pub fn render_checked(checked: &[Checked], columns: usize, paint: Paint) -> Stri
         )
     };
     checked.iter().map(line).collect()
+}
+
+/// What of the times is the pipe's.
+fn cost(grades: &Grades) -> Option<String> {
+    let Pipe { p50_us, p99_us } = grades.pipe?;
+    Some(format!(
+        "All times include the pipe: of a client that does nothing an acquire takes {} (p50), {} (p99).",
+        micros(p50_us),
+        micros(p99_us)
+    ))
 }
 
 fn headline(grades: &Grades) -> String {

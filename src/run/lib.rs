@@ -42,7 +42,7 @@
 //! - [`oracle`]: the only judges of invariants: `stock` makes of the ledger what was oversold, and which updates were lost; `holds`
 //!   finds who held one lock at the same time, `law` whether lost votes explain that, `past` does the same for a history
 //! - [`client`]: locks of other programs: a child for each app server, which speaks `lockstorm-client/1`. `message` is what is said, `link` the
-//!   connection, `clock` translates its promises, `lock` is what workers see, `connect` starts it and tells how it ended
+//!   connection, `clock` translates its promises, `lock` is what workers see, `connect` starts it and tells how it ended; `null` is one that does nothing
 //! - [`under_test`]: the lock of an arm, the engine's or another one, by the one narrow interface through which workers get it
 //! - `needs`: what a scenario needs of the machine (pure; the constants are one table, `cost`), and what the machine
 //!   has

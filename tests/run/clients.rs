@@ -6,7 +6,7 @@ use lockstorm_data::metrics::Count;
 use lockstorm_data::model::{CheckResult, EventKind, Fault, ServerId, Target};
 use lockstorm_grade::{Letter, Subject, grade};
 use lockstorm_kit::play::Run;
-use lockstorm_kit::program::{example, keeper};
+use lockstorm_kit::program::{example, keeper, program};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{alone, beside};
 use lockstorm_run::RunOptions;
@@ -235,7 +235,10 @@ fn planted_clients_get_the_letters_that_they_deserve() {
         // Others need not wait for all of them.
         let _alone = alone();
         let subject = Subject::Client {
-            command: vec![example("planted_client"), kind.to_owned()],
+            command: match kind {
+                "null" => vec![program(), "client".to_owned(), kind.to_owned()],
+                _ => vec![example("planted_client"), kind.to_owned()],
+            },
             name: kind.to_owned(),
             nodes: 1,
             renews: true,
@@ -244,7 +247,7 @@ fn planted_clients_get_the_letters_that_they_deserve() {
             keeper: Some(keeper()),
             ..RunOptions::default()
         };
-        let (grades, stop) = grade(&subject, Vec::new(), &[act.to_owned()], 1, &options, |_| ()).unwrap();
+        let (grades, stop) = grade(&subject, Vec::new(), None, &[act.to_owned()], 1, &options, |_| ()).unwrap();
         assert!(stop.is_none());
         let played = grades.acts.into_iter().find(|grade| grade.act == act).unwrap();
         (played.letter, played.why)

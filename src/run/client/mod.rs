@@ -6,9 +6,11 @@ mod connect;
 mod link;
 mod lock;
 mod message;
+mod null;
 
 pub use self::complaints::Complaints;
 pub use self::connect::{Clients, NoClient, Program, begin, first_order, servers};
 pub use self::link::Link;
 pub use self::lock::{GRACE, UNANSWERED};
 pub use self::message::{Answer, Can, Hello, Is, Order, Start, schema};
+pub use self::null::null;
