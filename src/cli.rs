@@ -198,6 +198,7 @@ pub enum Command {
     Report(ReportArgs),
     Compare(CompareArgs),
     Record(RecordArgs),
+    Judge(JudgeArgs),
     Sweep(SweepArgs),
     Bench(BenchArgs),
     Selftest(SelfTestArgs),
@@ -651,6 +652,34 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
     /// Print the comparison as JSON. Times are in microseconds.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Judge the locks of a program of your own, by what it reports of them.
+///
+/// EVENTS has a JSON object in each line: `event` (asked, refused, acquired, extended, entered, write, left, released or lost), `client`,
+/// `key`, `t` in nanoseconds of a monotonic clock that all clients share, and if the lock has them `until` (the end of the validity, by
+/// that clock), `token` and `fence`. A client has reason to rely on a lock from `acquired` to the earliest of `released`, `lost` and `until`.
+/// A double hold: two had at once. A double use: two were inside (`entered` to `left`) at once. A late write, and a section that overran:
+/// the client had no reason any more. Down for: the longest time in which a client that had `asked` waited for a lock that nobody held.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm judge events.jsonl
+  my-program | lockstorm judge -
+  lockstorm judge unix:/tmp/judge.sock --history held.jsonl      until Ctrl-C
+
+Exit codes: 0 nothing is broken, 1 error, 2 usage, or a line can't be read, 3 there are double holds, double uses, late writes or sections \
+that overran, 5 nothing could be shown: there was no event, or no lock was acquired by two clients, or holds have no end that met others.")]
+pub struct JudgeArgs {
+    /// A file, `-` for standard input, or unix:PATH: listen there, for any number of connections, until Ctrl-C or SIGTERM.
+    #[arg(value_name = "EVENTS")]
+    pub events: String,
+    /// Write the holds to FILE, as a history for `lockstorm record judge` and `record history`. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,
 }

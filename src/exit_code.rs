@@ -28,7 +28,7 @@ const MEANINGS: [(u8, &str); 10] = [
     ),
     (
         NO,
-        "an expectation failed; of `plan`, `selftest`, `grade`, `client check`, `doctor`, `record judge` and `lab status`: the answer is no",
+        "an expectation failed; of `plan`, `selftest`, `grade`, `client check`, `doctor`, `judge`, `record judge` and `lab status`: the answer is no",
     ),
     (
         REGRESSION,
@@ -36,7 +36,7 @@ const MEANINGS: [(u8, &str); 10] = [
     ),
     (
         INCONCLUSIVE,
-        "inconclusive: the cause of an expectation did not occur, or the run lost something it needs; of `doctor` and `lab`: \
+        "inconclusive: the cause of an expectation did not occur, or the run lost something it needs; of `doctor`, `judge` and `lab`: \
          it can't be told",
     ),
     (

@@ -77,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Compare(args)) => commands::compare::compare(&args, cli.look),
         Some(Command::View(args)) => commands::view::view(&args, cli.look),
         Some(Command::Record(args)) => commands::record::record(&args, cli.look),
+        Some(Command::Judge(args)) => commands::events::judge(&args, cli.look),
         Some(Command::Sweep(args)) => commands::sweep::sweep(&args, cli.look),
         Some(Command::Selftest(args)) => commands::selftest::selftest(&args, cli.look),
         Some(Command::Grade(args)) => commands::grade::grade(&args, cli.look),

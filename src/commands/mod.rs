@@ -8,6 +8,7 @@ pub mod consent;
 pub mod console;
 pub mod docs;
 pub mod doctor;
+pub mod events;
 pub mod explain;
 pub mod grade;
 mod judge;

@@ -20,7 +20,8 @@
 //!   times, each one array from the recorder to the record (`fields`); the timeline (second 0, the end), recorders, figures,
 //!   series; `measurement`: what was measured of the user's own servers, the file that a plan reads
 //! - `history`: what holders of locks did: a `holder`, and the evidence of a `double_hold`; a history as a file: each `operation`, its
-//!   `reader`, and the `section`s that operations make up
+//!   `reader` (by `lines`), and the `section`s that operations make up; an `event` that another program reports, and the history that
+//!   events make up (`reported`)
 //! - `model`: ids, events, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
 //!   bring, with their targets, the obstacles to an action, its undo, and the proof of its effect. `std`, `serde` and
 //!   `strum` only

@@ -40,7 +40,7 @@ fn good(arguments: &[&str]) -> String {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,scenarios keys,view,record,record schema,check,explain,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
+    let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,scenarios keys,view,record,record schema,judge,check,explain,bench,doctor,lab,lab up,lab status,lab kill,lab pause,\
                     lab restore,lab down,completions,man";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
@@ -62,7 +62,7 @@ fn help_names_only_existing_commands() {
     let names = commands.lines().filter_map(|line| line.split_whitespace().next());
     assert_eq!(
         names.collect::<Vec<_>>().join(" "),
-        "run scenarios check explain plan recipes view report compare record sweep bench selftest grade client lab doctor completions man help"
+        "run scenarios check explain plan recipes view report compare record judge sweep bench selftest grade client lab doctor completions man help"
     );
 }
 

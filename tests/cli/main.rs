@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod compare;
 mod headless;
+mod judge;
 mod needs;
 mod outputs;
 mod plan;

@@ -16,6 +16,10 @@ pub struct Head {
     /// How many units of each product there were at the start; left out if nothing is sold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stock: Option<u64>,
+    /// The names of clients that a program has reported: the first one is app server 1, and each of its locks a worker. Left out of
+    /// runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<String>,
 }
 
 /// A line of a history, after the first.

@@ -1,13 +1,13 @@
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
 
+use super::lines::{HistoryError, Lines};
 use super::operation::{Head, Line, Operation};
-use crate::model::printable;
 
-/// The longest line, in bytes.
-const LONGEST: u64 = 64 << 10;
+/// What to do about a mistake.
+const CURE: &str = "name a file that `lockstorm run --history` has written";
 
 /// Reads a history line by line: there is never more than one line in memory. A last line that was cut off is left out.
 #[derive(Debug)]
@@ -15,24 +15,6 @@ pub struct Reader<R> {
     /// The first line.
     pub head: Head,
     lines: Lines<R>,
-}
-
-#[derive(Debug)]
-struct Lines<R> {
-    source: R,
-    line: Vec<u8>,
-    /// Of the line, from 1.
-    number: usize,
-}
-
-/// Why a history can't be read.
-#[derive(Debug, thiserror::Error)]
-#[error("line {line}: {why}")]
-pub struct HistoryError {
-    /// The number of the line, from 1.
-    pub line: usize,
-    /// What is wrong, and what to do.
-    pub why: String,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -46,11 +28,7 @@ impl<R: BufRead> Reader<R> {
         struct Format {
             history: u32,
         }
-        let mut lines = Lines {
-            source,
-            line: Vec::new(),
-            number: 0,
-        };
+        let mut lines = Lines::of(source, CURE);
         lines.step()?;
         let format: Format = lines.parse()?;
         if format.history != Head::FORMAT {
@@ -69,51 +47,23 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-impl<R: BufRead> Lines<R> {
-    fn wrong(&self, why: impl AsRef<str>) -> HistoryError {
-        HistoryError {
-            line: self.number,
-            // It may quote the file, and must stay one readable line.
-            why: format!(
-                "{}; name a file that `lockstorm run --history` has written",
-                printable(why.as_ref())
-            ),
-        }
+fn read(lines: &Lines<impl BufRead>) -> Result<Line, HistoryError> {
+    #[derive(Deserialize)]
+    struct Kind {
+        op: Option<IgnoredAny>,
     }
-
-    /// Goes to the next line; `false` at the end.
-    fn step(&mut self) -> Result<bool, HistoryError> {
-        self.line.clear();
-        self.number += 1;
-        let read = self.source.by_ref().take(LONGEST + 1).read_until(b'\n', &mut self.line);
-        match read.map_err(|error| self.wrong(format!("it can't be read: {error}")))? as u64 {
-            read if read > LONGEST => Err(self.wrong(format!("it is longer than {} KiB", LONGEST >> 10))),
-            read => Ok(read > 0),
-        }
+    if lines.parse::<Kind>()?.op.is_none() {
+        return Ok(Line::Fault(lines.parse()?));
     }
-
-    fn parse<T: DeserializeOwned>(&self) -> Result<T, HistoryError> {
-        serde_json::from_slice(&self.line).map_err(|error| self.wrong(error.to_string()))
-    }
-
-    fn read(&self) -> Result<Line, HistoryError> {
-        #[derive(Deserialize)]
-        struct Kind {
-            op: Option<IgnoredAny>,
+    let operation: Operation = lines.parse()?;
+    match &operation {
+        Operation::Acquire(acquire) if acquire.returned < acquire.call => {
+            Err(lines.wrong("it returns before its call"))
         }
-        if self.parse::<Kind>()?.op.is_none() {
-            return Ok(Line::Fault(self.parse()?));
+        Operation::Release(release) if release.returned < release.call => {
+            Err(lines.wrong("it returns before its call"))
         }
-        let operation: Operation = self.parse()?;
-        match &operation {
-            Operation::Acquire(acquire) if acquire.returned < acquire.call => {
-                Err(self.wrong("it returns before its call"))
-            }
-            Operation::Release(release) if release.returned < release.call => {
-                Err(self.wrong("it returns before its call"))
-            }
-            _ => Ok(Line::Operation(operation)),
-        }
+        _ => Ok(Line::Operation(operation)),
     }
 }
 
@@ -121,13 +71,6 @@ impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Line, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.lines.step() {
-            Ok(false) => None,
-            Ok(true) => match self.lines.read() {
-                Err(_) if !self.lines.line.ends_with(b"\n") => None,
-                line => Some(line),
-            },
-            Err(error) => Some(Err(error)),
-        }
+        self.lines.read_next(read)
     }
 }

@@ -175,6 +175,7 @@ pub(crate) fn head(scenario: &Scenario) -> Head {
         clock: Head::CLOCK.to_owned(),
         arms: scenario.arms.iter().map(|arm| arm.name.clone()).collect(),
         stock: scenario.workload.about().ledger().map(|ledger| ledger.stock),
+        clients: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::rc::Rc;
 
 use super::holds::{Hold, HoldChange, Holds, hash_of};
-use lockstorm_data::history::{Acquire, Answer, HistoryError, Line, Operation, Reader, Section, Sections};
+use lockstorm_data::history::{Acquire, Answer, HistoryError, Holder, Line, Operation, Reader, Section, Sections};
 
 /// What the holds of an arm prove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,10 +22,26 @@ pub struct Judgement {
     pub double_uses: u64,
 }
 
+/// Two holders of one lock who both had reason to rely on it. Times are those of the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastDouble {
+    /// The lock.
+    pub key: String,
+    /// The one that held it before.
+    pub first: Holder,
+    /// The one that came in.
+    pub second: Holder,
+    /// When it did.
+    pub at: i64,
+    /// How long both had reason to rely on it.
+    pub overlap: i64,
+}
+
 /// A hold of which everything is known.
 #[derive(Debug, Clone)]
 struct PastHold {
     id: u64,
+    client: Holder,
     key: Rc<str>,
     counts: bool,
     /// The end of its belief, which may be its beginning.
@@ -72,7 +88,7 @@ impl Arm {
         self.keys.entry(acquire.key.clone()).or_default().0 += 1;
     }
 
-    fn ends(&mut self, section: &Section) {
+    fn ends(&mut self, section: &Section, tell: &mut impl FnMut(PastDouble)) {
         let (acquire, key) = (&section.acquire, section.acquire.key.as_str());
         let Some((open, changes)) = self.keys.get_mut(key) else {
             return;
@@ -82,6 +98,7 @@ impl Arm {
         let [from, until] = section.belief().unwrap_or([acquire.returned; 2]);
         let hold = PastHold {
             id: self.found.holds,
+            client: acquire.client,
             key: key.into(),
             counts: !acquire.warm_up,
             until,
@@ -96,21 +113,30 @@ impl Arm {
         if *open == 0
             && let Some((_, changes)) = self.keys.remove(key)
         {
-            self.judge(changes);
+            self.judge(changes, tell);
         }
     }
 
-    fn judge(&mut self, changes: Vec<HoldChange<PastHold>>) {
+    fn judge(&mut self, changes: Vec<HoldChange<PastHold>>, tell: &mut impl FnMut(PastDouble)) {
         self.judge.tell(changes);
         let found = self.judge.judge(i64::MAX);
         self.found.double_holds += found.double_holds.len() as u64;
         self.found.double_uses += found.double_uses.len() as u64;
+        for double in found.over {
+            tell(PastDouble {
+                key: double.second.key.to_string(),
+                first: double.first.client,
+                second: double.second.client,
+                at: double.second_from,
+                overlap: double.overlap().unwrap_or_default(),
+            });
+        }
     }
 
     /// Judges what is left: nothing ends any more.
-    fn close(mut self) -> Judgement {
+    fn close(mut self, tell: &mut impl FnMut(PastDouble)) -> Judgement {
         for (_, (_, changes)) in std::mem::take(&mut self.keys) {
-            self.judge(changes);
+            self.judge(changes, tell);
         }
         self.found
     }
@@ -120,7 +146,18 @@ impl Arm {
 ///
 /// # Errors
 /// Those of the reader, and an operation that its client can't have done.
-pub fn judge(mut reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgement>, HistoryError> {
+pub fn judge(reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgement>, HistoryError> {
+    judge_telling(reader, |_| ())
+}
+
+/// Judges the holds of each arm, as [`judge`] does, and tells each double hold once both have left.
+///
+/// # Errors
+/// As [`judge`].
+pub fn judge_telling(
+    mut reader: Reader<impl BufRead>,
+    mut tell: impl FnMut(PastDouble),
+) -> Result<BTreeMap<String, Judgement>, HistoryError> {
     let arms = reader.head.arms.iter().map(|arm| (arm.clone(), Arm::default()));
     let (mut arms, mut sections): (BTreeMap<String, Arm>, _) = (arms.collect(), Sections::default());
     while let Some(line) = reader.next() {
@@ -143,11 +180,14 @@ pub fn judge(mut reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgem
             arms.entry(acquire.arm.clone()).or_default().begins(acquire);
         }
         if let Some(section) = sections.take(operation).map_err(|why| reader.wrong(&why))? {
-            arms.entry(section.acquire.arm.clone()).or_default().ends(&section);
+            arms.entry(section.acquire.arm.clone())
+                .or_default()
+                .ends(&section, &mut tell);
         }
     }
     for arm in sections.open() {
         arms.entry(arm.to_owned()).or_default().found.cut_off += 1;
     }
-    Ok(arms.into_iter().map(|(name, arm)| (name, arm.close())).collect())
+    let close = |(name, arm): (String, Arm)| (name, arm.close(&mut tell));
+    Ok(arms.into_iter().map(close).collect())
 }

@@ -1,0 +1,144 @@
+//! `lockstorm judge`: the locks of another program, by what it reports of them.
+
+use std::io::{self, BufRead, BufReader};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use lockstorm::report::{EventsJudged, render_events};
+use lockstorm_base::{Stops, input, output};
+use lockstorm_data::history::{Event, HELD, HistoryError, INSIDE, Reader, Reported};
+use lockstorm_run::oracle::past;
+use tokio::net::UnixListener;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
+
+use super::print::print_result;
+use super::server::wait_for;
+use crate::cli::{JudgeArgs, Look};
+use crate::exit_code;
+use crate::failure::{Failure, tell};
+
+/// What stands before the path of a socket.
+const SOCKET: &str = "unix:";
+/// How long connections are still accepted that had been opened when the end came.
+const LAST: Duration = Duration::from_millis(10);
+
+/// Reads all events, judges the holds that they make up, and prints what was found.
+pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
+    let events = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
+        ("-", _) => read(io::stdin().lock(), "standard input")?,
+        (_, Some(path)) => listen(Path::new(path))?,
+        (file, None) => {
+            let opened = input::open(Path::new(file)).map_err(|error| unreadable(file, error))?;
+            read(BufReader::new(opened), file)?
+        }
+    };
+    let reported = Reported::of(events).map_err(|why| unreadable(&args.events, why))?;
+    if let Some(path) = &args.history {
+        let written = output::replace(path, |file| file.write_all(reported.history.as_bytes()));
+        written.map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))?;
+    }
+    let judged = judged(reported)?;
+    print_result(args.json, &judged, |paint| render_events(&judged, paint), look)?;
+    if let Some(doubt) = judged.doubt().filter(|_| !judged.is_broken()) {
+        tell(&format!("nothing was shown: {doubt}"));
+        return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
+    }
+    Ok(ExitCode::from(if judged.is_broken() { exit_code::NO } else { 0 }))
+}
+
+/// Lets the judge of histories judge what was reported.
+fn judged(reported: Reported) -> Result<EventsJudged, Failure> {
+    let mut doubles = Vec::new();
+    // It was made here, and a mistake in it is ours.
+    let arms = Reader::open(reported.history.as_bytes())
+        .and_then(|history| past::judge_telling(history, |double| doubles.push(double)))
+        .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
+    let of = |arm: &str| arms.get(arm).copied().unwrap_or_default();
+    let (held, inside) = (of(HELD), of(INSIDE));
+    Ok(EventsJudged::of(reported, held, inside, doubles))
+}
+
+fn unreadable(what: &str, why: impl std::fmt::Display) -> Failure {
+    Failure::usage(format!("cannot read {what}: {why}"))
+}
+
+fn read(source: impl BufRead, what: &str) -> Result<Vec<Event>, Failure> {
+    let all: Result<_, _> = Event::read(source).collect();
+    all.map_err(|error| unreadable(what, error))
+}
+
+/// Listens at a socket for any number of clients until a signal comes, which is how it is meant to end.
+fn listen(path: &Path) -> Result<Vec<Event>, Failure> {
+    let (events, all) = mpsc::channel();
+    let name = format!("{SOCKET}{}", path.display());
+    let gathered = wait_for(gather(path, &events))?;
+    // The readers have senders of their own, and end with their connections.
+    drop(events);
+    gathered?;
+    let all: Result<_, HistoryError> = all.into_iter().collect();
+    all.map_err(|error| unreadable(&name, error))
+}
+
+/// Passes on what comes at the socket until a signal, or a line that can't be read, comes. What had arrived then is read to its end.
+async fn gather(path: &Path, events: &mpsc::Sender<Result<Event, HistoryError>>) -> Result<(), Failure> {
+    let cannot = |error| {
+        Failure::usage(format!(
+            "cannot listen at {}: {error}; name a path at which nothing is",
+            path.display()
+        ))
+    };
+    let mut stops = Stops::listen().map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
+    let listener = UnixListener::bind(path).map_err(cannot)?;
+    tell(&format!(
+        "listening at {}: Ctrl-C ends it, and what came is judged",
+        path.display()
+    ));
+    let (give_up, mut given_up) = unbounded_channel();
+    let mut open = Vec::new();
+    let mut take = |stream: tokio::net::UnixStream| open.extend(follow(stream, events, &give_up).ok());
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => accepted.map(|(stream, _)| take(stream)).map_err(cannot)?,
+            _ = stops.next() => break,
+            _ = given_up.recv() => break,
+        }
+    }
+    while let Ok(Ok((stream, _))) = timeout(LAST, listener.accept()).await {
+        take(stream);
+    }
+    // It was bound here. If somebody has removed it, it is gone.
+    let _ = std::fs::remove_file(path);
+    for stream in open {
+        // What has arrived can still be read.
+        let _ = stream.shutdown(Shutdown::Read);
+    }
+    Ok(())
+}
+
+/// Reads a connection on a thread of its own; returns the connection.
+fn follow(
+    stream: tokio::net::UnixStream,
+    events: &mpsc::Sender<Result<Event, HistoryError>>,
+    give_up: &UnboundedSender<()>,
+) -> io::Result<UnixStream> {
+    let stream = stream.into_std()?;
+    stream.set_nonblocking(false)?;
+    let (source, events, give_up) = (stream.try_clone()?, events.clone(), give_up.clone());
+    thread::Builder::new().spawn(move || {
+        for event in Event::read(BufReader::new(source)) {
+            let is_wrong = event.is_err();
+            // Nobody waits for it any more if another connection was wrong.
+            if events.send(event).is_err() || is_wrong {
+                let _ = give_up.send(());
+                return;
+            }
+        }
+    })?;
+    Ok(stream)
+}

@@ -1,0 +1,79 @@
+use std::io::{BufRead, Read};
+
+use serde::de::DeserializeOwned;
+
+use crate::model::printable;
+
+/// The longest line, in bytes.
+const LONGEST: u64 = 64 << 10;
+
+/// The lines of a file of JSON objects; there is never more than one in memory.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    source: R,
+    line: Vec<u8>,
+    /// Of the line, from 1.
+    number: usize,
+    /// What to do about a mistake.
+    cure: &'static str,
+}
+
+/// Why a history can't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct HistoryError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// What is wrong, and what to do.
+    pub why: String,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub fn of(source: R, cure: &'static str) -> Self {
+        Self {
+            source,
+            line: Vec::new(),
+            number: 0,
+            cure,
+        }
+    }
+
+    /// An error in the line that was read last.
+    pub fn wrong(&self, why: impl AsRef<str>) -> HistoryError {
+        HistoryError {
+            line: self.number,
+            // It may quote the file, and must stay one readable line.
+            why: format!("{}; {}", printable(why.as_ref()), self.cure),
+        }
+    }
+
+    /// Goes to the next line; `false` at the end.
+    pub fn step(&mut self) -> Result<bool, HistoryError> {
+        self.line.clear();
+        self.number += 1;
+        let read = self.source.by_ref().take(LONGEST + 1).read_until(b'\n', &mut self.line);
+        match read.map_err(|error| self.wrong(format!("it can't be read: {error}")))? as u64 {
+            read if read > LONGEST => Err(self.wrong(format!("it is longer than {} KiB", LONGEST >> 10))),
+            read => Ok(read > 0),
+        }
+    }
+
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, HistoryError> {
+        serde_json::from_slice(&self.line).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// The next line, as `read` reads it; `None` at the end. A last line that was cut off is left out.
+    pub fn read_next<T>(
+        &mut self,
+        read: impl FnOnce(&Self) -> Result<T, HistoryError>,
+    ) -> Option<Result<T, HistoryError>> {
+        match self.step() {
+            Ok(false) => None,
+            Ok(true) => match read(self) {
+                Err(_) if !self.line.ends_with(b"\n") => None,
+                line => Some(line),
+            },
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! What a program reports of its locks, as a history. Time goes in as numbers and no clock is read here.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::event::{Event, EventWord};
+use super::holder::Holder;
+use super::operation::{Acquire, Answer, Head, Operation, Release};
+
+/// The arm of a history that has when each holder had reason to rely on its lock.
+pub const HELD: &str = "held";
+/// The arm of a history that has when each was inside. Nobody believes in its locks: only double uses are to be found in it.
+pub const INSIDE: &str = "inside";
+
+/// What a program has reported: the history, and what it shows without a judge. Times are nanoseconds.
+#[derive(Debug, Default, Serialize)]
+pub struct Reported {
+    /// The history, as `record judge` and `record history` read it: an object for each line.
+    #[serde(skip)]
+    pub history: String,
+    /// Clients by name: the first one is app server 1 of the history.
+    #[serde(skip)]
+    pub clients: Vec<String>,
+    /// How many events there were.
+    pub events: usize,
+    /// How many locks were acquired by more than one client: only of these an overlap can show.
+    pub shared_keys: usize,
+    /// Writes of clients that had no reason to rely on their lock.
+    pub late_writes: u64,
+    /// Sections that began or went on while their client had no reason to rely on its lock.
+    pub overran: u64,
+    /// The first of both, in words.
+    pub late: Vec<String>,
+    /// Holds of which nobody has reported the end. They count until the last that was heard of their client.
+    pub cut_off: u64,
+    /// Those of them that may have overlapped with another one.
+    pub doubtful: u64,
+    /// The longest time in which a client waited for a lock that nobody held; `None` if nobody has reported that it asked.
+    pub unavailable_ns: Option<i64>,
+}
+
+/// How many late writes and sections are told in words.
+const TOLD: usize = 10;
+
+/// A lock.
+#[derive(Debug, Default)]
+struct Lock {
+    /// Its number, from 0.
+    number: usize,
+    /// The last hold of each client.
+    holds: BTreeMap<usize, Hold>,
+    inside: BTreeMap<usize, Inside>,
+    /// Since when each client waits.
+    waiting: BTreeMap<usize, i64>,
+}
+
+#[derive(Debug)]
+struct Hold {
+    from: i64,
+    until: Option<i64>,
+    /// When it was lost or given back, the earlier.
+    ended: Option<i64>,
+    /// Whether its end is in the history.
+    is_closed: bool,
+    /// Whether somebody else had reason to rely on the lock when one of both began.
+    met: bool,
+    token: String,
+}
+
+#[derive(Debug)]
+struct Inside {
+    from: i64,
+    overran: bool,
+}
+
+impl Hold {
+    /// The end of its holder's belief, as far as it is known.
+    fn end(&self) -> Option<i64> {
+        self.until
+            .into_iter()
+            .chain(self.ended)
+            .min()
+            .map(|end| end.max(self.from))
+    }
+
+    fn lasts_at(&self, t: i64) -> bool {
+        self.end().is_none_or(|end| t < end)
+    }
+
+    fn covers(&self, t: i64) -> bool {
+        self.from <= t && self.end().is_none_or(|end| t <= end)
+    }
+}
+
+impl Reported {
+    /// Makes a history of these events, which may be in any order.
+    ///
+    /// # Errors
+    /// A client can't have done that; says which and when.
+    pub fn of(mut events: Vec<Event>) -> Result<Self, String> {
+        // Of the same instant what was told first comes first.
+        events.sort_by_key(|event| event.t);
+        let mut made = Self {
+            events: events.len(),
+            ..Self::default()
+        };
+        let (mut locks, mut numbers, mut heard) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut lines = String::new();
+        let last = events.last().map_or(0, |event| event.t);
+        for event in events {
+            let next = made.clients.len();
+            let client = *numbers.entry(event.client.clone()).or_insert(next);
+            if client == next {
+                made.clients.push(event.client.clone());
+                heard.push(event.t);
+            }
+            heard[client] = event.t;
+            let number = locks.len();
+            let new = || Lock {
+                number,
+                ..Lock::default()
+            };
+            let lock: &mut Lock = locks.entry(event.key.clone()).or_insert_with(new);
+            made.take(client, lock, &event, &mut lines)?;
+        }
+        for (key, mut lock) in locks {
+            made.shared_keys += usize::from(lock.holds.len() > 1);
+            made.waited(&lock, lock.waiting.values().min().copied(), last);
+            let mut holds = std::mem::take(&mut lock.holds);
+            for (&client, hold) in holds.iter_mut().filter(|(_, hold)| !hold.is_closed) {
+                let known = hold.end().filter(|end| hold.ended.is_some() || *end <= heard[client]);
+                if known.is_none() {
+                    made.cut_off += 1;
+                    made.doubtful += u64::from(hold.met);
+                }
+                let end = known.unwrap_or_else(|| heard[client].max(hold.from));
+                put(&mut lines, &hold.release(holder(client, &lock), &key, end, None));
+            }
+        }
+        let head = Head {
+            history: Head::FORMAT,
+            lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
+            clock: "ns of the clock of whoever reported".to_owned(),
+            arms: [HELD, INSIDE].map(str::to_owned).to_vec(),
+            stock: None,
+            clients: made.clients.clone(),
+        };
+        put(&mut made.history, &head);
+        made.history += &lines;
+        Ok(made)
+    }
+
+    /// Takes in the next event of a client and a lock.
+    fn take(&mut self, client: usize, lock: &mut Lock, event: &Event, lines: &mut String) -> Result<(), String> {
+        let (t, who) = (event.t, holder(client, lock));
+        let can_not = |why: &str| {
+            let word = serde_json::to_string(&event.event).unwrap_or_default();
+            Err(format!(
+                "client \"{}\", key \"{}\", t {t}: {word}, but {why}",
+                event.client, event.key
+            ))
+        };
+        let covered = lock.holds.get(&client).is_some_and(|hold| hold.covers(t));
+        match event.event {
+            EventWord::Asked => {
+                lock.waiting.entry(client).or_insert(t);
+                self.unavailable_ns.get_or_insert(0);
+            }
+            EventWord::Refused => {
+                let since = lock.waiting.remove(&client);
+                self.waited(lock, since, t);
+            }
+            EventWord::Extended if covered => {
+                if let Some(hold) = lock.holds.get_mut(&client) {
+                    hold.until = event.until;
+                }
+            }
+            EventWord::Extended if lock.holds.get(&client).is_none_or(|hold| hold.is_closed) => {
+                return can_not("it does not hold this lock: report its `acquired` before");
+            }
+            EventWord::Acquired | EventWord::Extended => {
+                let before = lock.holds.get_mut(&client).filter(|hold| !hold.is_closed);
+                if let Some(hold) = before {
+                    let Some(end) = hold.end().filter(|end| *end <= t) else {
+                        return can_not(
+                            "it holds this lock: report its `released` or `lost` before, and a renewal as `extended`; a client that \
+                             was started anew needs a name of its own",
+                        );
+                    };
+                    put(lines, &hold.release(who, &event.key, end, None));
+                }
+                if let Some(inside) = lock.inside.get_mut(&client) {
+                    inside.overran = true;
+                }
+                let first = lock.waiting.values().min().copied();
+                self.waited(lock, first, t);
+                let asked = lock.waiting.remove(&client).unwrap_or(t);
+                let mut met = false;
+                for (_, other) in lock.holds.iter_mut().filter(|(other, _)| **other != client) {
+                    let is_met = other.lasts_at(t);
+                    other.met |= is_met;
+                    met |= is_met;
+                }
+                put(lines, &acquire(HELD, who, event, asked, event.until));
+                let hold = Hold {
+                    from: t,
+                    until: event.until,
+                    ended: None,
+                    is_closed: false,
+                    met,
+                    token: event.token.clone(),
+                };
+                lock.holds.insert(client, hold);
+            }
+            EventWord::Lost => {
+                // One that was given back, or never acquired, can't be lost any more.
+                if let Some(hold) = lock.holds.get_mut(&client).filter(|hold| hold.ended.is_none()) {
+                    hold.ended = Some(t);
+                }
+            }
+            EventWord::Released => match lock.holds.get_mut(&client).filter(|hold| !hold.is_closed) {
+                Some(hold) => {
+                    hold.ended.get_or_insert(t);
+                    let end = hold.end().unwrap_or(t);
+                    put(lines, &hold.release(who, &event.key, end, Some(t)));
+                }
+                None => return can_not("it does not hold this lock"),
+            },
+            EventWord::Entered => {
+                let overran = !covered;
+                if lock.inside.insert(client, Inside { from: t, overran }).is_some() {
+                    return can_not("it is inside: report its `left` before");
+                }
+                put(lines, &acquire(INSIDE, who, event, t, Some(t)));
+            }
+            EventWord::Write if covered => {}
+            EventWord::Write => {
+                self.late_writes += 1;
+                self.tell_late(lock, client, event, "wrote");
+            }
+            EventWord::Left => {
+                let Some(inside) = lock.inside.remove(&client) else {
+                    return can_not("it is not inside: report its `entered` before");
+                };
+                if inside.overran || !covered {
+                    self.overran += 1;
+                    self.tell_late(lock, client, event, "was inside");
+                }
+                let release = Release {
+                    client: who,
+                    arm: INSIDE.to_owned(),
+                    key: event.key.clone(),
+                    call: inside.from,
+                    returned: t,
+                    result: Answer::Ok,
+                    token: String::new(),
+                    left: t,
+                };
+                put(lines, &Operation::Release(release));
+            }
+        }
+        Ok(())
+    }
+
+    /// Somebody waits since then, and did until `t`: how much of that nobody held the lock.
+    fn waited(&mut self, lock: &Lock, since: Option<i64>, t: i64) {
+        if let Some(since) = since
+            && lock.holds.values().all(|hold| !hold.lasts_at(t))
+        {
+            let free = lock.holds.values().filter_map(Hold::end).fold(since, i64::max);
+            self.unavailable_ns = self.unavailable_ns.max(Some(t - free));
+        }
+    }
+
+    fn tell_late(&mut self, lock: &Lock, client: usize, event: &Event, did: &str) {
+        if self.late.len() == TOLD {
+            return;
+        }
+        let end = lock.holds.get(&client).and_then(Hold::end).filter(|end| *end < event.t);
+        let late = end.map_or_else(
+            || "without a lock that it could rely on all the time".to_owned(),
+            |end| format!("{:.3} ms after it had reason to rely on its lock", ms(event.t - end)),
+        );
+        self.late.push(format!(
+            "\"{}\": {} {did} at {}, {late}",
+            event.key, event.client, event.t
+        ));
+    }
+}
+
+impl Hold {
+    /// Its end, which is in the history from now on; `answered` when that was confirmed.
+    fn release(&mut self, client: Holder, key: &str, end: i64, answered: Option<i64>) -> Operation {
+        self.is_closed = true;
+        self.ended.get_or_insert(end);
+        Operation::Release(Release {
+            client,
+            arm: HELD.to_owned(),
+            key: key.to_owned(),
+            call: end,
+            returned: answered.unwrap_or(end),
+            result: if answered.is_some() {
+                Answer::Ok
+            } else {
+                Answer::Unknown
+            },
+            token: self.token.clone(),
+            left: end,
+        })
+    }
+}
+
+fn ms(ns: i64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// A client has one lock at a time in a history, and any number here: each lock is another worker of it.
+const fn holder(client: usize, lock: &Lock) -> Holder {
+    Holder {
+        server: client + 1,
+        worker: lock.number,
+    }
+}
+
+fn acquire(arm: &str, client: Holder, event: &Event, asked: i64, until: Option<i64>) -> Operation {
+    Operation::Acquire(Acquire {
+        client,
+        arm: arm.to_owned(),
+        key: event.key.clone(),
+        call: asked,
+        returned: event.t,
+        result: Answer::Ok,
+        token: event.token.clone(),
+        fence: event.fence,
+        until,
+        warm_up: false,
+    })
+}
+
+/// Adds a line. It consists of numbers and texts, so it can be written as JSON.
+fn put(history: &mut String, line: &impl Serialize) {
+    *history += &serde_json::to_string(line).unwrap_or_default();
+    history.push('\n');
+}

@@ -1,0 +1,247 @@
+//! `lockstorm judge`: what it makes of the events of another program.
+
+use std::fs;
+use std::io::{BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+use lockstorm_kit::program::{read_until, send};
+use lockstorm_kit::{ended, lockstorm};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two clients, one after the other, who do everything that can be reported.
+const FINE: &str = "a asked 0, a acquired 10 until 100, b asked 20, a entered 20, a write 40, a extended 50 until 200, a write 150, a left 160, \
+                    a released 170, b acquired 190 until 300, b entered 200, b left 210, b lost 220, b released 240";
+
+/// Lines of events, each written as `CLIENT EVENT TIME`, perhaps with `until TIME`.
+fn lines(events: &str) -> String {
+    let line = |event: &str| {
+        let words: Vec<&str> = event.split_whitespace().collect();
+        let until = words
+            .get(4)
+            .map_or_else(String::new, |until| format!(r#","until":{until}"#));
+        let (client, event, t) = (words[0], words[1], words[2]);
+        format!(r#"{{"event":"{event}","client":"{client}","key":"k","t":{t}{until}}}"#) + "\n"
+    };
+    events.split(", ").filter(|event| !event.is_empty()).map(line).collect()
+}
+
+/// What is found in these events, as JSON, and the exit code.
+fn judged(events: &str) -> (i32, Value) {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("e.jsonl"), lines(events)).unwrap();
+    let (code, out, err) = ended(&mut lockstorm(directory.path(), &["judge", "e.jsonl", "--json"]));
+    let found = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{events}: {out}{err}"));
+    (code.unwrap(), found)
+}
+
+/// The counts that say that something is broken, and that of holds without an end.
+const COUNTS: [&str; 5] = ["double_holds", "double_uses", "late_writes", "overran", "cut_off"];
+
+fn counts(found: &Value) -> [u64; 5] {
+    COUNTS.map(|count| found[count].as_u64().unwrap())
+}
+
+#[test]
+fn each_kind_of_damage_is_counted_and_nothing_else() {
+    for (events, code, wanted) in [
+        (FINE, 0, [0, 0, 0, 0, 0]),
+        // The order of lines is that of arrival, and ends may touch beginnings.
+        ("b released 30, a acquired 0, b acquired 10, a released 10", 0, [0; 5]),
+        (
+            "a acquired 0, b acquired 5, a released 10, b released 15",
+            3,
+            [1, 0, 0, 0, 0],
+        ),
+        // A validity that is over, or a loss that was told, ends a belief; a release after it changes nothing.
+        (
+            "a acquired 0 until 5, b acquired 5, a released 10, b released 15",
+            0,
+            [0; 5],
+        ),
+        (
+            "a acquired 0, a lost 4, b acquired 5, a released 10, b released 15",
+            0,
+            [0; 5],
+        ),
+        (
+            "a acquired 0 until 5, a extended 4 until 9, b acquired 5, b released 6, a released 10",
+            3,
+            [1, 0, 0, 0, 0],
+        ),
+        // Inside without a lock; and both of them at once.
+        (
+            "a acquired 0, a entered 1, a released 2, a left 4, b acquired 5, b released 6",
+            3,
+            [0, 0, 0, 1, 0],
+        ),
+        (
+            "a acquired 0 until 5, a entered 1, b acquired 6, b entered 7, b left 8, a left 9, b released 10",
+            3,
+            [0, 1, 0, 1, 0],
+        ),
+        (
+            "a acquired 0 until 5, a write 5, a write 6, b acquired 6, b released 7",
+            3,
+            [0, 0, 1, 0, 0],
+        ),
+        (
+            "b write 1, a acquired 2, a released 3, b acquired 4, b released 5",
+            3,
+            [0, 0, 1, 0, 0],
+        ),
+        // An extension that came too late leaves a gap.
+        (
+            "a acquired 0 until 5, a entered 1, a extended 6 until 20, a left 7, a released 8, b acquired 9, b released 10",
+            3,
+            [0, 0, 0, 1, 0],
+        ),
+        // A holder that nobody heard of again: it relied on its lock as long as it was heard, and nobody knows how long after that.
+        ("a acquired 0, b acquired 5, b released 6", 5, [0, 0, 0, 0, 1]),
+        (
+            "a acquired 0, a write 4, b acquired 3, b released 6",
+            3,
+            [1, 0, 0, 0, 1],
+        ),
+        ("a acquired 0 until 5, b acquired 6, b released 7", 0, [0, 0, 0, 0, 1]),
+        // Nothing that could show it.
+        ("", 5, [0; 5]),
+        ("a acquired 0, a released 5, a acquired 6, a released 7", 5, [0; 5]),
+        ("a acquired 0 until 0, b acquired 1 until 1", 5, [0; 5]),
+    ] {
+        let (got, found) = judged(events);
+        assert_eq!((got, counts(&found)), (code, wanted), "{events}: {found}");
+    }
+}
+
+#[test]
+fn down_for_is_the_longest_wait_for_what_nobody_held() {
+    for (events, wanted) in [
+        (
+            "a acquired 0, a released 5, b acquired 100, b released 101",
+            Value::Null,
+        ),
+        (
+            "a acquired 0, b asked 10, a released 50, b acquired 80, b released 90",
+            30.into(),
+        ),
+        // Its validity is over, whatever its holder does.
+        (
+            "a acquired 0 until 20, b asked 10, b acquired 80, a released 85, b released 90",
+            60.into(),
+        ),
+        // Who gave up waited, too; who asked for what was held till the end did not.
+        (
+            "a asked 0, a refused 40, b asked 50, b acquired 60, b released 61",
+            40.into(),
+        ),
+        ("a acquired 0, b asked 10, b refused 40, a released 50", 0.into()),
+        ("a acquired 0, a released 5, b asked 10, a write 90", 80.into()),
+    ] {
+        assert_eq!(judged(events).1["unavailable_ns"], wanted, "{events}");
+    }
+}
+
+#[test]
+fn the_history_of_events_is_judged_alike() {
+    let directory = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+    fs::write(
+        directory.path().join("e.jsonl"),
+        lines("a acquired 0, b acquired 5, a entered 6, b entered 7, a left 8, b left 8, a released 10, b released 15"),
+    )
+    .unwrap();
+    let (code, out, err) = run(&["judge", "e.jsonl", "--history", "h.jsonl"]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(
+        out.contains("\"k\": b got it at 5 while a had it: both relied on it for 0.000 ms"),
+        "{out}"
+    );
+    let (code, out, err) = run(&["record", "judge", "h.jsonl"]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[1], ["held", "2", "✖", "1", "1", "0"], "{out}");
+    assert_eq!(rows[2], ["inside", "2", "–", "1", "0"], "{out}");
+    let (code, out, err) = run(&["record", "history", "h.jsonl", "--to", "porcupine", "--out", "."]);
+    assert_eq!((code, out.as_str()), (Some(0), "./held.json\n"), "{err}");
+}
+
+#[test]
+fn what_can_not_be_is_told_with_its_place() {
+    let directory = TempDir::new().unwrap();
+    let refuses = |text: &str, part: &str| {
+        fs::write(directory.path().join("e.jsonl"), text).unwrap();
+        let (code, out, err) = ended(&mut lockstorm(directory.path(), &["judge", "e.jsonl"]));
+        assert_eq!(
+            (code, out.as_str(), err.lines().count()),
+            (Some(2), "", 1),
+            "{text}: {err}"
+        );
+        assert!(err.contains(part), "{text}: {err}");
+    };
+    refuses("{\n", "line 1: EOF");
+    refuses(&lines("a acquired 0, a stolen 1"), "line 2: unknown variant `stolen`");
+    refuses(
+        "{\"event\":\"left\",\"client\":\"a\",\"key\":\"k\",\"t\":1,\"untill\":2}\n",
+        "unknown field `untill`",
+    );
+    refuses(
+        &lines("a acquired 0, a acquired 1"),
+        "client \"a\", key \"k\", t 1: \"acquired\", but it holds this lock",
+    );
+    for alone in ["released", "left", "extended"] {
+        refuses(&lines(&format!("a {alone} 1")), &format!("t 1: \"{alone}\", but it"));
+    }
+    refuses(
+        &lines("a acquired 0, a entered 1, a entered 2"),
+        "report its `left` before",
+    );
+    refuses(
+        &lines("a acquired 0, a released 1, a extended 2"),
+        "report its `acquired` before",
+    );
+    let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "none.jsonl"]));
+    assert!(code == Some(2) && err.contains("cannot read none.jsonl"), "{err}");
+}
+
+#[test]
+fn clients_report_at_a_socket_until_a_signal() {
+    let directory = TempDir::new().unwrap();
+    let listening = || {
+        let mut judge = lockstorm(directory.path(), &["judge", "unix:judge.sock"])
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(judge.stderr.take().unwrap());
+        read_until(&mut stderr, "listening at judge.sock");
+        (judge, stderr)
+    };
+    let connect = || UnixStream::connect(directory.path().join("judge.sock")).unwrap();
+    let (judge, _stderr) = listening();
+    let (mut one, mut other) = (connect(), connect());
+    one.write_all(lines("a acquired 0, a released 10").as_bytes()).unwrap();
+    // A last line that is not whole is no event.
+    other
+        .write_all(format!("{}{{\"event\":", lines("b acquired 5, b released 15")).as_bytes())
+        .unwrap();
+    // What was sent before the signal counts, although both stay connected.
+    send(judge.id(), Signal::SIGTERM);
+    let output = judge.wait_with_output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{out}");
+    assert!(out.contains("b got it at 5 while a had it"), "{out}");
+    assert!(!directory.path().join("judge.sock").exists());
+
+    // A line that can't be read ends it at once; and a path that is taken is left alone.
+    let (mut judge, mut stderr) = listening();
+    connect().write_all(b"acquired\n").unwrap();
+    read_until(&mut stderr, "line 1: expected value");
+    assert_eq!(judge.wait().unwrap().code(), Some(2));
+    fs::write(directory.path().join("judge.sock"), "mine").unwrap();
+    let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "unix:judge.sock"]));
+    assert!(
+        code == Some(2) && err.contains("name a path at which nothing is"),
+        "{err}"
+    );
+    assert_eq!(fs::read_to_string(directory.path().join("judge.sock")).unwrap(), "mine");
+}
