@@ -15,6 +15,7 @@ use lockstorm_lab::NodeName;
 use lockstorm_plan::sweep::Axis;
 use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
 
+use crate::deeds::DeedArgs;
 use crate::exit_code;
 use crate::glossary::words;
 
@@ -1113,33 +1114,9 @@ pub struct LabArgs {
 pub enum LabCommand {
     Up(UpArgs),
     Status(StatusArgs),
-    /// Kill hosts of the kept lab: all processes of a host end at once, by SIGKILL.
-    #[command(after_help = "\
-Examples:
-  lockstorm lab kill 1
-  lockstorm lab kill 1 3
-  lockstorm lab kill majority
-
-Exit codes: 0 it was verified that they are down, or they were before, 1 error, 2 usage, 5 not verified in time.")]
-    Kill(HostsArgs),
-    /// Pause hosts of the kept lab: all processes of a host stop in the middle of their work, by SIGSTOP.
-    ///
-    /// Connections stay open, and nothing answers.
-    #[command(after_help = "\
-Examples:
-  lockstorm lab pause 2
-  lockstorm lab pause 1,2
-
-Exit codes: 0 it was verified that they are paused, or they were before, 1 error, 2 usage, 5 not verified in time.")]
-    Pause(HostsArgs),
-    /// Restore hosts of the kept lab: one that is down is started again, one that is paused goes on.
-    #[command(after_help = "\
-Examples:
-  lockstorm lab restore 1
-  lockstorm lab restore all
-
-Exit codes: 0 it was verified that they answer, or nothing was wrong with them, 1 error, 2 usage, 5 not verified in time.")]
-    Restore(HostsArgs),
+    #[command(flatten)]
+    Act(DeedArgs),
+    Log(LabLogArgs),
     Down(DownArgs),
     /// Open redis-cli, or valkey-cli, on a node of a running lab.
     ///
@@ -1182,6 +1159,10 @@ pub struct UpArgs {
     /// Start a master, its replicas and their Sentinels on the hosts, too. It needs 3 hosts.
     #[arg(long)]
     pub replicated: bool,
+    /// Put a proxy in front of the nodes of the hosts, so that `lab lag` and `lab cut` can break their network. The URLs are then those of
+    /// the proxy, at any ports that are free.
+    #[arg(long)]
+    pub network: bool,
     /// Let everybody on this machine use the nodes, without a password.
     #[arg(long)]
     pub no_password: bool,
@@ -1224,11 +1205,23 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
+/// Tell what was done to the kept lab: since when each fault is in effect, in microseconds of CLOCK_MONOTONIC.
+///
+/// That is one clock for all processes of a machine, so a program can put the times of its own events beside these.
 #[derive(Debug, Args)]
-pub struct HostsArgs {
-    /// The numbers of the hosts (1, 1 3, 1,3 or 1-2), or minority, majority or all.
-    #[arg(value_name = "HOST", required = true)]
-    pub hosts: Vec<String>,
+#[command(after_help = "\
+Examples:
+  lockstorm lab log
+  lockstorm lab log --follow --json | jq -r 'select(.effect_us) | [.effect_us, .action, .target] | @tsv'
+
+Exit codes: 0 told, or the lab that was followed is down, 1 error, or no lab is kept, 2 usage.")]
+pub struct LabLogArgs {
+    /// Go on until the lab is down, or Ctrl-C.
+    #[arg(long)]
+    pub follow: bool,
+    /// Print a JSON object in each line.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

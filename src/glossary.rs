@@ -15,6 +15,17 @@ pub fn words() -> Vec<&'static str> {
     all
 }
 
+/// What a word of the glossary means, in a line.
+pub fn meaning(word: &str) -> Option<&'static str> {
+    table().find_map(|(words, meaning)| (words == word).then_some(meaning))
+}
+
+/// The rows of the glossary. The first one is the head.
+fn table() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = GLOSSARY.lines();
+    lines.filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+}
+
 /// What has one meaning, the usual word first, and this meaning in a line.
 pub fn rows() -> impl Iterator<Item = (Vec<&'static str>, String)> {
     let figures = Metric::VARIANTS.iter().map(|metric| {
@@ -26,11 +37,7 @@ pub fn rows() -> impl Iterator<Item = (Vec<&'static str>, String)> {
         let meaning = format!("{} (scenario): {}", scenario.name, scenario.title());
         (vec![scenario.name], meaning)
     });
-    let rows = GLOSSARY
-        .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
-    // The first one is the head.
-    let glossary = rows.skip(1).flat_map(|(words, meaning)| {
+    let glossary = table().skip(1).flat_map(|(words, meaning)| {
         let row = move |word| (vec![word], format!("{words}: {meaning}"));
         words.split(", ").map(row)
     });

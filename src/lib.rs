@@ -4,6 +4,7 @@
 //!
 //! - `main.rs`, `cli.rs`, `commands/`, `failure.rs`, `exit_code.rs`, `log.rs`: the binary: parse, dispatch, a file for each
 //!   command, which maps its outcome to an exit code
+//! - `deeds.rs`: the orders of `lockstorm lab` that break and mend, made from the table of faults
 //! - `console/`: the terminal app: pure state, one key table, themes, a file for each panel; `orders` (what keys have
 //!   ordered and the run has not done yet), `samples` (what a chart draws), `stuck` (why an arm is stuck), `ttls` (what
 //!   sections say of other TTLs), `ascii`; of a record `replay` (the instant), `scrub` (its keys), `past` and `past_figures` (what was

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod deeds;
 mod exit_code;
 mod failure;
 mod glossary;

@@ -51,8 +51,8 @@
 //! - `guest`: programs of others that use the nodes, started and watched by the keeper
 //! - `kept`: a lab that is kept for other programs: `lab_order` is what somebody wants, `launch` starts a process in the
 //!   `background`, whose `service` has the lab and answers at a `socket` in the run directory. `find` finds it and
-//!   asks; `turn` lets one start after the other. `request`, `answer`, `choice` and `urls` are plain data. `act` breaks
-//!   and mends hosts, `status` says how they are
+//!   asks; `turn` lets one start after the other. `request`, `answer`, `acted`, `choice` and `urls` are plain data. `act` breaks
+//!   and mends hosts and links, `logged` keeps what was done, `status` says how they are
 //! - `doctor`: whether servers are fit for locks: `examine` asks one for its `facts`, `checks/` are pure functions of
 //!   these, a `finding` says what was seen and what to do, `diagnosis` what follows; `measure` asks servers for their
 //!   time over and over (`clock`)

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::{BufReader, ErrorKind, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use lockstorm_base::monotonic_ns;
 use lockstorm_kit::lab::{
     CLAIM, ask, connect_to, free_ports, installed, keeper_of, living_in, processes, script, signal, tells,
 };
+use lockstorm_kit::program::read_until;
 use lockstorm_kit::scenario::TWO_ARMS;
 use lockstorm_kit::turn::Turn;
 use lockstorm_kit::{TEST_TIMEOUT, beside, ended, eventually, free_port, lab, lockstorm, parts_of, program, send};
@@ -753,4 +755,130 @@ fn a_card_that_is_a_pipe_is_no_lab() {
     assert_eq!(place.soon(&["status"]).0, NONE);
     send(service, Signal::SIGTERM);
     place.is_clean();
+}
+
+/// What a kept lab was told to do, by its log.
+fn logged(place: &Place) -> Vec<Value> {
+    let lines = place.good(&["log", "--json"]);
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+#[test]
+fn what_was_done_is_logged_with_its_effect_by_a_clock_of_all_processes() {
+    let place = Place::new();
+    let urls = Place::urls(&place.up(), "REDIS_URLS");
+    assert_eq!((place.good(&["log"]), logged(&place).len()), (String::new(), 0));
+    let now = || monotonic_ns(Instant::now()) / 1000;
+    let begin = now();
+    ask::<()>(&mut connect_to(&urls[0]), &["SET", "key", "1"]);
+    let out = place.good(&["bounce", "1", "--for", "50ms"]);
+    assert!(
+        out.starts_with("host 1 killed: ") && out.contains("; host 1 is back EMPTY: "),
+        "{out}"
+    );
+    assert_eq!(ask::<Option<u8>>(&mut connect_to(&urls[0]), &["GET", "key"]), None);
+    place.good(&["shutdown", "2"]);
+    assert_eq!(state(&place.status(), 2), "down (shut down)");
+    place.good(&["shutdown", "2"]);
+    assert_eq!(place.lab(&["pause", "2"]).0, 1);
+    let log = logged(&place);
+    let words: Vec<[&str; 3]> = log
+        .iter()
+        .map(|entry| ["action", "target", "effect"].map(|key| entry[key].as_str().expect("a word")))
+        .collect();
+    assert_eq!(
+        words,
+        [
+            ["kill", "1", "verified"],
+            ["restart", "1", "verified"],
+            ["shutdown", "2", "verified"],
+            ["shutdown", "2", "already"],
+            ["pause", "2", "failed"],
+        ]
+    );
+    let at = |entry: &Value, key: &str| entry[key].as_i64();
+    for entry in &log[..3] {
+        let times = [
+            Some(begin),
+            at(entry, "ordered_us"),
+            at(entry, "effect_us"),
+            Some(now()),
+        ];
+        assert!(times.is_sorted(), "{times:?} {entry}");
+    }
+    assert!(at(&log[1], "effect_us") >= at(&log[0], "effect_us").map(|at| at + 50_000));
+    assert!(log[3]["effect_us"].is_null() && log[4]["effect_us"].is_null());
+    // Whoever follows it is told what comes, and that the lab is down.
+    let mut follow = place.command(&["lab", "log", "--follow"]).spawn().expect("lockstorm");
+    let mut lines = BufReader::new(follow.stdout.take().expect("it is piped"));
+    read_until(&mut lines, "cannot pause host 2");
+    place.good(&["pause", "3"]);
+    read_until(&mut lines, "host 3 paused");
+    place.down();
+    assert_eq!(follow.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn the_network_of_a_lab_is_broken_if_it_was_started_for_that() {
+    let place = Place::new();
+    let refused = |arguments: &[&str], part: &str| {
+        let (code, out, err) = place.lab(arguments);
+        assert_eq!(
+            (code, out.as_str(), err.lines().count()),
+            (2, "", 1),
+            "{arguments:?}: {err}"
+        );
+        assert!(err.contains(part), "{arguments:?}: {err}");
+    };
+    place.up();
+    refused(
+        &["lag", "1", "--delay", "50ms"],
+        "cannot lag host 1 by 50 ms: the lab has no proxy",
+    );
+    refused(&["cut", "1"], "a host that is a process can't be cut off");
+    refused(&["cut", "link:1-2"], "independent nodes say nothing to each other");
+    refused(
+        &["failover", "2"],
+        "the lab has no replicated nodes: start it with `lockstorm lab up --replicated`",
+    );
+    refused(&["lag", "1"], "--delay");
+    refused(&["lag", "1", "--delay", "2h"], "at most 1m");
+    refused(
+        &["lag", "1", "--delay", "1ms", "--direction", "up"],
+        "both or there or back",
+    );
+    assert!(logged(&place).is_empty(), "nothing was done");
+    place.good(&["down"]);
+
+    let out = place.good(&["up", "--port", "0", "--replicated", "--network"]);
+    let urls = Place::urls(&out, "REDIS_URLS");
+    let took = |url: &str| {
+        let mut connection = connect_to(url);
+        let begin = Instant::now();
+        ping(&mut connection).expect("it answers");
+        begin.elapsed()
+    };
+    let said = place.good(&["lag", "1", "--delay", "50ms"]);
+    assert!(said.starts_with("host 1 lagged by 50 ms: "), "{said}");
+    let later = Duration::from_millis(100);
+    assert!(took(&urls[0]) >= later);
+    let said = place.good(&["cut", "replication"]);
+    assert!(said.starts_with("replication cut: "), "{said}");
+    refused(&["pause", "replication"], "replication can't be paused: it is a link");
+    refused(&["failover", "1", "2"], "only one host can have the master");
+    let said = place.good(&["restore", "all"]);
+    tells(
+        &said,
+        &[
+            "host 1 unlagged: ",
+            "host 2 is up: nothing to restore",
+            "replication uncut: ",
+        ],
+    );
+    let said = place.good(&["failover", "2", "--by", "hand"]);
+    assert!(said.starts_with("host 2 has the master: "), "{said}");
+    place.down();
 }

@@ -3,6 +3,7 @@
 mod act;
 mod choose;
 mod down;
+mod log;
 mod refused;
 mod status;
 mod text;

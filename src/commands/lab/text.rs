@@ -44,6 +44,7 @@ to break it
   lockstorm lab kill 1       its processes end at once
   lockstorm lab pause 1      they hang, with their connections open
   lockstorm lab restore 1    it is started again, or goes on
+  lockstorm lab log          what was done, and when it took effect
   lockstorm lab status       how the hosts are
   lockstorm lab cli 1        redis-cli on host 1
   lockstorm lab down         ends the lab
@@ -83,6 +84,7 @@ pub fn order(order: &LabOrder) -> String {
             .replicated
             .then(|| "with a master, replicas and Sentinels".to_owned()),
     );
+    parts.extend(order.network.then(|| "with a network that can be broken".to_owned()));
     parts.push(
         if order.password {
             "with a password"

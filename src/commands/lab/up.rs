@@ -30,6 +30,7 @@ pub fn up(args: &UpArgs, look: Look) -> Result<ExitCode, Failure> {
         port: (args.port > 0).then_some(args.port),
         persistence: args.persistence,
         replicated: args.replicated,
+        network: args.network,
         password: !args.no_password,
         server: server.path.clone(),
         image: match &server.containers {

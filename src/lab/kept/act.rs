@@ -1,86 +1,141 @@
-//! Breaks and mends hosts of a kept lab. What it says is what the events of a run say.
+//! Breaks and mends hosts and links of a kept lab. What it says is what the events of a run say.
 
-use super::answer::{Acted, Effect};
+use std::time::Instant;
+
+use super::acted::{Acted, Effect};
 use super::error::KeptError;
-use super::request::Verb;
+use super::logged::Log;
+use super::request::Deed;
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::server::state::is_back;
-use lockstorm_data::model::{Action, Condition, Fault, HostId, Obstacle, Target, Verified};
+use lockstorm_base::monotonic_ns;
+use lockstorm_data::model::{Action, Condition, Finding, Obstacle, Proof, Target, Verified};
 use lockstorm_data::scenario::Persistence;
+use tokio::time::sleep;
 
-/// Does this to a host, and returns when the effect is verified, or can't be.
-pub(super) async fn act(lab: &Lab, persistence: Persistence, verb: Verb, host: HostId) -> Acted {
-    match verb {
-        Verb::Kill => apply(lab, persistence, Fault::Kill.into(), host).await,
-        Verb::Pause => apply(lab, persistence, Fault::Pause.into(), host).await,
-        Verb::Restore => restore(lab, persistence, host).await,
-    }
+/// What acts on a kept lab.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Actor<'a> {
+    pub lab: &'a Lab,
+    pub persistence: Persistence,
+    pub log: &'a Log,
 }
 
-/// Undoes whatever is wrong with a host. It can be several things, if somebody else has killed or stopped one of its nodes.
-async fn restore(lab: &Lab, persistence: Persistence, host: HostId) -> Acted {
-    let wrong: Vec<Condition> = lab
-        .state(host)
-        .conditions
-        .iter()
-        .map(|ongoing| ongoing.condition)
-        .collect();
-    let mut all = Acted {
-        host,
-        effect: Effect::Already,
-        words: format!("{host} is up: nothing to restore"),
-    };
-    for condition in wrong {
-        let undone = apply(lab, persistence, Action::Undo(condition), host).await;
-        all = match all.effect {
-            Effect::Already => undone,
-            _ => Acted {
-                words: format!("{}; {}", all.words, undone.words),
-                ..undone
-            },
+impl Actor<'_> {
+    /// Does this to a host or a link, and returns when the effect is verified, or can't be; what lasts for a time, when it was undone.
+    pub(super) async fn act(self, deed: Deed, target: Target) -> Acted {
+        let (action, lasts) = match deed {
+            Deed::Do { action, lasts } => (action, lasts),
+            Deed::Restore => return self.restore(target).await,
         };
-        if !matches!(all.effect, Effect::Verified | Effect::Already) {
-            break;
+        let done = self.apply(action, target).await;
+        match (lasts, action.undo(target.kind())) {
+            (Some(lasts), Some(undo)) if done.effect == Effect::Verified => {
+                sleep(lasts).await;
+                done.then(self.apply(undo, target).await)
+            }
+            _ => done,
         }
     }
-    all
+
+    /// Undoes whatever is wrong with it. It can be several things, if somebody else has killed or stopped one of its nodes.
+    async fn restore(self, target: Target) -> Acted {
+        let wrong: Vec<Condition> = match target {
+            Target::Link(link) => self.lab.link_conditions(link).iter().map(|one| one.condition).collect(),
+            Target::Host(host) => self
+                .lab
+                .state(host)
+                .conditions
+                .iter()
+                .map(|one| one.condition)
+                .collect(),
+            // A kept lab has none.
+            Target::Server(_) | Target::Client(_) => Vec::new(),
+        };
+        let mut all: Option<Acted> = None;
+        for condition in wrong {
+            let undone = self.apply(Action::Undo(condition), target).await;
+            let is_well = undone.is_well();
+            all = Some(match all {
+                Some(before) => before.then(undone),
+                None => undone,
+            });
+            if !is_well {
+                break;
+            }
+        }
+        all.unwrap_or_else(|| Acted {
+            target,
+            effect: Effect::Already,
+            effect_us: None,
+            words: format!("{target} is up: nothing to restore"),
+        })
+    }
+
+    async fn apply(self, action: Action, target: Target) -> Acted {
+        let ordered = Instant::now();
+        let applied = match target {
+            Target::Host(host) => self.lab.apply(action, host).await,
+            Target::Link(link) => self.lab.apply_to_link(action, link).await,
+            Target::Server(_) | Target::Client(_) => {
+                Err(LabError::Other(format!("a kept lab has no {}", target.kind().word())))
+            }
+        };
+        let mut effect_us = None;
+        let (effect, words) = match applied {
+            Ok(verified) => {
+                effect_us = Some(monotonic_ns(verified.at) / 1000);
+                (Effect::Verified, self.done(action, target, &verified))
+            }
+            Err(LabError::Impossible { obstacle, .. }) if obstacle.is_done() => (
+                Effect::Already,
+                format!("{}: nothing to do: it {obstacle}", action.on(target)),
+            ),
+            Err(error) => failed(action, target, error),
+        };
+        let acted = Acted {
+            target,
+            effect,
+            effect_us,
+            words,
+        };
+        self.log.add(action, target, ordered, &acted);
+        acted
+    }
+
+    /// The meaning of an effect, with its proof.
+    fn done<T>(self, action: Action, target: Target, verified: &Verified<T>) -> String {
+        let took_over = |proof: &Proof<T>| match proof.finding {
+            // A Sentinel may have chosen another host.
+            Finding::TakesWrites { host } => Some(Target::Host(host)),
+            _ => None,
+        };
+        let target = verified.proof.iter().find_map(took_over).unwrap_or(target);
+        let meaning = match (action, target) {
+            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => is_back(host, self.persistence),
+            _ => action.done_to(target),
+        };
+        format!("{meaning}: {}", verified.prose())
+    }
 }
 
-async fn apply(lab: &Lab, persistence: Persistence, action: Action, host: HostId) -> Acted {
-    let (effect, words) = match lab.apply(action, host).await {
-        Ok(verified) => (Effect::Verified, done(action, host, persistence, &verified)),
-        Err(LabError::Impossible { obstacle, .. }) if obstacle.is_done() => (
-            Effect::Already,
-            format!("{}: nothing to do: it {obstacle}", action.on(host)),
-        ),
-        Err(error) => failed(action, host, error),
-    };
-    Acted { host, effect, words }
-}
-
-/// The meaning of an effect, with its proof.
-fn done<T>(action: Action, host: HostId, persistence: Persistence, verified: &Verified<T>) -> String {
-    let meaning = match action {
-        Action::Undo(condition) if condition.forgets() => is_back(host, persistence),
-        Action::Undo(_) | Action::Fault(_) => action.done_to(Target::Host(host)),
-    };
-    format!("{meaning}: {}", verified.prose())
-}
-
-fn failed(action: Action, host: HostId, error: LabError) -> (Effect, String) {
+fn failed(action: Action, target: Target, error: LabError) -> (Effect, String) {
     match error {
         LabError::NotYet { .. } => {
             let see = "it may still come, and `lockstorm lab status` shows it then";
-            (Effect::Late, format!("{}: {error}; {see}", action.on(host)))
+            (Effect::Late, format!("{}: {error}; {see}", action.on(target)))
         }
         LabError::Impossible {
             obstacle: Obstacle::First(..),
             ..
-        } => (
-            Effect::Failed,
-            format!("{error} with `lockstorm lab restore {}`", host.0),
-        ),
+        } => {
+            let whom = match target {
+                Target::Link(link) if link.word().is_none() => format!("link:{}", target.key()),
+                _ => target.key(),
+            };
+            (Effect::Failed, format!("{error} with `lockstorm lab restore {whom}`"))
+        }
         error => (Effect::Failed, KeptError::from(error).to_string()),
     }
 }

@@ -2,7 +2,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::acted::Acted;
 use super::lab_order::LabOrder;
+use super::logged::Logged;
 use super::urls::Urls;
 use lockstorm_data::model::HostId;
 
@@ -12,37 +14,14 @@ use lockstorm_data::model::HostId;
 pub enum Answer {
     /// How the lab is.
     Status(Box<Status>),
-    /// What became of each host, in the order of the request.
+    /// What became of each target, in the order of the request.
     Acted(Vec<Acted>),
+    /// What was done to the lab.
+    Log(Vec<Logged>),
     /// The request makes no sense for this lab.
     Refused(String),
     /// The lab is down: all its processes are gone, and its directory too.
     Down,
-}
-
-/// What became of a host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Acted {
-    /// The host.
-    pub host: HostId,
-    /// Whether it is as it was meant to be.
-    pub effect: Effect,
-    /// What was verified, or what is in the way, in words.
-    pub words: String,
-}
-
-/// What became of an action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Its effect was verified.
-    Verified,
-    /// The host was already as it was meant to be.
-    Already,
-    /// The effect was not verified in time; it may still come.
-    Late,
-    /// It failed.
-    Failed,
 }
 
 /// A lab that is kept.

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::answer::Answer;
 use super::error::KeptError;
-use super::request::Request;
+use super::request::{Deed, Request};
 use super::socket;
 use crate::directory::opened_run::OpenedRun;
 use crate::running::Running;
@@ -81,7 +81,11 @@ impl Kept {
     async fn ask_and_wait(&self, request: &Request) -> Result<Answer, KeptError> {
         let gone = |error: io::Error| KeptError::Ended(error.to_string());
         let limit = match request {
-            Request::Status => STATUS_TIMEOUT,
+            Request::Status | Request::Log { .. } => STATUS_TIMEOUT,
+            Request::Act {
+                deed: Deed::Do { lasts: Some(lasts), .. },
+                ..
+            } => ANSWER_TIMEOUT.saturating_add(*lasts),
             Request::Act { .. } | Request::Down => ANSWER_TIMEOUT,
         };
         let mut stream = socket::connect(&self.run).await.map_err(gone)?;

@@ -6,6 +6,7 @@
 //! a line of JSON each. Its [`Service`] runs in the foreground too.
 
 mod act;
+mod acted;
 mod answer;
 pub mod background;
 mod choice;
@@ -13,6 +14,7 @@ mod error;
 mod find;
 mod lab_order;
 mod launch;
+mod logged;
 mod request;
 mod service;
 mod socket;
@@ -20,13 +22,15 @@ mod status;
 mod turn;
 mod urls;
 
-pub use answer::{Acted, Answer, Effect, HostStatus, NodeStatus, Status};
+pub use acted::{Acted, Effect};
+pub use answer::{Answer, HostStatus, NodeStatus, Status};
 pub use choice::Choice;
 pub use error::KeptError;
 pub use find::{Kept, find};
 pub use lab_order::LabOrder;
 pub use launch::{Launched, launch};
-pub use request::{Request, Verb};
+pub use logged::Logged;
+pub use request::{Deed, Request};
 pub use service::{End, Service};
 pub use turn::{turn, wait_for_start};
 pub use urls::Urls;

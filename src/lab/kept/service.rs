@@ -8,17 +8,21 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use super::act::Actor;
+use super::acted::Acted;
 use super::answer::{Answer, Status};
 use super::choice::Choice;
 use super::error::KeptError;
 use super::lab_order::LabOrder;
-use super::request::{Request, Verb};
+use super::logged::Log;
+use super::request::{Deed, Request};
 use super::urls::Urls;
-use super::{act, socket, status};
+use super::{socket, status};
 use crate::directory::opened_run::OpenedRun;
 use crate::lab::Lab;
 use crate::options::LabOptions;
 use lockstorm_base::{Stop, Stops};
+use lockstorm_data::model::{Action, Target};
 
 /// How often it looks whether the keeper is still there.
 const LOOK: Duration = Duration::from_millis(250);
@@ -41,6 +45,7 @@ struct KeptLab {
     server: String,
     since: SystemTime,
     urls: Urls,
+    log: Log,
 }
 
 /// Why a kept lab is down.
@@ -66,6 +71,7 @@ impl Service {
         let options = LabOptions {
             // Programs keep the URLs that they were given.
             ports_stay: true,
+            proxy: order.network,
             ..LabOptions::new(binary)?
         };
         let lab = Lab::up_telling(&order.spec(), options, tell).await?;
@@ -78,6 +84,7 @@ impl Service {
                     server,
                     since: SystemTime::now(),
                     urls,
+                    log: Log::default(),
                 }),
                 listener,
             }),
@@ -157,7 +164,8 @@ async fn converse(kept: &KeptLab, mut stream: UnixStream, end: mpsc::Sender<Unix
             return Ok(());
         }
         Ok(Some(Request::Status)) => Answer::Status(Box::new(kept.status().await)),
-        Ok(Some(Request::Act { verb, hosts })) => kept.act(verb, &hosts).await,
+        Ok(Some(Request::Act { deed, on })) => kept.act(deed, &on).await.map_or_else(Answer::Refused, Answer::Acted),
+        Ok(Some(Request::Log { after })) => Answer::Log(kept.log.after(after)),
         Err(error) => Answer::Refused(format!(
             "the process that keeps the lab does not know this request ({error}): if another version of lockstorm has \
              started it, use that one"
@@ -183,15 +191,30 @@ impl KeptLab {
         }
     }
 
-    /// Acts on several hosts at once.
-    async fn act(&self, verb: Verb, hosts: &Choice) -> Answer {
-        let hosts = match hosts.of(self.order.hosts) {
-            Ok(hosts) => hosts,
-            Err(why) => return Answer::Refused(why),
+    /// Acts on several hosts at once, or on a link.
+    ///
+    /// # Errors
+    /// Why the lab can't do that.
+    async fn act(&self, deed: Deed, on: &Choice) -> Result<Vec<Acted>, String> {
+        let mut targets = on.of(self.order.hosts)?;
+        match deed {
+            Deed::Do { action, .. } => {
+                targets.iter().try_for_each(|target| self.order.can(action, *target))?;
+                if targets.len() > 1 && matches!(action, Action::Fault(fault) if fault.is_for_one()) {
+                    return Err("only one host can have the master: name one".to_owned());
+                }
+            }
+            Deed::Restore if *on == Choice::All => {
+                targets.extend(self.lab.broken_links().into_iter().map(Target::Link));
+            }
+            Deed::Restore => {}
+        }
+        let actor = Actor {
+            lab: &self.lab,
+            persistence: self.order.persistence,
+            log: &self.log,
         };
-        let acting = hosts
-            .into_iter()
-            .map(|host| act::act(&self.lab, self.order.persistence, verb, host));
-        Answer::Acted(join_all(acting).await)
+        let acting = targets.into_iter().map(|target| actor.act(deed, target));
+        Ok(join_all(acting).await)
     }
 }

@@ -21,9 +21,10 @@ impl Links {
         Arc::clone(all.entry(link).or_default())
     }
 
-    /// Whether nothing is wrong with any of them.
-    pub(crate) fn are_well(&self) -> bool {
+    /// Those with which something is wrong.
+    pub(crate) fn broken(&self) -> Vec<Link> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.values().all(|state| state.conditions().is_up())
+        let broken = all.iter().filter(|(_, state)| !state.conditions().is_up());
+        broken.map(|(link, _)| *link).collect()
     }
 }

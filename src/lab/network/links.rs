@@ -36,9 +36,9 @@ impl Lab {
         self.links.get(link).conditions()
     }
 
-    /// Whether the lab has done nothing to any link that lasts.
-    pub fn links_are_well(&self) -> bool {
-        self.links.are_well()
+    /// The links to which the lab has done something that lasts.
+    pub fn broken_links(&self) -> Vec<Link> {
+        self.links.broken()
     }
 
     /// Carries out `action` on a link, and returns when its effect is verified on every connection of it that can be measured:

@@ -1,0 +1,106 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use humantime::format_rfc3339_millis;
+use serde::{Deserialize, Serialize};
+
+use super::acted::{Acted, Effect};
+use lockstorm_base::monotonic_ns;
+use lockstorm_data::model::{Action, Target};
+
+/// The most entries that are kept: the oldest go first.
+const MOST: usize = 10_000;
+/// The most that one answer has.
+const AT_ONCE: usize = 500;
+
+/// What was done to a kept lab.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logged {
+    /// Its number, from 1, in the order in which the effects were verified.
+    pub number: u64,
+    /// When it was verified, or given up, in UTC.
+    pub time: String,
+    /// When it was ordered, in microseconds of the machine's `CLOCK_MONOTONIC`.
+    pub ordered_us: i64,
+    /// Since when it is in effect, by the same clock; null if that was not verified, or it was so before.
+    pub effect_us: Option<i64>,
+    /// What was done: its word in scenarios.
+    pub action: String,
+    /// The kind of whom it was done to: `host` or `link`.
+    pub kind: String,
+    /// Which one, as in scenarios: `1`, `1-2`, `replication`.
+    pub target: String,
+    /// What became of it.
+    pub effect: Effect,
+    /// The same in words, with the proof.
+    pub words: String,
+}
+
+/// Everything that was done to a kept lab.
+#[derive(Debug, Default)]
+pub(super) struct Log(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    /// How many there were.
+    count: u64,
+    kept: Vec<Logged>,
+}
+
+impl Log {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what became of an action.
+    pub(super) fn add(&self, action: Action, target: Target, ordered: Instant, acted: &Acted) {
+        let mut entries = self.entries();
+        entries.count += 1;
+        let logged = Logged {
+            number: entries.count,
+            time: format_rfc3339_millis(SystemTime::now()).to_string(),
+            ordered_us: monotonic_ns(ordered) / 1000,
+            effect_us: acted.effect_us,
+            action: action.word().to_owned(),
+            kind: target.kind().word().to_owned(),
+            target: target.key(),
+            effect: acted.effect,
+            words: acted.words.clone(),
+        };
+        entries.kept.push(logged);
+        if entries.kept.len() > MOST {
+            entries.kept.remove(0);
+        }
+    }
+
+    /// What comes after the entry with this number, as much of it as fits an answer.
+    pub(super) fn after(&self, number: u64) -> Vec<Logged> {
+        let entries = self.entries();
+        let later = entries.kept.iter().filter(|logged| logged.number > number);
+        later.take(AT_ONCE).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::model::{Fault, HostId};
+
+    #[test]
+    fn the_newest_entries_are_kept_and_handed_out_in_pieces() {
+        let (log, target) = (Log::default(), Target::Host(HostId(1)));
+        let acted = Acted {
+            target,
+            effect: Effect::Verified,
+            effect_us: Some(7),
+            words: String::new(),
+        };
+        for _ in 0..=MOST {
+            log.add(Fault::Kill.into(), target, Instant::now(), &acted);
+        }
+        let (first, last) = (log.after(0), log.after(MOST as u64));
+        assert_eq!((first.len(), first[0].number), (AT_ONCE, 2), "the first one is gone");
+        assert_eq!((last.len(), last[0].number), (1, MOST as u64 + 1));
+        assert!(log.after(last[0].number).is_empty());
+    }
+}
