@@ -1116,6 +1116,7 @@ pub enum LabCommand {
     Status(StatusArgs),
     #[command(flatten)]
     Act(DeedArgs),
+    Play(LabPlayArgs),
     Log(LabLogArgs),
     Down(DownArgs),
     /// Open redis-cli, or valkey-cli, on a node of a running lab.
@@ -1203,6 +1204,28 @@ pub struct StatusArgs {
     /// Print it as JSON; `null` if no lab is kept.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Play the faults of a scenario on the kept lab, for a program of your own that uses it.
+///
+/// Of a scenario only its faults are played, each at its time from now on, and told with its verified effect; its arms, load and
+/// expectations are not. It ends when no fault is left to come or to be undone. What a fault without `for` has broken stays so. Ctrl-C
+/// restores what was broken.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lockstorm lab play rolling-restart
+  lockstorm lab play my.toml
+
+Exit codes: 0 each fault had its effect, 1 error, or one failed, 2 usage, or this lab can't play it, 5 an effect was not verified in \
+time, 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM.")]
+pub struct LabPlayArgs {
+    /// A built-in scenario (`lockstorm scenarios` lists them) or a file.
+    #[arg(value_parser = Known(scenarios), hide_possible_values = true)]
+    pub scenario: String,
+    /// Change one key of the scenario; may be repeated: `--set fault.1.at=3s`.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
 }
 
 /// Tell what was done to the kept lab: since when each fault is in effect, in microseconds of CLOCK_MONOTONIC.

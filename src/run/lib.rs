@@ -136,7 +136,7 @@ pub use lockstorm_data::model::CheckResult;
 pub use options::RunOptions;
 pub use orders::command::{Command, Knob};
 pub use redis_client::{connection_info, redis_client};
-pub use schedule::Next;
+pub use schedule::{Due, Next, Schedule};
 pub use show::lacking::{lacking, lacking_in_short};
 pub use show::outlasted::{Outlasted, Part, TTLS, ladder};
 pub use show::snapshot::{

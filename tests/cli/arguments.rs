@@ -41,7 +41,7 @@ fn good(arguments: &[&str]) -> String {
 #[test]
 fn every_command_has_help_with_examples() {
     let commands = ",run,plan,recipes,sweep,scenarios,scenarios show,scenarios keys,view,record,record schema,judge,check,explain,bench,doctor,lab,lab up,lab status,lab kill,lab shutdown,lab pause,\
-                    lab lag,lab cut,lab failover,lab bounce,lab restore,lab log,lab down,completions,man";
+                    lab lag,lab cut,lab failover,lab bounce,lab restore,lab play,lab log,lab down,completions,man";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         says(&good(&words), &["Examples:\n  lockstorm", "Usage: lockstorm"]);

@@ -882,3 +882,105 @@ fn the_network_of_a_lab_is_broken_if_it_was_started_for_that() {
     assert!(said.starts_with("host 2 has the master: "), "{said}");
     place.down();
 }
+
+/// A scenario whose arms and load mean nothing to a kept lab.
+fn with_faults(faults: &str) -> String {
+    format!("{faults}\n{}", TWO_ARMS.replace("60s", "10m"))
+}
+
+#[test]
+fn the_faults_of_a_scenario_are_played_at_their_times() {
+    let place = Place::new();
+    place.up();
+    let file = |name: &str, faults: &str| {
+        fs::write(place.directory.path().join(name), with_faults(faults)).expect("written");
+    };
+    file(
+        "all.toml",
+        r#"
+fault = [
+    { at = "0s", do = "kill", on = "host:1", for = "100ms" },
+    { after = "fault:1 + 200ms", do = "pause", on = "host:2,3", for = "50ms" },
+    { after = "fault:1 + 2s", do = "shutdown", on = "host:1" },
+]
+"#,
+    );
+    let (code, out, err) = place.lab(&["play", "all.toml"]);
+    assert_eq!(code, 0, "{out}{err}");
+    for (deed, times) in [
+        ("host 1 killed", 1),
+        ("host 1 is back", 1),
+        ("paused", 2),
+        ("resumed", 2),
+        ("shut down", 1),
+    ] {
+        assert_eq!(out.matches(deed).count(), times, "{deed}: {out}");
+    }
+    assert_eq!(
+        err,
+        "lockstorm: host 1 stays down: `lockstorm lab restore all` undoes it\n"
+    );
+    let log = logged(&place);
+    assert_eq!(log.len(), 7, "{log:?}");
+    let at = |action: &str| {
+        let entry = log.iter().find(|entry| entry["action"] == action);
+        entry.and_then(|entry| entry["effect_us"].as_i64()).expect(action)
+    };
+    assert!(
+        at("restart") >= at("kill") + 100_000,
+        "as long as it lasts, from its effect on"
+    );
+    place.good(&["restore", "all"]);
+
+    // What it can't do is told before anything is done.
+    let before = logged(&place).len();
+    for (faults, part) in [
+        (
+            r#"fault = [{ when = "redlock.holding >= 1", do = "kill", on = "host:1" }]"#,
+            "fault 1: when = \"redlock.holding >= 1\"",
+        ),
+        (
+            r#"fault = [{ at = "0s", do = "kill", on = "host:1" }, { at = "1s", do = "pause", on = "server:1" }]"#,
+            "fault 2: app server 1: a kept lab",
+        ),
+        (
+            r#"fault = [{ at = "0s", do = "lag", on = "host:1", delay = "1ms" }]"#,
+            "fault 1: cannot lag host 1",
+        ),
+        ("", "the scenario has no faults"),
+    ] {
+        file("not.toml", faults);
+        let (code, out, err) = place.lab(&["play", "not.toml"]);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{faults}: {err}");
+        assert!(err.contains(part), "{faults}: {err}");
+    }
+    assert_eq!(logged(&place).len(), before);
+
+    // A signal restores what it broke, and nothing else.
+    place.good(&["pause", "3"]);
+    file(
+        "long.toml",
+        r#"
+fault = [
+    { at = "0s", do = "kill", on = "host:1" },
+    { at = "0s", do = "pause", on = "host:2,3" },
+    { at = "9m", do = "kill", on = "host:2" },
+]
+"#,
+    );
+    let play = place.command(&["lab", "play", "long.toml"]).spawn().expect("lockstorm");
+    eventually("all are broken", || {
+        let status = place.status();
+        state(&status, 1) == "down (killed)" && state(&status, 2) == "paused" && logged(&place).len() == before + 4
+    });
+    send(play.id(), Signal::SIGINT);
+    let (code, out, err) = parts_of(play.wait_with_output().expect("it ends"));
+    assert_eq!(code, Some(130), "{out}{err}");
+    let status = place.status();
+    assert_eq!(
+        [1, 2, 3].map(|host| state(&status, host)),
+        ["up", "up", "paused"],
+        "{out}{err}"
+    );
+    place.down();
+}

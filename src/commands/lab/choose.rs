@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
-use super::{act, down, log, status, up};
+use super::{act, down, log, play, status, up};
 use crate::cli::{CliArgs, LabArgs, LabCommand, Look};
 use crate::failure::Failure;
 use lockstorm_lab::Running;
@@ -14,6 +14,7 @@ pub fn lab(args: &LabArgs, look: Look) -> Result<ExitCode, Failure> {
         LabCommand::Up(args) => up::up(args, look),
         LabCommand::Status(args) => status::status(args, look),
         LabCommand::Act(args) => act::act(args, look),
+        LabCommand::Play(args) => play::play(args, look),
         LabCommand::Log(args) => log::log(args, look),
         LabCommand::Down(args) => down::down(args, look),
         LabCommand::Cli(args) => cli(args),

@@ -4,6 +4,7 @@ mod act;
 mod choose;
 mod down;
 mod log;
+mod play;
 mod refused;
 mod status;
 mod text;

@@ -44,6 +44,7 @@ to break it
   lockstorm lab kill 1       its processes end at once
   lockstorm lab pause 1      they hang, with their connections open
   lockstorm lab restore 1    it is started again, or goes on
+  lockstorm lab play NAME    the faults of a scenario, at their times
   lockstorm lab log          what was done, and when it took effect
   lockstorm lab status       how the hosts are
   lockstorm lab cli 1        redis-cli on host 1

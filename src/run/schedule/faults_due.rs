@@ -283,6 +283,28 @@ impl Schedule {
             .collect()
     }
 
+    /// Whether nothing is under way, and nothing is left to begin or to be undone.
+    pub fn is_over(&self) -> bool {
+        self.entries.iter().all(|entry| match &entry.stage {
+            FaultStage::Waiting => !self.can_begin(entry),
+            FaultStage::Ordered { .. } => false,
+            FaultStage::InEffect { .. } => entry.spec.lasts.is_none(),
+            FaultStage::Over { .. } => entry.undoing.is_empty(),
+        })
+    }
+
+    /// Whether a fault that waits may still begin: one that comes after another can't once that has had no effect.
+    fn can_begin(&self, entry: &Entry) -> bool {
+        let FaultStart::After(other, _) = entry.spec.start else {
+            return true;
+        };
+        self.entry(other).is_some_and(|other| match other.stage {
+            FaultStage::Waiting => self.can_begin(other),
+            FaultStage::Over { at } => at.is_some(),
+            FaultStage::Ordered { .. } | FaultStage::InEffect { .. } => true,
+        })
+    }
+
     /// The scenario's own faults.
     pub(super) fn scripted(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().take(self.scripted)
@@ -387,6 +409,10 @@ mod tests {
             [Action::Undo(Condition::Down); 2]
         );
         assert!(schedule.due(secs(60), quiet).is_empty(), "undone once");
+        schedule.reported(undo[0], Some(secs(11)));
+        assert!(!schedule.is_over(), "one host is not back yet");
+        schedule.reported(undo[1], Some(secs(11)));
+        assert!(schedule.is_over());
     }
 
     #[test]
@@ -407,6 +433,8 @@ mod tests {
             (Action::Undo(Condition::Down), Target::Host(HostId(1)))
         );
         assert_eq!(schedule.without_effect(), [2, 3]);
+        schedule.reported(later[0], Some(secs(9)));
+        assert!(schedule.is_over(), "what comes after a fault that failed never begins");
     }
 
     #[test]
