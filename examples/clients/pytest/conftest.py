@@ -1,0 +1,1 @@
+from lockstorm_pytest import *
