@@ -190,28 +190,7 @@ impl Reported {
                     };
                     put(lines, &hold.release(who, &event.key, end, None));
                 }
-                if let Some(inside) = lock.inside.get_mut(&client) {
-                    inside.overran = true;
-                }
-                let first = lock.waiting.values().min().copied();
-                self.waited(lock, first, t);
-                let asked = lock.waiting.remove(&client).unwrap_or(t);
-                let mut met = false;
-                for (_, other) in lock.holds.iter_mut().filter(|(other, _)| **other != client) {
-                    let is_met = other.lasts_at(t);
-                    other.met |= is_met;
-                    met |= is_met;
-                }
-                put(lines, &acquire(HELD, who, event, asked, event.until));
-                let hold = Hold {
-                    from: t,
-                    until: event.until,
-                    ended: None,
-                    is_closed: false,
-                    met,
-                    token: event.token.clone(),
-                };
-                lock.holds.insert(client, hold);
+                self.begin(client, lock, event, lines);
             }
             EventWord::Lost => {
                 // One that was given back, or never acquired, can't be lost any more.
@@ -261,6 +240,33 @@ impl Reported {
             }
         }
         Ok(())
+    }
+
+    /// A client has got a lock, or extended it too late.
+    fn begin(&mut self, client: usize, lock: &mut Lock, event: &Event, lines: &mut String) {
+        let t = event.t;
+        if let Some(inside) = lock.inside.get_mut(&client) {
+            inside.overran = true;
+        }
+        let first = lock.waiting.values().min().copied();
+        self.waited(lock, first, t);
+        let asked = lock.waiting.remove(&client).unwrap_or(t);
+        let mut met = false;
+        for (_, other) in lock.holds.iter_mut().filter(|(other, _)| **other != client) {
+            let is_met = other.lasts_at(t);
+            other.met |= is_met;
+            met |= is_met;
+        }
+        put(lines, &acquire(HELD, holder(client, lock), event, asked, event.until));
+        let hold = Hold {
+            from: t,
+            until: event.until,
+            ended: None,
+            is_closed: false,
+            met,
+            token: event.token.clone(),
+        };
+        lock.holds.insert(client, hold);
     }
 
     /// Somebody waits since then, and did until `t`: how much of that nobody held the lock.

@@ -23,9 +23,9 @@ impl Acted {
 
     /// This, and then what became of the same target.
     #[must_use]
-    pub(super) fn then(self, next: Self) -> Self {
-        let words = format!("{}; {}", self.words, next.words);
-        Self { words, ..next }
+    pub(super) fn then(self, mut next: Self) -> Self {
+        next.words = format!("{}; {}", self.words, next.words);
+        next
     }
 }
 
