@@ -37,7 +37,7 @@
 //!   thread, `plan` what it is made from, `locks` its connections to lock nodes and what arms share of them), workers,
 //!   `trial` tries every lock after the load, and the load: `arrivals` (when a request is due) and `balance` (which app
 //!   server gets it) are pure, `dealer` is the thread that deals, `intake` holds queues and closed loops
-//! - `workload`: the requests of `cache_fill` and `inventory`. `hurry` tells them what is given up at the end; `stalls`
+//! - `workload`: the requests of `cache_fill`, `inventory` and `job`. `hurry` tells them what is given up at the end; `stalls`
 //!   notes how long a thread stood still although nobody paused it
 //! - [`oracle`]: the only judges of invariants: `stock` makes of the ledger what was oversold, and which updates were lost; `holds`
 //!   finds who held one lock at the same time, `law` whether lost votes explain that, `past` does the same for a history

@@ -12,8 +12,8 @@ use lockstorm_data::model::{
 };
 use lockstorm_data::scenario::{
     ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, Follow,
-    InventorySpec, LabSpec, LockKind, OnLoss, Op, Popularity, Renew, Scenario, ServiceTime, StockIn, SwarmSpec,
-    Topology, Update, WorkloadSpec,
+    InventorySpec, LabSpec, LockKind, OnLoss, OnOutage, Op, Popularity, Release, Renew, Scenario, ServiceTime, StockIn,
+    SwarmSpec, Topology, Update, WorkloadSpec,
 };
 use lockstorm_lab::NodeStats;
 use lockstorm_run::{ArmView, HostView, Knobs, LastLock, Live, Outlasted, Phase, ServerView, Snapshot};
@@ -47,6 +47,9 @@ pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
         serve_stale: false,
         second_look: true,
         on_loss: OnLoss::CarryOn,
+        lifetime: None,
+        on_outage: OnOutage::GiveUp,
+        release: Release::AfterWrite,
     }
 }
 

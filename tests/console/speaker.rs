@@ -445,6 +445,36 @@ fn no_built_in_scenario_is_left_out() {
 
 #[test]
 #[ignore = "slow: .ci/long speaker"]
+fn early_release() {
+    built_in("early-release");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn endless_renewal() {
+    built_in("endless-renewal");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn fail_open() {
+    built_in("fail-open");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn job_twice() {
+    built_in("job-twice");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn wait_enough() {
+    built_in("wait-enough");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
 fn bounce_with_aof() {
     built_in("bounce-with-aof");
 }

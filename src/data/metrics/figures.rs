@@ -158,6 +158,12 @@ pub struct Figures {
     pub lost_by_stalls: u64,
     /// Whether the whole stock is sold (`inventory`): before that, overselling cannot show in full.
     pub sold_out_all: bool,
+    /// Runs of a `job` beyond the first of their tick. The points have them as `oversold`.
+    #[serde(default)]
+    pub run_again: u64,
+    /// Ticks of a `job` that were due and that nobody has run.
+    #[serde(default)]
+    pub missed: u64,
     /// When the first update was lost, by the time of the sale that proves it.
     #[serde(rename = "first_lost_at_us", with = "in_us")]
     #[schemars(with = "Option<i64>")]

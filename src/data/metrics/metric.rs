@@ -72,6 +72,8 @@ pub enum Group {
     OpenLoop,
     /// Workload `inventory`.
     Inventory,
+    /// Workload `job`.
+    Job,
     /// Workload `cache-fill`.
     CacheFill,
     /// Workload `cache-fill` with lists of pages.
@@ -83,7 +85,7 @@ pub enum Group {
 impl Group {
     /// Whether only arms of certain workloads have its figures.
     pub const fn is_of_a_workload(self) -> bool {
-        matches!(self, Self::Inventory | Self::CacheFill | Self::Pages)
+        matches!(self, Self::Inventory | Self::Job | Self::CacheFill | Self::Pages)
     }
 
     /// Which arms have its figures, for the table of docs/figures.md and for `lockstorm explain`.
@@ -95,6 +97,7 @@ impl Group {
             Self::Load => "every arm",
             Self::OpenLoop => "every arm, with a `rate`",
             Self::Inventory => "`inventory`",
+            Self::Job => "`job`",
             Self::CacheFill => "`cache-fill`",
             Self::Pages => "`cache-fill` with pages",
             Self::Now => "the moment, in `when`",
@@ -127,7 +130,7 @@ pub struct Evidence {
 }
 
 use Alarm::{Damage, Doubt, Plain, Poor};
-use Group::{CacheFill, Inventory, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
+use Group::{CacheFill, Inventory, Job, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
 use Quantile::{Max, P50, P90, P99, P999};
 use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
@@ -149,6 +152,11 @@ const BEYOND_STOCKS: Evidence = Evidence {
     shows: |f| f.sold_out_all,
     until: "sold out",
     before: Some(Metric::LostUpdates),
+};
+const IN_TICKS: Evidence = Evidence {
+    shows: |f| f.orders > 0,
+    until: "the first run",
+    before: None,
 };
 const OVERLAP: &str = "of the `double_holds` that are over: how long both holders had reason to rely on the lock";
 const IN_HOLDS: Evidence = Evidence {
@@ -308,6 +316,13 @@ metrics! {
         "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it";
     Fenced = "fenced", Counted(Count::Fenced), Inventory, Doubt,
         "requests that the stock refused because it had seen a newer token (`fence`)";
+    Runs = "runs", Number(|f| f.orders), Job, Plain, "runs in the ledger";
+    AlreadyRun = "already run", Counted(Count::SoldOut), Job, Plain,
+        "requests that found under their lock that their tick had run";
+    RunAgain = "run again", Number(|f| f.run_again), Job, Damage(IN_TICKS),
+        "runs beyond the first of their tick";
+    Missed = "missed", Level(|f| f.missed), Job, Doubt,
+        "ticks that were due and that nobody has run; while a run goes on, those that nobody has run yet";
     Hits = "hits", Counted(Count::Hits), CacheFill, Plain, "reads that were served fresh from the cache";
     StaleReads = "stale reads", Counted(Count::StaleReads), CacheFill, Plain,
         "reads that were served old data while somebody else fills";
@@ -390,7 +405,7 @@ impl Metric {
         let stalled = figures.counts[Count::Stalled];
         let explained = match self {
             Self::Overran | Self::LocksLost | Self::Stalled => stalled,
-            Self::LostUpdates | Self::LostUpdatesPeak | Self::Oversold => figures.lost_by_stalls,
+            Self::LostUpdates | Self::LostUpdatesPeak | Self::Oversold | Self::RunAgain => figures.lost_by_stalls,
             // A list does not say who has damaged it, and many may have come in during one long section.
             Self::DuplicatePages | Self::MissingPages | Self::DoubleUses if stalled > 0 => u64::MAX,
             _ => 0,

@@ -34,7 +34,7 @@ pub struct Point {
     /// Orders, by the time of the sale.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub orders: u64,
-    /// Units oversold, by the time of the sale.
+    /// Units oversold, or runs of a `job` beyond the first of their tick, by the time of the sale.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub oversold: u64,
     /// Lost updates, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
@@ -59,7 +59,7 @@ impl Point {
         Some(match metric {
             Metric::NoQuorum => self.outcomes.no_quorum,
             Metric::Orders => self.orders,
-            Metric::Oversold => self.oversold,
+            Metric::Oversold | Metric::RunAgain => self.oversold,
             Metric::LostUpdates => self.lost_updates,
             Metric::DoubleHolds => self.double_holds,
             Metric::DoubleUses => self.double_uses,

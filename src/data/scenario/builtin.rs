@@ -40,6 +40,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("replica-lag"),
     builtin!("wait-one"),
     builtin!("bounce-with-aof"),
+    builtin!("wait-enough"),
     builtin!("isolated-master"),
     builtin!("flash-sale"),
     builtin!("stampede"),
@@ -49,6 +50,10 @@ pub const ALL: &[Builtin] = &[
     builtin!("ttl-race"),
     builtin!("paused-client"),
     builtin!("fencing"),
+    builtin!("job-twice"),
+    builtin!("early-release"),
+    builtin!("fail-open"),
+    builtin!("endless-renewal"),
 ];
 
 /// The built-in scenario of this name.

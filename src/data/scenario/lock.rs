@@ -127,7 +127,7 @@ pub(super) struct Row {
 /// The keys of all locks that somebody else can hold.
 const WAITING: &[&str] = &["wait", "timeout", "serve_stale", "second_look"];
 /// The keys of locks on lock nodes, where they expire.
-const LEASE: &[&str] = &["ttl", "renew", "node_timeout", "on_loss"];
+const LEASE: &[&str] = &["ttl", "renew", "node_timeout", "on_loss", "on_outage"];
 /// The keys of locks on nodes with replicas.
 const REPLICAS: &[&str] = &["wait_replicas", "wait_timeout"];
 
@@ -150,19 +150,19 @@ impl LockKind {
                 label: "single",
                 nodes: LockNodes::OneHost,
                 topologies: &[Topology::Independent, Topology::Replicated],
-                keys: &[WAITING, LEASE, REPLICAS, &["topology", "host", "follow"]],
+                keys: &[WAITING, LEASE, REPLICAS, &["lifetime", "topology", "host", "follow"]],
             },
             Self::Redlock => Row {
                 label: "redlock",
                 nodes: LockNodes::EveryHost,
                 topologies: &[Topology::Independent, Topology::Cluster],
-                keys: &[WAITING, LEASE, &["topology", "hosts"]],
+                keys: &[WAITING, LEASE, &["lifetime", "topology", "hosts"]],
             },
             Self::Cluster => Row {
                 label: "cluster",
                 nodes: LockNodes::Cluster,
                 topologies: &[Topology::Cluster],
-                keys: &[WAITING, LEASE, REPLICAS],
+                keys: &[WAITING, LEASE, REPLICAS, &["lifetime"]],
             },
             Self::Client => Row {
                 label: "client",

@@ -47,11 +47,13 @@ pub use schema::schema;
 pub use source::Source;
 pub use spec::{
     ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, GivenNodes, LabSpec, OnLoss,
-    Password, Persistence, Popularity, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
+    OnOutage, Password, Persistence, Popularity, Release, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
 };
 pub use suggest::{hint, meant};
 pub use turns::Turns;
 pub use warnings::warnings;
 pub use whole::Scenario;
 pub use words::Words;
-pub use workload::{CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, Ledger, StockIn, WorkloadSpec};
+pub use workload::{
+    CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, JobSpec, Ledger, StockIn, WorkloadSpec,
+};

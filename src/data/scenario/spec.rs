@@ -357,6 +357,21 @@ pub struct ArmSpec {
     pub second_look: bool,
     /// What the holder does when it learns that its lock is lost.
     pub on_loss: OnLoss,
+    /// The longest that a lock may be held, however often it is renewed; `None`: without end.
+    #[serde(
+        rename = "lifetime_us",
+        with = "in_us",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<u64>")]
+    pub lifetime: Option<Duration>,
+    /// What a worker does that can't get its lock because nodes are missing.
+    #[serde(default)]
+    pub on_outage: OnOutage,
+    /// `inventory`: whether the lock is released before the work is written.
+    #[serde(default)]
+    pub release: Release,
 }
 
 impl ArmSpec {
@@ -481,6 +496,28 @@ pub enum OnLoss {
     CarryOn,
     /// It drops the work, if it learns of the loss before the write.
     Abort,
+}
+
+/// What a worker does that can't get its lock because nodes are missing. If somebody else holds it, it gives up whatever this says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnOutage {
+    /// It drops the request.
+    #[default]
+    GiveUp,
+    /// It works without a lock.
+    Proceed,
+}
+
+/// When a section releases its lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// Once its work is written.
+    #[default]
+    AfterWrite,
+    /// Before that, as code does that unlocks within a transaction which is committed later.
+    BeforeWrite,
 }
 
 /// One fault of the schedule.

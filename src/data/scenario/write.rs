@@ -106,10 +106,13 @@ impl Writer {
             ("renew", Some(write_renew(arm.renew))),
             ("node_timeout", Some(time(arm.node_timeout))),
             ("on_loss", Some(word(arm.on_loss))),
+            ("lifetime", arm.lifetime.map(time)),
+            ("on_outage", Some(word(arm.on_outage))),
             ("wait", tells_wait.then(|| write_wait(arm.wait))),
             ("timeout", Some(time(arm.timeout))),
             ("update", Some(word(arm.update))),
             ("fence", Some(word(arm.fence))),
+            ("release", Some(word(arm.release))),
             ("serve_stale", Some(arm.serve_stale.to_string())),
             ("second_look", Some(arm.second_look.to_string())),
         ] {

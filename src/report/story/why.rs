@@ -3,7 +3,7 @@
 use crate::report::columns::Arm;
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::metrics::{ConsequenceKind, Count, Metric};
-use lockstorm_data::scenario::{ArmSpec, Fence, LockKind, Update, WorkloadSpec};
+use lockstorm_data::scenario::{ArmSpec, Fence, LockKind, OnOutage, Release, Update, WorkloadSpec};
 
 /// A cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,15 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         words.without_lock.to_owned(),
     );
     add(true, spec.lock == LockKind::Local, words.own_mutex.to_owned());
+    let is_early = spec.release == Release::BeforeWrite;
+    add(true, is_early, "released before the write".to_owned());
+    let looks = spec.second_look || !matches!(workload, WorkloadSpec::Job(_));
+    add(true, spec.lock.is_some() && !looks, "nobody looks if it ran".to_owned());
+    add(
+        true,
+        spec.on_outage == OnOutage::Proceed && figures.outcomes.no_quorum + figures.outcomes.unknown > 0,
+        "worked without a lock".to_owned(),
+    );
     add(
         true,
         figures.law_violations > 0,

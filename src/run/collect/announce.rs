@@ -38,8 +38,9 @@ impl Announced {
         self.blocked
     }
 
-    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all.
-    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool) -> Vec<Notice> {
+    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all, and `of_ticks` whether that is
+    /// one of ticks of jobs.
+    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool, of_ticks: bool) -> Vec<Notice> {
         let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
         let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
@@ -54,7 +55,11 @@ impl Announced {
             let product = books.worst.map_or_else(String::new, |(product, units)| {
                 format!(": of product {product}, {} too many", count(units))
             });
-            tell(damage(), format!("more is sold than there is{product}"));
+            let text = match of_ticks {
+                true => "a job has run twice for one tick".to_owned(),
+                false => format!("more is sold than there is{product}"),
+            };
+            tell(damage(), text);
         }
         if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
             let text = "this machine held a section up until its lock had expired: it is too busy, and damage from now on may be \

@@ -114,7 +114,7 @@ impl Auditor {
                 StockIn::Database => Source::Database(store),
                 StockIn::Redis => Source::Redis(cache),
             },
-            audit: StockAudit::new(ledger.products, ledger.stock),
+            audit: StockAudit::new(ledger.products, ledger.stock).of_ticks(ledger.of_ticks),
             ledger,
             timeline,
             last_order: 0,

@@ -72,6 +72,7 @@ impl LiveSwarm {
         };
         Progress {
             elapsed,
+            ticks: self.load.ticks(),
             is_done: self.load.all_handed_out(arm) && self.is_done(arm),
             servers: self.servers.iter().enumerate().map(intakes).collect(),
         }

@@ -18,6 +18,8 @@ pub(crate) struct Progress {
     pub elapsed: f64,
     /// Whether the arm has done all of a fixed number of requests.
     pub is_done: bool,
+    /// How many ticks of jobs were due, if the workload has some.
+    pub ticks: Option<u64>,
     /// What was dealt to each app server.
     pub servers: Vec<Intakes>,
 }
@@ -170,7 +172,14 @@ impl Totals {
             figures.never_begun += server.never_begun;
         }
         figures.orders = books.orders;
-        figures.oversold = books.oversold;
+        // Each of their ticks is a product with one unit.
+        match progress.ticks {
+            Some(ticks) => {
+                figures.run_again = books.oversold;
+                figures.missed = ticks.saturating_sub(books.orders.saturating_sub(books.oversold));
+            }
+            None => figures.oversold = books.oversold,
+        }
         figures.lost_updates = books.lost_updates;
         figures.lost_updates_peak = books.lost_updates_peak;
         figures.lost_by_stalls = books.lost_by_stalls;

@@ -139,7 +139,13 @@ impl Engine {
 
     /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
     fn warn_of_unsold_stock(&mut self) {
-        if self.scenario.workload.about().ledger().is_none() {
+        if self
+            .scenario
+            .workload
+            .about()
+            .ledger()
+            .is_none_or(|ledger| ledger.of_ticks)
+        {
             return;
         }
         let unsold: Vec<String> = self

@@ -32,6 +32,11 @@ impl Balance {
         }
     }
 
+    /// All app servers in rotation.
+    pub fn all(&self) -> impl Iterator<Item = usize> {
+        (0..self.alive.len()).filter(|&server| self.alive[server])
+    }
+
     /// The app server for request `number`; `None` if there is none left. `busy` returns how many requests an app server
     /// has.
     pub fn pick(&mut self, number: u64, busy: impl Fn(usize) -> u64) -> Option<usize> {

@@ -28,6 +28,8 @@ struct Shared {
     /// Indexed by app server, then by arm.
     queues: Vec<Vec<Arc<Queue>>>,
     limit: Option<u64>,
+    /// Whether each request goes to every app server.
+    to_all: bool,
 }
 
 #[derive(Debug)]
@@ -56,7 +58,8 @@ impl DealerState {
 }
 
 impl Dealer {
-    /// Starts dealing into `queues` (indexed by app server, then by arm). The first request is due at `since`.
+    /// Starts dealing into `queues` (indexed by app server, then by arm), to one app server or `to_all` of them. The first request is
+    /// due at `since`.
     ///
     /// # Errors
     /// The thread could not be started.
@@ -67,6 +70,7 @@ impl Dealer {
         timeline: &Arc<Timeline>,
         queues: Vec<Vec<Arc<Queue>>>,
         since: Instant,
+        to_all: bool,
     ) -> std::io::Result<Self> {
         let state = DealerState {
             since,
@@ -84,6 +88,7 @@ impl Dealer {
             timeline: Arc::clone(timeline),
             queues,
             limit: swarm.requests,
+            to_all,
         });
         let thread = thread::Builder::new().name("dealer".to_owned()).spawn({
             let shared = Arc::clone(&shared);
@@ -121,7 +126,12 @@ impl Dealer {
         }
     }
 
-    /// Measured requests that were due so far, for each arm.
+    /// Whether each request goes to every app server.
+    pub fn deals_to_all(&self) -> bool {
+        self.shared.to_all
+    }
+
+    /// Measured requests that were due so far, for each arm; one that goes to all app servers counts once.
     pub fn offered(&self) -> u64 {
         self.shared.state().measured
     }
@@ -177,6 +187,7 @@ impl Shared {
 
     fn deal_one(&self, state: &mut DealerState, due: Instant, now: Instant) {
         let request = Begin {
+            number: state.number,
             intended: due,
             lag: now - due,
             part: self.timeline.part(due),
@@ -184,12 +195,18 @@ impl Shared {
         // Added up over all arms, so that every arm's request goes to the same app server.
         let busy = |server: usize| self.queues[server].iter().map(|queue| queue.busy()).sum();
         let measured = u64::from(request.part == Part::Measured);
-        match state.balance.pick(state.number, busy) {
-            Some(server) => self.queues[server].iter().for_each(|queue| queue.deal(request)),
-            None => state.dropped += measured,
+        let servers: Vec<usize> = match self.to_all {
+            true => state.balance.all().collect(),
+            false => state.balance.pick(state.number, busy).into_iter().collect(),
+        };
+        for queue in servers.iter().flat_map(|server| &self.queues[*server]) {
+            queue.deal(request);
+        }
+        if servers.is_empty() {
+            state.dropped += measured;
         }
         if let Some(second) = self.timeline.when(due).second() {
-            *state.news.entry(second).or_default() += 1;
+            *state.news.entry(second).or_default() += servers.len().max(1) as u64;
         }
         state.number += 1;
         state.measured += measured;
@@ -235,7 +252,8 @@ mod tests {
         // The first 20 are warm-up: those due from 20 ms on count.
         let timeline = Arc::new(Timeline::from(since + MS * 20));
         timeline.end(since + MS * 60);
-        let mut dealer = Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
+        let mut dealer =
+            Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since, false).expect("a thread");
         // The dealer may be late or ended late: it deals everything that was due by then, and only that.
         std::thread::sleep(MS * 100);
         dealer.end();
@@ -246,11 +264,35 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_goes_to_every_app_server_that_is_left_and_counts_once() {
+        let queues = queues();
+        let since = Instant::now();
+        let timeline = Arc::new(Timeline::from(since));
+        let dealer =
+            Dealer::start(&swarm(Some(5)), 1000.0, 1, &timeline, queues.clone(), since, true).expect("a thread");
+        while !dealer.exhausted() {
+            std::thread::sleep(MS);
+        }
+        assert_eq!((dealer.offered(), dealt(&queues)), (5, vec![5; 4]));
+        assert_eq!(dealer.due_since().into_iter().collect::<Vec<_>>(), [(0, 10)]);
+        drop(dealer);
+        let dealer =
+            Dealer::start(&swarm(Some(3)), 1000.0, 1, &timeline, queues.clone(), since, true).expect("a thread");
+        dealer.remove(0);
+        while !dealer.exhausted() {
+            std::thread::sleep(MS);
+        }
+        drop(dealer);
+        assert_eq!(dealt(&queues)[2..], [8; 2]);
+    }
+
+    #[test]
     fn a_limit_counts_measured_requests() {
         let queues = queues();
         let since = Instant::now();
         let timeline = Arc::new(Timeline::from(since + MS * 10));
-        let dealer = Dealer::start(&swarm(Some(7)), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
+        let dealer =
+            Dealer::start(&swarm(Some(7)), 1000.0, 1, &timeline, queues.clone(), since, false).expect("a thread");
         while !dealer.exhausted() {
             std::thread::sleep(MS);
         }
@@ -264,7 +306,8 @@ mod tests {
         let queues = queues();
         let since = Instant::now();
         let timeline = Arc::new(Timeline::from(since));
-        let mut dealer = Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since).expect("a thread");
+        let mut dealer =
+            Dealer::start(&swarm(None), 1000.0, 1, &timeline, queues.clone(), since, false).expect("a thread");
         dealer.remove(0);
         dealer.remove(1);
         let before = dealer.offered();

@@ -16,6 +16,8 @@ use lockstorm_data::scenario::Turns;
 /// A request that a worker is to begin now.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
+    /// Its number, from 0; always 0 in a closed loop.
+    pub number: u64,
     /// When it was due.
     pub intended: Instant,
     /// How late the load generator was.
@@ -110,6 +112,7 @@ impl ClosedLoop {
             return None;
         }
         Some(Begin {
+            number: 0,
             intended: now,
             lag: now.saturating_duration_since(due),
             part,
@@ -254,6 +257,7 @@ mod tests {
 
     fn request(part: Part) -> Begin {
         Begin {
+            number: 0,
             intended: Instant::now(),
             lag: Duration::ZERO,
             part,

@@ -8,7 +8,7 @@ use super::dealer::Dealer;
 use super::error::SwarmError;
 use super::intake::{ClosedLoop, Intake, Queue};
 use lockstorm_data::metrics::Timeline;
-use lockstorm_data::scenario::{Scenario, Turns};
+use lockstorm_data::scenario::{Scenario, Turns, WorkloadSpec};
 
 /// The source of all requests of a run.
 #[derive(Debug)]
@@ -75,6 +75,7 @@ impl Load {
                 &self.timeline,
                 queues.clone(),
                 since,
+                matches!(scenario.workload, WorkloadSpec::Job(_)),
             );
             *dealer = Some(started.map_err(SwarmError::Dealer)?);
         }
@@ -139,6 +140,13 @@ impl Load {
             Source::Open { queues, .. } => Some(&queues[server][arm]),
             Source::Closed(_) => None,
         }
+    }
+
+    /// How many ticks of jobs were due in the measured part, if each request is one.
+    pub fn ticks(&self) -> Option<u64> {
+        self.dealer()
+            .filter(|dealer| dealer.deals_to_all())
+            .map(Dealer::offered)
     }
 
     const fn dealer(&self) -> Option<&Dealer> {

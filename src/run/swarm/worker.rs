@@ -62,7 +62,7 @@ async fn work(crew: &Crew, number: usize) {
         let started = Instant::now();
         let counter = crew.recorder.of(begin.part);
         counter.started(begin.lag, started.saturating_duration_since(begin.intended) > LATE);
-        let Done::Ended(failure) = crew.workload.request(counter, &mut rng, number).await else {
+        let Done::Ended(failure) = crew.workload.request(counter, &mut rng, number, begin.number).await else {
             break;
         };
         counter.ended(begin.intended, started, failure);

@@ -1,6 +1,5 @@
 use std::ops::Range;
 use std::sync::LazyLock;
-use std::time::Instant;
 
 use rand::rngs::SmallRng;
 use redis::Script;
@@ -12,8 +11,8 @@ use super::random::{Choice, draw};
 use super::section::Section;
 use super::tools::Tools;
 use crate::store::{Mark, Order, Token};
-use lockstorm_data::metrics::{Count, Counter, Part, Time};
-use lockstorm_data::scenario::{Fence, InventorySpec, Ledger, ServiceTime, StockIn, Update};
+use lockstorm_data::metrics::{Count, Counter};
+use lockstorm_data::scenario::{Fence, InventorySpec, Ledger, Release, ServiceTime, StockIn, Update};
 
 /// Takes one unit if there is one, and appends the order. Returns 1 if it did, 0 if no unit is left, and nil without the
 /// key.
@@ -68,12 +67,12 @@ impl Inventory {
     pub(super) async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Result<(), Failed> {
         let product = self.choice.draw(rng);
         let by = format!("s{}w{worker}", self.tools.server.0);
-        let section = self
+        let mut section = self
             .tools
             .enter(counter, &InventorySpec::lock_name(product), worker)
             .await?;
         let sold = match self.tools.arm.update {
-            Update::ReadWrite => self.read_and_write(product, &by, &section, rng).await,
+            Update::ReadWrite => self.read_and_write(product, &by, &mut section, rng).await,
             Update::Atomic => self.update(product, &by, &section, rng).await,
         };
         section.leave(&sold).await;
@@ -89,7 +88,7 @@ impl Inventory {
         &self,
         product: u64,
         by: &str,
-        section: &Section<'_>,
+        section: &mut Section<'_>,
         rng: &mut SmallRng,
     ) -> Result<bool, Failed> {
         let token = self.token(product, by, section).await?;
@@ -98,7 +97,10 @@ impl Inventory {
         };
         self.think(section.counter, rng).await?;
         section.check()?;
-        let mark = mark(by, section);
+        let mark = section.mark(by);
+        if self.tools.arm.release == Release::BeforeWrite {
+            section.release(&Ok(true)).await;
+        }
         match (self.stock_in, token) {
             (StockIn::Database, None) => self.tools.store.sell(product, left, mark).await?,
             (StockIn::Database, Some(token)) => self.tools.store.sell_fenced(product, left, token, mark).await?,
@@ -157,7 +159,7 @@ impl Inventory {
     async fn update(&self, product: u64, by: &str, section: &Section<'_>, rng: &mut SmallRng) -> Result<bool, Failed> {
         self.think(section.counter, rng).await?;
         section.check()?;
-        let mark = mark(by, section);
+        let mark = section.mark(by);
         match self.stock_in {
             StockIn::Database => Ok(self.tools.store.sell_one(product, mark).await?),
             StockIn::Redis => {
@@ -175,25 +177,7 @@ impl Inventory {
 
     async fn think(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {
         let time = draw(self.tools.live_settings.hold(self.hold), rng);
-        if !time.is_zero() {
-            let start = Instant::now();
-            tokio::select! {
-                biased;
-                () = self.tools.timer.sleep(time) => {}
-                () = self.tools.hurry.all.cancelled() => return Err(Failed::Cancelled),
-            }
-            counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
-        }
-        Ok(())
-    }
-}
-
-fn mark<'a>(buyer: &'a str, section: &Section<'_>) -> Mark<'a> {
-    Mark {
-        buyer,
-        stalled: section.is_stalled(),
-        at_us: section.counter.micros(),
-        measured: section.counter.part() == Part::Measured,
+        self.tools.spend(time, counter).await
     }
 }
 

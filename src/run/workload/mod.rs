@@ -8,6 +8,7 @@ mod filler;
 mod held_locks;
 mod hurry;
 mod inventory;
+mod job;
 mod list;
 mod live_settings;
 mod object;

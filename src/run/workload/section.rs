@@ -4,9 +4,10 @@ use super::failed::Failed;
 use super::held_locks::{Held, Refused, Sold};
 use super::stalls::Moment;
 use super::tools::Tools;
+use crate::store::Mark;
 use crate::under_test::{Guard, Lock};
 use lockstorm_data::metrics::{Count, Counter, Part, Time};
-use lockstorm_data::scenario::OnLoss;
+use lockstorm_data::scenario::{OnLoss, OnOutage};
 use lockstorm_lock::{AcquireOptions, Outcome};
 
 /// The part of a TTL that is valid, roughly: the rest is for clocks that drift apart.
@@ -17,10 +18,16 @@ pub(super) struct Section<'a> {
     tools: &'a Tools,
     /// Counts for the request.
     pub(super) counter: Counter<'a>,
+    /// `None` without the lock: once it is released, or if it goes on although it did not get it.
+    locked: Option<Locked<'a>>,
+    since: Moment,
+}
+
+/// The lock of a section.
+struct Locked<'a> {
     /// Removed before the lock is released.
     held: Held<'a>,
     guard: Guard,
-    since: Moment,
 }
 
 impl Tools {
@@ -59,8 +66,10 @@ impl Tools {
                 Ok(Section {
                     tools: self,
                     counter,
-                    held: self.held_locks.enter(worker, measured, &key, lock),
-                    guard,
+                    locked: Some(Locked {
+                        held: self.held_locks.enter(worker, measured, &key, lock),
+                        guard,
+                    }),
                     since: self.stalls.now(),
                 })
             }
@@ -80,7 +89,15 @@ impl Tools {
                     asked,
                     busy: refusal.outcome() == Outcome::Contended,
                 });
-                Err(Failed::Refused)
+                match (self.arm.on_outage, refusal.outcome()) {
+                    (OnOutage::GiveUp, _) | (_, Outcome::Contended) => Err(Failed::Refused),
+                    (OnOutage::Proceed, _) => Ok(Section {
+                        tools: self,
+                        counter,
+                        locked: None,
+                        since: self.stalls.now(),
+                    }),
+                }
             }
         }
     }
@@ -94,6 +111,7 @@ impl Tools {
             // All arms use the same nodes, and each has its own node timeout.
             .reply_timeout(self.arm.node_timeout);
         options.renew = self.arm.renew.interval(ttl);
+        options.lifetime = self.arm.lifetime;
         options
     }
 }
@@ -104,34 +122,53 @@ impl Section<'_> {
     /// # Errors
     /// The lock is lost, and the arm aborts in that case.
     pub(super) fn check(&self) -> Result<(), Failed> {
-        if self.tools.arm.on_loss == OnLoss::Abort && self.guard.is_lost() {
+        let Some(Locked { held, guard }) = &self.locked else {
+            return Ok(());
+        };
+        if self.tools.arm.on_loss == OnLoss::Abort && guard.is_lost() {
             return Err(Failed::Lost);
         }
-        if self.guard.overran() {
-            self.held.writes_late();
+        if guard.overran() {
+            held.writes_late();
         }
         Ok(())
     }
 
     /// Notes what its write left of a stock.
     pub(super) fn sold(&self, sold: Sold) {
-        self.held.sold(sold);
+        if let Some(locked) = &self.locked {
+            locked.held.sold(sold);
+        }
+    }
+
+    /// What its order says of it, besides what it sells.
+    pub(super) fn mark<'b>(&self, buyer: &'b str) -> Mark<'b> {
+        Mark {
+            buyer,
+            stalled: self.is_stalled(),
+            at_us: self.counter.micros(),
+            measured: self.counter.part() == Part::Measured,
+        }
     }
 
     /// The number that fences its holder, if the lock hands one out.
     pub(super) fn fence(&self) -> Option<u64> {
-        self.guard.fence()
+        self.locked.as_ref()?.guard.fence()
     }
 
     /// Whether the lock, as far as it knows, still keeps everybody else out.
     pub(super) fn is_ours(&self) -> bool {
-        self.tools.arm.lock.is_some() && !self.guard.is_lost()
+        let is_lost = |locked: &Locked<'_>| locked.guard.is_lost();
+        self.tools.arm.lock.is_some() && self.locked.as_ref().is_some_and(|locked| !is_lost(locked))
     }
 
     /// Whether the lock's validity is over only because its thread stood still although nobody paused it: without that, the section
     /// would have been in time, or the next renewal.
     pub(super) fn is_stalled(&self) -> bool {
-        let Some(lock) = self.guard.held_lock().filter(|_| self.guard.overran()) else {
+        let Some(Locked { guard, .. }) = self.locked.as_ref().filter(|locked| locked.guard.overran()) else {
+            return false;
+        };
+        let Some(lock) = guard.held_lock() else {
             return false;
         };
         let arm = &self.tools.arm;
@@ -144,53 +181,61 @@ impl Section<'_> {
         !stood_still.is_zero() && stood_still >= explains
     }
 
+    /// Ends it: [`release`](Self::release), if that was not done before.
+    pub(super) async fn leave(mut self, worked: &Result<bool, Failed>) {
+        self.release(worked).await;
+    }
+
     /// Counts what the section did with its lock, the votes and a lost lock, and releases the lock. `worked`: whether it found
     /// something to do.
-    pub(super) async fn leave(self, worked: &Result<bool, Failed>) {
-        let counter = self.counter;
+    pub(super) async fn release(&mut self, worked: &Result<bool, Failed>) {
+        let (counter, is_stalled) = (self.counter, self.is_stalled());
+        let Some(Locked { held, guard }) = self.locked.take() else {
+            return;
+        };
         match worked {
             // It ended at once, whatever its TTL.
             Ok(false) => {}
             // Nobody knows how long it would have taken.
             Err(Failed::Cancelled) => counter.count(Count::CutOff),
-            Ok(true) | Err(_) => self.count_work(),
+            Ok(true) | Err(_) => self.count_work(&guard),
         }
-        if self.held.has_written_late() && matches!(worked, Ok(true)) {
+        if held.has_written_late() && matches!(worked, Ok(true)) {
             counter.count(Count::LateWrites);
         }
-        if self.guard.tells_votes() {
-            counter.voted(self.guard.votes(), self.guard.nodes());
-            self.count_late_votes();
+        if guard.tells_votes() {
+            counter.voted(guard.votes(), guard.nodes());
+            self.count_late_votes(&guard);
         }
-        if self.guard.is_lost() {
+        if guard.is_lost() {
             counter.count(Count::LocksLost);
         }
-        if self.is_stalled() {
+        if is_stalled {
             counter.count(Count::Stalled);
         }
-        let replied = self.held.end();
-        replied(self.guard.release().await);
+        let replied = held.end();
+        replied(guard.release().await);
     }
 
     /// Counts a section that had work: what it needed of its lock says something about a TTL.
-    fn count_work(&self) {
+    fn count_work(&self, guard: &Guard) {
         self.counter.time(Time::Hold, self.tools.stalls.since(self.since).0);
         // A lock's validity counts from the attempt that acquired it. A request is too large to keep that time too.
-        if let Some(lock) = self.guard.held_lock() {
+        if let Some(lock) = guard.held_lock() {
             self.counter.time(Time::Needed, lock.asked().elapsed());
         }
-        if self.guard.overran() {
+        if guard.overran() {
             self.counter.count(Count::Overran);
         }
     }
 
     /// Counts the votes that the lock has in the end: now if all nodes have answered, otherwise once they had their time
     /// to.
-    fn count_late_votes(&self) {
-        let (late, nodes) = (self.guard.late_votes(), self.guard.nodes());
+    fn count_late_votes(&self, guard: &Guard) {
+        let (late, nodes) = (guard.late_votes(), guard.nodes());
         let known = match &late {
             Some(late) => late.known(),
-            None => Some(self.guard.votes()),
+            None => Some(guard.votes()),
         };
         let late = match (known, late) {
             (None, Some(late)) => late,

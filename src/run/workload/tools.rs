@@ -1,9 +1,10 @@
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
 
 use super::cache::Cache;
+use super::failed::Failed;
 use super::held_locks::HeldLocks;
 use super::hurry::Hurry;
 use super::live_settings::LiveSettings;
@@ -12,7 +13,7 @@ use super::under_way::UnderWay;
 use crate::store::Store;
 use crate::under_test::Lock;
 use lockstorm_base::timer::Timer;
-use lockstorm_data::metrics::Part;
+use lockstorm_data::metrics::{Counter, Part, Time};
 use lockstorm_data::model::ServerId;
 use lockstorm_data::scenario::ArmSpec;
 
@@ -48,6 +49,20 @@ pub struct Tools {
 }
 
 impl Tools {
+    /// Spends some simulated time.
+    pub(super) async fn spend(&self, time: Duration, counter: Counter<'_>) -> Result<(), Failed> {
+        if !time.is_zero() {
+            let start = Instant::now();
+            tokio::select! {
+                biased;
+                () = self.timer.sleep(time) => {}
+                () = self.hurry.all.cancelled() => return Err(Failed::Cancelled),
+            }
+            counter.time(Time::Overshoot, start.elapsed().saturating_sub(time));
+        }
+        Ok(())
+    }
+
     /// The lock that counts for this part of the run.
     pub(super) const fn lock(&self, part: Part) -> &Lock {
         match part {

@@ -3,6 +3,7 @@
 use super::cache_fill::CacheFill;
 use super::failed::Failed;
 use super::inventory::Inventory;
+use super::job::Job;
 use super::tools::Tools;
 use crate::store::StoreError;
 use lockstorm_data::metrics::{Count, Counter};
@@ -16,6 +17,8 @@ pub enum Workload {
     CacheFill(CacheFill),
     /// Sells stock.
     Inventory(Inventory),
+    /// Runs jobs.
+    Job(Job),
 }
 
 impl Workload {
@@ -24,15 +27,17 @@ impl Workload {
         match spec {
             WorkloadSpec::CacheFill(spec) => Self::CacheFill(CacheFill::new(spec, database.read, tools)),
             WorkloadSpec::Inventory(spec) => Self::Inventory(Inventory::new(spec, database.read, tools)),
+            WorkloadSpec::Job(spec) => Self::Job(Job::new(spec.clone(), database.read, tools)),
         }
     }
 
-    /// Does one request from start to end, with the random generator of the worker. It counts what was done; the caller
+    /// Does request `number` of an open loop, or any of a closed one, from start to end, with the random generator of the worker. It counts what was done; the caller
     /// counts that the request began, how it ended, and how long it took.
-    pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize) -> Done {
+    pub async fn request(&self, counter: Counter<'_>, rng: &mut SmallRng, worker: usize, number: u64) -> Done {
         let (tools, answer) = match self {
             Self::CacheFill(work) => (&work.tools, work.request(counter, rng, worker).await),
             Self::Inventory(work) => (&work.tools, work.request(counter, rng, worker).await),
+            Self::Job(work) => (&work.tools, work.request(counter, rng, worker, number).await),
         };
         let failure = match answer {
             Ok(()) => None,

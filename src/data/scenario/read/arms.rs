@@ -93,6 +93,9 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         serve_stale: table.get("serve_stale", value::yes).unwrap_or(wait == Wait::FailFast),
         second_look: table.listed("second_look", value::yes),
         on_loss: table.listed("on_loss", value::one_of),
+        lifetime: table.get("lifetime", value::positive),
+        on_outage: table.listed("on_outage", value::one_of),
+        release: table.listed("release", value::one_of),
     };
     check_lease(table, &arm);
     check_nodes(table, &arm, lab);
@@ -166,6 +169,13 @@ fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
         let every = value::show(every);
         let why = format!("renewing every {every} is too late for a TTL of {ttl}; \"ttl/3\" is usual");
         table.complain("renew", why);
+    }
+    if let Some(lifetime) = arm.lifetime.filter(|lifetime| *lifetime < arm.ttl)
+        && table.sound(&["ttl", "lifetime"])
+    {
+        let lifetime = value::show(lifetime);
+        let why = format!("{lifetime} is shorter than the TTL of {ttl}: no lock would last for its TTL; raise it");
+        table.complain("lifetime", why);
     }
     if arm.wait_replicas > 0 && arm.wait_timeout >= arm.ttl && table.sound(&["ttl", "wait_timeout"]) {
         let timeout = value::show(arm.wait_timeout);

@@ -15,7 +15,7 @@ use super::super::spec::FaultSpec;
 use super::super::tree;
 use super::super::value;
 use super::super::whole::Scenario;
-use super::super::workload;
+use super::super::workload::{self, WorkloadSpec};
 use super::comparison::{Known, expectations};
 use super::{arms, database, faults, lab, swarm};
 use crate::model::printable;
@@ -107,7 +107,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
     let drain = root.get("drain", value::duration);
     let seed = root.listed_whole("seed");
     let mut lab = lab::read(root.table("lab"));
-    let workload = workload::read(root.table("workload"));
+    let mut workload = workload::read(root.table("workload"));
     let database = database::read(root.table("database"));
     let arms = arms::read(&mut root, &lab, &workload);
     if arms.iter().any(|arm| arm.topology == Topology::Replicated) {
@@ -123,6 +123,11 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         root.complain("lab", why);
     }
     let swarm = swarm::read(root.table("swarm"), duration, arms.len());
+    if let WorkloadSpec::Job(job) = &mut workload
+        && let Some((key, why)) = job.fit(&swarm, duration, warmup)
+    {
+        root.complain(key, why);
+    }
     let known = Known {
         arms: &arms,
         workload: &workload,

@@ -125,6 +125,8 @@ pub struct Ledger {
     pub stock: u64,
     /// Where stock and orders are kept.
     pub stock_in: StockIn,
+    /// Whether its products are the ticks of jobs, and not goods: most of them are never due.
+    pub of_ticks: bool,
 }
 
 impl Ledger {

@@ -4,11 +4,13 @@
 
 pub(super) mod cache_fill;
 pub(super) mod inventory;
+pub(super) mod job;
 mod kind;
 mod spec;
 
 pub use cache_fill::{CacheFillSpec, CacheSpec};
 pub use inventory::InventorySpec;
+pub use job::JobSpec;
 pub use kind::{Catalogue, Initial, Ledger, StockIn};
 pub use spec::{WorkloadName, WorkloadSpec};
 pub(super) use spec::{read, write};

@@ -8,8 +8,9 @@ use super::super::words::Words;
 use super::super::writer::Writer;
 use super::cache_fill::CacheFillSpec;
 use super::inventory::InventorySpec;
+use super::job::JobSpec;
 use super::kind::{Row, WorkloadKind};
-use super::{cache_fill, inventory};
+use super::{cache_fill, inventory, job};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
@@ -29,6 +30,8 @@ pub enum WorkloadSpec {
     Inventory(InventorySpec),
     /// Reads through caches that expire.
     CacheFill(CacheFillSpec),
+    /// Runs jobs that are due on all app servers at once.
+    Job(JobSpec),
 }
 
 impl WorkloadSpec {
@@ -37,6 +40,7 @@ impl WorkloadSpec {
         match self {
             Self::CacheFill(spec) => spec,
             Self::Inventory(spec) => spec,
+            Self::Job(spec) => spec,
         }
     }
 
@@ -51,6 +55,7 @@ impl WorkloadName {
         match self {
             Self::CacheFill => cache_fill::ROW,
             Self::Inventory => inventory::ROW,
+            Self::Job => job::ROW,
         }
     }
 }
@@ -71,6 +76,7 @@ pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
     let workload = match name {
         WorkloadName::Inventory => WorkloadSpec::Inventory(inventory::read(&mut reader)),
         WorkloadName::CacheFill => WorkloadSpec::CacheFill(cache_fill::read(&mut reader)),
+        WorkloadName::Job => WorkloadSpec::Job(job::read(&mut reader)),
     };
     reader.finish();
     workload

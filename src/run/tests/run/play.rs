@@ -440,6 +440,42 @@ fn a_bounce_forgets_nothing_with_append_only_files() {
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn what_all_replicas_have_confirmed_is_lost_in_a_bounce_and_not_in_a_failover() {
+    let _turn = alone();
+    let record = holds("wait-enough");
+    let figures = &arm(&record, "wait all").figures;
+    // The failover took place.
+    assert!(figures.new_masters > 0);
+    assert!(figures.outages.len() > 1, "{:?}", figures.outages);
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
+fn a_scheduled_job_runs_twice_or_never() {
+    let _turn = alone();
+    let record = holds("job-twice");
+    // Every tick was due on all app servers that were left.
+    let looks = &arm(&record, "looks first").figures;
+    assert!(
+        looks.offered > 3 * looks.orders,
+        "{} of {}",
+        looks.orders,
+        looks.offered
+    );
+    assert_eq!(looks.run_again, 0);
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
+fn mistakes_around_a_lock_that_holds() {
+    let _turn = alone();
+    for name in ["early-release", "fail-open", "endless-renewal"] {
+        holds(name);
+    }
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn an_upgrade_of_all_hosts_loses_nothing_but_time() {
     let _turn = alone();
     holds("rolling-restart");

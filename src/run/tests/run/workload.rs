@@ -8,7 +8,8 @@ use lockstorm_data::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, 
 use lockstorm_data::model::{Cause, HostId, NoVote, ServerId, Wait};
 use lockstorm_data::scenario::{
     ArmSpec, CacheFillSpec, CacheSpec, Catalogue, DatabaseSpec, DatabaseUrl, Fence, Follow, Initial, InventorySpec,
-    LockKind, OnLoss, Popularity, Renew, ServiceTime, StockIn, Topology, Update, WorkloadSpec,
+    JobSpec, LockKind, OnLoss, OnOutage, Popularity, Release, Renew, ServiceTime, StockIn, Topology, Update,
+    WorkloadSpec,
 };
 use lockstorm_kit::RedisServer;
 use lockstorm_lock::{Lock, NodeOptions, Nodes};
@@ -53,6 +54,9 @@ fn arm(lock: LockKind) -> ArmSpec {
         serve_stale: true,
         second_look: true,
         on_loss: OnLoss::CarryOn,
+        lifetime: None,
+        on_outage: OnOutage::GiveUp,
+        release: Release::AfterWrite,
     }
 }
 
@@ -260,7 +264,7 @@ impl Bench {
         tokio::spawn(async move {
             let mut rng = SmallRng::seed_from_u64(worker as u64);
             let begun = Instant::now();
-            let done = work.request(recorder.of(Part::Measured), &mut rng, worker).await;
+            let done = work.request(recorder.of(Part::Measured), &mut rng, worker, 0).await;
             if let Done::Ended(failure) = done {
                 recorder.of(Part::Measured).ended(begun, begun, failure);
             }
@@ -776,7 +780,7 @@ fn choices_come_from_the_seed() {
             for _ in 0..30 {
                 bench
                     .work()
-                    .request(bench.recorder.of(Part::Measured), &mut rng, 0)
+                    .request(bench.recorder.of(Part::Measured), &mut rng, 0, 0)
                     .await;
             }
             runs.push(calls(&bench.taken()));
@@ -905,6 +909,101 @@ fn a_lost_lock_aborts_the_sale_or_does_not() {
             );
             let lasting = lasting();
             assert_eq!(sell(lasting, ms(10)).await, ("nothing".to_owned(), (1, 9)));
+        }
+    });
+}
+
+/// Who comes next reads the stock as it was, sooner or later.
+#[test]
+fn a_lock_that_is_released_before_the_write_loses_sales() {
+    test(async |node| {
+        for (release, rounds) in [(Release::AfterWrite, 20), (Release::BeforeWrite, 1_000)] {
+            let arm = ArmSpec {
+                release,
+                wait: Wait::Queue,
+                ..arm(LockKind::Single)
+            };
+            let WorkloadSpec::Inventory(spec) = sells(StockIn::Database, ms(0)) else {
+                unreachable!("it sells")
+            };
+            let stock = 100_000;
+            let spec = WorkloadSpec::Inventory(InventorySpec { stock, ..spec });
+            let bench = Bench::new(&node, arm, spec, ms(0)).await;
+            let mut lost = 0;
+            for _ in 0..rounds {
+                assert_eq!(counted(&bench.requests(8).await), "nothing");
+                let (orders, left) = bench.books().await;
+                lost = orders + left - stock;
+                if lost > 0 {
+                    break;
+                }
+            }
+            assert_eq!(lost > 0, release == Release::BeforeWrite, "{release:?}: {lost}");
+        }
+    });
+}
+
+#[test]
+fn an_arm_that_proceeds_works_without_a_node_and_not_beside_another_holder() {
+    test(async |node| {
+        for (on_outage, sold) in [(OnOutage::Proceed, true), (OnOutage::GiveUp, false)] {
+            let mut lock_node = RedisServer::start();
+            let arm = ArmSpec {
+                on_outage,
+                ..arm(LockKind::Single)
+            };
+            let spec = sells(StockIn::Database, ms(0));
+            let initial = spec.about().initial();
+            let bench = Bench::with(&node, &lock_node, arm, spec, ms(0), initial).await;
+            lock_node.query::<()>(cmd("SET").arg(&["arm:product:0", "somebody else"]));
+            assert_eq!(counted(&bench.request().await), "1 gave up");
+            assert_eq!(bench.books().await, (0, 10));
+            lock_node.kill();
+            let tally = bench.request().await;
+            assert_eq!(sums(&tally).outcomes.acquired, 0);
+            assert_eq!(bench.books().await == (1, 9), sold, "{on_outage:?}");
+            assert_eq!(counted(&tally), if sold { "nothing" } else { "1 gave up" });
+        }
+    });
+}
+
+#[test]
+fn a_lock_with_a_lifetime_ends_although_it_is_renewed() {
+    test(async |node| {
+        for (lifetime, ends) in [(Some(ms(300)), true), (None, false)] {
+            let arm = ArmSpec {
+                ttl: ms(300),
+                node_timeout: ms(200),
+                renew: Renew::Fraction(3),
+                lifetime,
+                ..lasting()
+            };
+            let bench = Bench::selling(&node, arm, ms(900)).await;
+            let tally = bench.request().await;
+            assert_eq!(sums(&tally).counts[Count::Aborted] == 1, ends, "{lifetime:?}");
+            assert_eq!(bench.books().await, if ends { (0, 10) } else { (1, 9) });
+        }
+    });
+}
+
+#[test]
+fn a_tick_runs_again_if_nobody_looks_whether_it_has_run() {
+    test(async |node| {
+        for (second_look, runs) in [(true, 1), (false, 2)] {
+            let arm = ArmSpec {
+                second_look,
+                ..waiting(LockKind::Single)
+            };
+            let spec = WorkloadSpec::Job(JobSpec {
+                jobs: 1,
+                hold: constant(ms(1)),
+                skew: ms(10),
+                ticks: 1,
+            });
+            let bench = Bench::new(&node, arm, spec, ms(0)).await;
+            let said = counted(&bench.requests(2).await);
+            assert_eq!(said, if second_look { "1 sold out" } else { "nothing" });
+            assert_eq!(bench.books().await, (runs, 0));
         }
     });
 }
@@ -1052,7 +1151,7 @@ fn a_request_is_small() {
             let bench = Bench::new(&node, arm(LockKind::Redlock), spec, ms(0)).await;
             let mut rng = SmallRng::seed_from_u64(1);
             let work = bench.work();
-            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0);
+            let request = work.request(bench.recorder.of(Part::Measured), &mut rng, 0, 0);
             let size = size_of_val(&request);
             assert!(size <= 2048, "{size} bytes");
             sendable(request);
@@ -1115,7 +1214,7 @@ fn votes_that_come_after_the_release_count_in_the_end() {
         let work = bench.workload(arm, lock.clone());
         slow.pause();
         let mut rng = SmallRng::seed_from_u64(1);
-        let done = work.request(bench.recorder.of(Part::Measured), &mut rng, 0).await;
+        let done = work.request(bench.recorder.of(Part::Measured), &mut rng, 0, 0).await;
         assert_eq!(done, Done::Ended(None));
         let at_release = sums(&bench.taken());
         assert_eq!(
@@ -1154,7 +1253,7 @@ fn a_kill_tears_no_sale_in_redis() {
             let worker = tokio::spawn(async move {
                 let mut rng = SmallRng::seed_from_u64(1);
                 loop {
-                    work.request(recorder.of(Part::Measured), &mut rng, 0).await;
+                    work.request(recorder.of(Part::Measured), &mut rng, 0, 0).await;
                 }
             });
             tokio::time::sleep(Duration::from_micros(300 + 137 * kill)).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::super::forms::{read_popularity, read_service_time, write_popularity, write_service_time};
 use super::super::super::reader::Reader;
-use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, ServiceTime, Update};
+use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, Release, ServiceTime, Update};
 use super::super::super::value;
 use super::super::super::writer::Writer;
 use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const ROW: Row = Row {
     keys: &["products", "stock", "popularity", "hold", "stock_in"],
-    arm_keys: &["update", "fence"],
+    arm_keys: &["update", "fence", "release"],
 };
 
 /// The stock, and how it is sold.
@@ -61,6 +61,9 @@ impl WorkloadKind for InventorySpec {
                 "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two";
             table.complain("fence", why);
         }
+        if arm.release == Release::BeforeWrite && !arm.lock.is_some() && table.sound(&["lock"]) {
+            table.complain("release", "there is no lock to release; leave it out, or choose a lock");
+        }
     }
 
     fn section(&self) -> Section {
@@ -87,6 +90,7 @@ impl WorkloadKind for InventorySpec {
             products: self.products,
             stock: self.stock,
             stock_in: self.stock_in,
+            of_ticks: false,
         })
     }
 
