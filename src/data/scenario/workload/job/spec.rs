@@ -111,7 +111,7 @@ impl JobSpec {
     ) -> Option<(&'static str, String)> {
         let Some(rate) = swarm.rate else {
             return Some((
-                "swarm",
+                "workload",
                 "a job needs a rate, at which its ticks are due: set swarm.rate, for example \"20/s\"".to_owned(),
             ));
         };
