@@ -1,5 +1,7 @@
 //! The settings of a workload, whatever its kind.
 
+use std::collections::BTreeSet;
+
 use super::super::belonging::belongs;
 use super::super::reader::Reader;
 use super::super::suggest;
@@ -68,7 +70,12 @@ pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
     let meant = meant.copied().unwrap_or(WorkloadName::Inventory);
     let words: Vec<String> = WorkloadName::words().iter().map(|word| format!("\"{word}\"")).collect();
     let name = reader.need("kind", meant, &suggest::list(&words), value::one_of);
-    for key in WorkloadName::VARIANTS.iter().flat_map(|name| name.row().keys) {
+    // Two of them may share a key.
+    let keys: BTreeSet<&'static str> = WorkloadName::VARIANTS
+        .iter()
+        .flat_map(|name| name.row().keys.iter().copied())
+        .collect();
+    for key in &keys {
         if let Err(why) = belongs("kind", name, |name| name.row().keys.contains(key)) {
             reader.refuse(&[*key], &why);
         }

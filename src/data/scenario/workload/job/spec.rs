@@ -9,6 +9,7 @@ use super::super::super::value;
 use super::super::super::writer::{Writer, time};
 use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
 use super::shown;
+use crate::metrics::units::rounded;
 use crate::metrics::{Figures, Group};
 use crate::model::in_us;
 use schemars::JsonSchema;
@@ -128,8 +129,7 @@ impl JobSpec {
                 "more than 500,000 ticks are due; lower swarm.rate or duration".to_owned(),
             ));
         }
-        // It is positive, whole, and far below 2^64.
-        self.ticks = ticks as u64;
+        self.ticks = rounded(ticks);
         None
     }
 }
