@@ -61,7 +61,7 @@ fn judged(reported: Reported) -> Result<EventsJudged, Failure> {
         .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
     let of = |arm: &str| arms.get(arm).copied().unwrap_or_default();
     let (held, inside) = (of(HELD), of(INSIDE));
-    Ok(EventsJudged::of(reported, held, inside, doubles))
+    Ok(EventsJudged::of(reported, held, inside, &doubles))
 }
 
 fn unreadable(what: &str, why: impl std::fmt::Display) -> Failure {

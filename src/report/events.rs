@@ -29,7 +29,7 @@ pub struct EventsJudged {
 
 impl EventsJudged {
     /// Puts together what the judge found of beliefs, and of who was inside.
-    pub fn of(reported: Reported, held: Judgement, inside: Judgement, doubles: Vec<PastDouble>) -> Self {
+    pub fn of(reported: Reported, held: Judgement, inside: Judgement, doubles: &[PastDouble]) -> Self {
         let name = |holder: Holder| reported.clients.get(holder.server - 1).map_or("", String::as_str);
         let told = doubles.iter().take(TOLD).map(|double| {
             let (first, second) = (name(double.first), name(double.second));
