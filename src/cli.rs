@@ -1228,7 +1228,7 @@ pub struct LabPlayArgs {
     pub set: Vec<String>,
 }
 
-/// Tell what was done to the kept lab: since when each fault is in effect, in microseconds of CLOCK_MONOTONIC.
+/// Tell what was done to the kept lab: since when each fault is in effect, in microseconds of `CLOCK_MONOTONIC`.
 ///
 /// That is one clock for all processes of a machine, so a program can put the times of its own events beside these.
 #[derive(Debug, Args)]
