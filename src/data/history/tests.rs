@@ -1,7 +1,8 @@
 //! Histories as text, and what their reader says of them.
 
+use super::lines::HistoryError;
 use super::operation::{Head, Line, Operation};
-use super::reader::{HistoryError, Reader};
+use super::reader::Reader;
 use super::section::Sections;
 
 const HEAD: &str = r#"{"history":1,"lockstorm":"0.0.0","clock":"CLOCK_MONOTONIC, ns","arms":["redlock"],"stock":10}"#;
