@@ -166,7 +166,8 @@ pub(crate) const ACTS: [Act; 14] = [
     Act {
         name: "client-paused",
         title: "an app server with its client stands still for two and a half TTLs",
-        set: &["workload.products=6", "workload.hold=100ms", "duration=8s"],
+        // Each of its workers holds a lock almost always.
+        set: &["workload.products=12", "workload.hold=400ms", "duration=8s"],
         faults: "[[fault]]\nat = \"2s\"\ndo = \"pause\"\non = \"server:1\"\nfor = \"2500ms\"\n",
         holders: criterion::end_is_told,
         ..PLAIN

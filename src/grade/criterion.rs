@@ -29,7 +29,7 @@ pub(crate) type Criterion = fn(&Seen<'_>) -> Option<Mark>;
 const LATE: Duration = Duration::from_secs(2);
 /// How long nobody may be granted a lock longer than the fault itself explains, without a mark, and for a B, in microseconds.
 /// An act must last long enough after its fault that more can be seen.
-const SOON: u64 = 1_000_000;
+const SOON: u64 = 1_500_000;
 const LATER: u64 = 2_500_000;
 /// How much slower than usual acquires may be while one of several nodes is slow, in microseconds.
 const SLOWER: u64 = 200_000;
