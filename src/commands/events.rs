@@ -1,5 +1,6 @@
 //! `lockstorm judge`: the locks of another program, by what it reports of them.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -9,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::report::{EventsJudged, render_events};
+use lockstorm::report::{EventsJudged, RecordFile, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::history::{Event, HELD, HistoryError, INSIDE, Reader, Reported};
 use lockstorm_run::oracle::past;
@@ -30,6 +31,16 @@ const LAST: Duration = Duration::from_millis(10);
 
 /// Reads all events, judges the holds that they make up, and prints what was found.
 pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
+    if let Some(path) = &args.history {
+        RecordFile::check(path).map_err(Failure::usage)?;
+        let is_input = |out| fs::canonicalize(&args.events).is_ok_and(|events| events == out);
+        if fs::canonicalize(path).is_ok_and(is_input) {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path} has the events: name another file for --history"
+            )));
+        }
+    }
     let events = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
         ("-", _) => read(io::stdin().lock(), "standard input")?,
         (_, Some(path)) => listen(Path::new(path))?,
@@ -113,7 +124,7 @@ async fn gather(path: &Path, events: &mpsc::Sender<Result<Event, HistoryError>>)
         take(stream);
     }
     // It was bound here. If somebody has removed it, it is gone.
-    let _ = std::fs::remove_file(path);
+    let _ = fs::remove_file(path);
     for stream in open {
         // What has arrived can still be read.
         let _ = stream.shutdown(Shutdown::Read);

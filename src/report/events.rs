@@ -1,6 +1,7 @@
 //! What was found in the events of another program.
 
 use lockstorm_data::history::{Holder, Reported};
+use lockstorm_data::model::printable;
 use lockstorm_run::oracle::past::{Judgement, PastDouble};
 use serde::Serialize;
 
@@ -35,8 +36,11 @@ impl EventsJudged {
             let (first, second) = (name(double.first), name(double.second));
             let both = double.overlap as f64 / 1e6;
             format!(
-                "\"{}\": {second} got it at {} while {first} had it: both relied on it for {both:.3} ms",
-                double.key, double.at
+                "\"{}\": {} got it at {} while {} had it: both relied on it for {both:.3} ms",
+                printable(&double.key),
+                printable(second),
+                double.at,
+                printable(first)
             )
         });
         Self {
@@ -65,7 +69,7 @@ impl EventsJudged {
             "no lock was acquired by two clients, so no overlap could show".to_owned()
         } else if reported.doubtful > 0 {
             format!(
-                "nobody reported the end of {} of the holds, and those may have overlapped with others",
+                "of {} of the holds and sections nobody reported the end, or they had no length: those may have overlapped with others",
                 reported.doubtful
             )
         } else {
@@ -98,5 +102,8 @@ pub fn render_events(judged: &EventsJudged, paint: Paint) -> String {
     ];
     let table = Table::of(&columns, [judged]).render(paint);
     let evidence = judged.doubles.iter().chain(&judged.reported.late);
-    evidence.fold(table, |text, line| text + "\n" + line) + if judged.is_broken() { "\n" } else { "" }
+    let more = judged.double_holds.saturating_sub(judged.doubles.len() as u64);
+    let more = (more > 0).then(|| format!("and {more} more double holds"));
+    let lines = evidence.chain(&more);
+    lines.fold(table, |text, line| text + "\n" + line) + if judged.is_broken() { "\n" } else { "" }
 }

@@ -105,6 +105,31 @@ fn each_kind_of_damage_is_counted_and_nothing_else() {
             [1, 0, 0, 0, 1],
         ),
         ("a acquired 0 until 5, b acquired 6, b released 7", 0, [0, 0, 0, 0, 1]),
+        // A hold without length in the middle of another one: a clock that is too coarse, or no hold at all.
+        (
+            "a acquired 0, b acquired 2, b write 2, b released 2, a released 4",
+            5,
+            [0; 5],
+        ),
+        ("a acquired 0, a released 2, b acquired 2, b released 2", 0, [0; 5]),
+        // A section that nobody has left: while its client was heard others were inside, or its lock had ended.
+        (
+            "a acquired 0, a entered 0, a released 2, b acquired 3, b entered 3, b left 5, b released 5, a asked 6, a refused 7",
+            5,
+            [0, 0, 0, 0, 1],
+        ),
+        (
+            "a acquired 0, a entered 1, b asked 2, b refused 3, b acquired 9, b released 9, a lost 8",
+            5,
+            [0, 0, 0, 0, 1],
+        ),
+        // Times at both ends of the clock.
+        (
+            "a acquired -9223372036854775807, a released -9223372036854775806, a write 9223372036854775807, b asked -9223372036854775808, \
+             b refused 9223372036854775806, b acquired 1, b released 2",
+            3,
+            [0, 0, 1, 0, 0],
+        ),
         // Nothing that could show it.
         ("", 5, [0; 5]),
         ("a acquired 0, a released 5, a acquired 6, a released 7", 5, [0; 5]),
@@ -152,6 +177,11 @@ fn the_history_of_events_is_judged_alike() {
         lines("a acquired 0, b acquired 5, a entered 6, b entered 7, a left 8, b left 8, a released 10, b released 15"),
     )
     .unwrap();
+    // A file that can't be written is refused before anything is read, and so is that of the events.
+    for bad in ["e.jsonl", "./e.jsonl", "nowhere/h.jsonl", "."] {
+        let (code, out, err) = run(&["judge", "e.jsonl", "--history", bad]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{bad}: {err}");
+    }
     let (code, out, err) = run(&["judge", "e.jsonl", "--history", "h.jsonl"]);
     assert_eq!(code, Some(3), "{out}{err}");
     assert!(

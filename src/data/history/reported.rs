@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::event::{Event, EventWord};
 use super::holder::Holder;
 use super::operation::{Acquire, Answer, Head, Operation, Release};
+use crate::model::printable;
 
 /// The arm of a history that has when each holder had reason to rely on its lock.
 pub const HELD: &str = "held";
@@ -32,9 +33,9 @@ pub struct Reported {
     pub overran: u64,
     /// The first of both, in words.
     pub late: Vec<String>,
-    /// Holds of which nobody has reported the end. They count until the last that was heard of their client.
+    /// Holds and sections of which nobody has reported the end. Holds count until the last that was heard of their client.
     pub cut_off: u64,
-    /// Those of them that may have overlapped with another one.
+    /// Those of them that may have overlapped with another one, and holds without any length that met another one.
     pub doubtful: u64,
     /// The longest time in which a client waited for a lock that nobody held; `None` if nobody has reported that it asked.
     pub unavailable_ns: Option<i64>,
@@ -51,6 +52,8 @@ struct Lock {
     /// The last hold of each client.
     holds: BTreeMap<usize, Hold>,
     inside: BTreeMap<usize, Inside>,
+    /// When each client was the last to enter.
+    entered: BTreeMap<usize, i64>,
     /// Since when each client waits.
     waiting: BTreeMap<usize, i64>,
 }
@@ -86,6 +89,11 @@ impl Hold {
 
     fn lasts_at(&self, t: i64) -> bool {
         self.end().is_none_or(|end| t < end)
+    }
+
+    /// Whether it met another one, and has no length: the judge leaves it out.
+    fn is_doubtful(&self, end: i64) -> bool {
+        self.met && end <= self.from
     }
 
     fn covers(&self, t: i64) -> bool {
@@ -127,6 +135,12 @@ impl Reported {
         for (key, mut lock) in locks {
             made.shared_keys += usize::from(lock.holds.len() > 1);
             made.waited(&lock, lock.waiting.values().min().copied(), last);
+            for (&client, inside) in &lock.inside {
+                let met = |(&other, &t): (&usize, &i64)| other != client && t >= inside.from;
+                let outlived = lock.holds.get(&client).is_none_or(|hold| !hold.lasts_at(heard[client]));
+                made.cut_off += 1;
+                made.doubtful += u64::from(outlived || lock.entered.iter().any(met));
+            }
             let mut holds = std::mem::take(&mut lock.holds);
             for (&client, hold) in holds.iter_mut().filter(|(_, hold)| !hold.is_closed) {
                 let known = hold.end().filter(|end| hold.ended.is_some() || *end <= heard[client]);
@@ -134,6 +148,7 @@ impl Reported {
                     made.cut_off += 1;
                     made.doubtful += u64::from(hold.met);
                 }
+                made.doubtful += u64::from(known.is_some_and(|end| hold.is_doubtful(end)));
                 let end = known.unwrap_or_else(|| heard[client].max(hold.from));
                 put(&mut lines, &hold.release(holder(client, &lock), &key, end, None));
             }
@@ -188,6 +203,7 @@ impl Reported {
                              was started anew needs a name of its own",
                         );
                     };
+                    self.doubtful += u64::from(hold.is_doubtful(end));
                     put(lines, &hold.release(who, &event.key, end, None));
                 }
                 self.begin(client, lock, event, lines);
@@ -202,12 +218,14 @@ impl Reported {
                 Some(hold) => {
                     hold.ended.get_or_insert(t);
                     let end = hold.end().unwrap_or(t);
+                    self.doubtful += u64::from(hold.is_doubtful(end));
                     put(lines, &hold.release(who, &event.key, end, Some(t)));
                 }
                 None => return can_not("it does not hold this lock"),
             },
             EventWord::Entered => {
                 let overran = !covered;
+                lock.entered.insert(client, t);
                 if lock.inside.insert(client, Inside { from: t, overran }).is_some() {
                     return can_not("it is inside: report its `left` before");
                 }
@@ -275,7 +293,7 @@ impl Reported {
             && lock.holds.values().all(|hold| !hold.lasts_at(t))
         {
             let free = lock.holds.values().filter_map(Hold::end).fold(since, i64::max);
-            self.unavailable_ns = self.unavailable_ns.max(Some(t - free));
+            self.unavailable_ns = self.unavailable_ns.max(Some(t.saturating_sub(free)));
         }
     }
 
@@ -286,11 +304,18 @@ impl Reported {
         let end = lock.holds.get(&client).and_then(Hold::end).filter(|end| *end < event.t);
         let late = end.map_or_else(
             || "without a lock that it could rely on all the time".to_owned(),
-            |end| format!("{:.3} ms after it had reason to rely on its lock", ms(event.t - end)),
+            |end| {
+                format!(
+                    "{:.3} ms after it had reason to rely on its lock",
+                    ms(event.t.saturating_sub(end))
+                )
+            },
         );
         self.late.push(format!(
             "\"{}\": {} {did} at {}, {late}",
-            event.key, event.client, event.t
+            printable(&event.key),
+            printable(&event.client),
+            event.t
         ));
     }
 }

@@ -111,12 +111,17 @@ impl Actor<'_> {
             Finding::TakesWrites { host } => Some(Target::Host(host)),
             _ => None,
         };
-        let target = verified.proof.iter().find_map(took_over).unwrap_or(target);
+        let (asked, target) = (target, verified.proof.iter().find_map(took_over).unwrap_or(target));
         let meaning = match (action, target) {
             (Action::Undo(condition), Target::Host(host)) if condition.forgets() => is_back(host, self.persistence),
             _ => action.done_to(target),
         };
-        format!("{meaning}: {}", verified.prose())
+        let chosen = if target == asked {
+            String::new()
+        } else {
+            format!("; the Sentinels chose it, and not {asked}: `--by hand` takes the one that you name")
+        };
+        format!("{meaning}: {}{chosen}", verified.prose())
     }
 }
 
