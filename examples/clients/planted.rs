@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::{Instant, sleep};
 
 /// What is wrong with a client, or with none.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     // Right: `flock` on a file for each key, which dies with its process.
     "mutex",
     // Right: SET NX PX on one node, a token, compare-and-delete, renewal.
@@ -33,6 +33,8 @@ const KINDS: [&str; 8] = [
     "dead-renewal",
     // Never answers those who must wait.
     "hangs",
+    // Releases, and does not say so.
+    "mute",
 ];
 
 const EXTEND: &str =
@@ -80,7 +82,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Some("release") => client.release(order["of"].as_u64().unwrap_or_default()).await,
                 _ => return,
             };
-            say(&json!({"id": id, "is": is}));
+            if client.kind != "mute" || order["op"] != "release" {
+                say(&json!({"id": id, "is": is}));
+            }
         });
     }
     Ok(())

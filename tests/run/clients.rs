@@ -247,8 +247,12 @@ fn planted_clients_get_the_letters_that_they_deserve() {
             keeper: Some(keeper()),
             ..RunOptions::default()
         };
-        let (grades, stop) = grade(&subject, Vec::new(), None, &[act.to_owned()], 1, &options, |_| ()).unwrap();
+        let null = [program(), "client".to_owned(), "null".to_owned()];
+        let null = (act == "healthy").then_some(&null[..]);
+        let (grades, stop) = grade(&subject, Vec::new(), null, &[act.to_owned()], 1, &options, |_| ()).unwrap();
         assert!(stop.is_none());
+        let pipe = grades.pipe.map(|pipe| 0 < pipe.p50_us && pipe.p50_us <= pipe.p99_us);
+        assert_eq!(pipe, null.map(|_| true), "what the pipe costs, if that was asked");
         let played = grades.acts.into_iter().find(|grade| grade.act == act).unwrap();
         (played.letter, played.why)
     };
@@ -262,6 +266,7 @@ fn planted_clients_get_the_letters_that_they_deserve() {
         ("fail-open", "majority-away", Letter::F),
         ("dead-renewal", "long-work", Letter::F),
         ("hangs", "contention", Letter::F),
+        ("mute", "healthy", Letter::D),
     ] {
         let (letter, why) = letter(kind, act);
         // A machine that is too busy shows nothing; that is no wrong letter.
