@@ -143,16 +143,17 @@ pub(crate) fn busy_is_told(seen: &Seen<'_>) -> Option<Mark> {
     })
 }
 
-/// An outage is told as that.
+/// An outage is told as that. Where most nodes are away, most refusals are because of that.
 pub(crate) fn outage_is_told(seen: &Seen<'_>) -> Option<Mark> {
     let outcomes = &seen.figures.outcomes;
     let told = outcomes.no_quorum + outcomes.unknown;
-    (told == 0 && outcomes.contended > 0).then(|| {
+    (outcomes.contended > told).then(|| {
         Mark::new(
             Letter::C,
             format!(
-                "{} said that somebody holds the lock, and none that nodes are missing",
-                refusals(outcomes.contended)
+                "{} said that somebody holds the lock, and {} that nodes are missing",
+                refusals(outcomes.contended),
+                if told == 0 { "none".to_owned() } else { count(told) }
             ),
         )
     })
@@ -328,6 +329,14 @@ mod tests {
         let outage = |seen: &mut Figures| seen.outcomes.no_quorum = 100;
         assert_eq!(says(busy_is_told, outage), Some(Letter::C));
         assert_eq!(says(outage_is_told, outage), None);
+        let both = |told| {
+            says(outage_is_told, move |seen| {
+                seen.outcomes.contended = 10;
+                seen.outcomes.no_quorum = told;
+            })
+        };
+        assert_eq!(both(9), Some(Letter::C));
+        assert_eq!(both(10), None);
     }
 
     #[test]
