@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use lockstorm::report::{EventsJudged, RecordFile, render_events};
 use lockstorm_base::{Stops, input, output};
-use lockstorm_data::history::{Event, HELD, HistoryError, INSIDE, Reader, Reported};
+use lockstorm_data::history::{Event, HELD, INSIDE, Reader, Reported};
 use lockstorm_run::oracle::past;
 use tokio::net::UnixListener;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
 use super::print::print_result;
@@ -41,12 +40,13 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
             )));
         }
     }
-    let events = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
-        ("-", _) => read(io::stdin().lock(), "standard input")?,
+    let (events, is_whole) = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
+        ("-", _) => (read(io::stdin().lock(), "standard input")?, true),
+        (_, Some("")) => return Err(Failure::usage("unix: names no socket: write unix:PATH")),
         (_, Some(path)) => listen(Path::new(path))?,
         (file, None) => {
             let opened = input::open(Path::new(file)).map_err(|error| unreadable(file, error))?;
-            read(BufReader::new(opened), file)?
+            (read(BufReader::new(opened), file)?, true)
         }
     };
     let reported = Reported::of(events).map_err(|why| unreadable(&args.events, why))?;
@@ -56,7 +56,8 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     let judged = judged(reported)?;
     print_result(args.json, &judged, |paint| render_events(&judged, paint), look)?;
-    if let Some(doubt) = judged.doubt().filter(|_| !judged.is_broken()) {
+    let unread = || (!is_whole).then(|| "not all of what came could be read".to_owned());
+    if let Some(doubt) = judged.doubt().or_else(unread).filter(|_| !judged.is_broken()) {
         tell(&format!("nothing was shown: {doubt}"));
         return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
     }
@@ -84,20 +85,26 @@ fn read(source: impl BufRead, what: &str) -> Result<Vec<Event>, Failure> {
     all.map_err(|error| unreadable(what, error))
 }
 
-/// Listens at a socket for any number of clients until a signal comes, which is how it is meant to end.
-fn listen(path: &Path) -> Result<Vec<Event>, Failure> {
+/// Listens at a socket for any number of clients until a signal comes, which is how it is meant to end. Returns whether all that came
+/// could be read, too.
+fn listen(path: &Path) -> Result<(Vec<Event>, bool), Failure> {
     let (events, all) = mpsc::channel();
-    let name = format!("{SOCKET}{}", path.display());
     let gathered = wait_for(gather(path, &events))?;
     // The readers have senders of their own, and end with their connections.
     drop(events);
     gathered?;
-    let all: Result<_, HistoryError> = all.into_iter().collect();
-    all.map_err(|error| unreadable(&name, error))
+    let (mut read, mut is_whole) = (Vec::new(), true);
+    for event in all {
+        match event {
+            Some(event) => read.push(event),
+            None => is_whole = false,
+        }
+    }
+    Ok((read, is_whole))
 }
 
-/// Passes on what comes at the socket until a signal, or a line that can't be read, comes. What had arrived then is read to its end.
-async fn gather(path: &Path, events: &mpsc::Sender<Result<Event, HistoryError>>) -> Result<(), Failure> {
+/// Passes on what comes at the socket until a signal comes. What had arrived then is read to its end.
+async fn gather(path: &Path, events: &mpsc::Sender<Option<Event>>) -> Result<(), Failure> {
     let cannot = |error| {
         Failure::usage(format!(
             "cannot listen at {}: {error}; name a path at which nothing is",
@@ -110,14 +117,12 @@ async fn gather(path: &Path, events: &mpsc::Sender<Result<Event, HistoryError>>)
         "listening at {}: Ctrl-C ends it, and what came is judged",
         path.display()
     ));
-    let (give_up, mut given_up) = unbounded_channel();
     let mut open = Vec::new();
-    let mut take = |stream: tokio::net::UnixStream| open.extend(follow(stream, events, &give_up).ok());
+    let mut take = |stream: tokio::net::UnixStream| open.extend(follow(stream, events).ok());
     loop {
         tokio::select! {
             accepted = listener.accept() => accepted.map(|(stream, _)| take(stream)).map_err(cannot)?,
             _ = stops.next() => break,
-            _ = given_up.recv() => break,
         }
     }
     while let Ok(Ok((stream, _))) = timeout(LAST, listener.accept()).await {
@@ -132,21 +137,21 @@ async fn gather(path: &Path, events: &mpsc::Sender<Result<Event, HistoryError>>)
     Ok(())
 }
 
-/// Reads a connection on a thread of its own; returns the connection.
-fn follow(
-    stream: tokio::net::UnixStream,
-    events: &mpsc::Sender<Result<Event, HistoryError>>,
-    give_up: &UnboundedSender<()>,
-) -> io::Result<UnixStream> {
+/// Reads a connection on a thread of its own, until its end or a line that can't be read, for which there is a `None`; returns the connection.
+fn follow(stream: tokio::net::UnixStream, events: &mpsc::Sender<Option<Event>>) -> io::Result<UnixStream> {
     let stream = stream.into_std()?;
     stream.set_nonblocking(false)?;
-    let (source, events, give_up) = (stream.try_clone()?, events.clone(), give_up.clone());
+    let (source, events) = (stream.try_clone()?, events.clone());
     thread::Builder::new().spawn(move || {
-        for event in Event::read(BufReader::new(source)) {
+        for event in Event::read(BufReader::new(&source)) {
+            if let Err(error) = &event {
+                tell(&format!("a client's connection is closed: {error}"));
+                // It may have gone by itself.
+                let _ = source.shutdown(Shutdown::Both);
+            }
             let is_wrong = event.is_err();
-            // Nobody waits for it any more if another connection was wrong.
-            if events.send(event).is_err() || is_wrong {
-                let _ = give_up.send(());
+            // The receiver lives as long as there are senders.
+            if events.send(event.ok()).is_err() || is_wrong {
                 return;
             }
         }

@@ -1,7 +1,7 @@
 //! `lockstorm judge`: what it makes of the events of another program.
 
 use std::fs;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use lockstorm_kit::program::{read_until, send};
@@ -211,6 +211,7 @@ fn what_can_not_be_is_told_with_its_place() {
         assert!(err.contains(part), "{text}: {err}");
     };
     refuses("{\n", "line 1: EOF");
+    refuses("[\"left\", \"a\", \"k\", 1]\n", "line 1: it is no object");
     refuses(&lines("a acquired 0, a stolen 1"), "line 2: unknown variant `stolen`");
     refuses(
         "{\"event\":\"left\",\"client\":\"a\",\"key\":\"k\",\"t\":1,\"untill\":2}\n",
@@ -231,8 +232,13 @@ fn what_can_not_be_is_told_with_its_place() {
         &lines("a acquired 0, a released 1, a extended 2"),
         "report its `acquired` before",
     );
-    let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "none.jsonl"]));
-    assert!(code == Some(2) && err.contains("cannot read none.jsonl"), "{err}");
+    for (events, part) in [
+        ("none.jsonl", "cannot read none.jsonl"),
+        ("unix:", "unix: names no socket"),
+    ] {
+        let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", events]));
+        assert!(code == Some(2) && err.contains(part), "{err}");
+    }
 }
 
 #[test]
@@ -262,11 +268,26 @@ fn clients_report_at_a_socket_until_a_signal() {
     assert!(out.contains("b got it at 5 while a had it"), "{out}");
     assert!(!directory.path().join("judge.sock").exists());
 
-    // A line that can't be read ends it at once; and a path that is taken is left alone.
-    let (mut judge, mut stderr) = listening();
-    connect().write_all(b"acquired\n").unwrap();
-    read_until(&mut stderr, "line 1: expected value");
-    assert_eq!(judge.wait().unwrap().code(), Some(2));
+    // A line that can't be read ends its connection; the others are judged, and nothing good is said of them.
+    for (ends, code) in [
+        ("a released 5, b acquired 6, b released 9", 5),
+        ("b acquired 6, b released 9, a released 10", 3),
+    ] {
+        let (mut judge, mut stderr) = listening();
+        let (mut bad, mut good) = (connect(), connect());
+        bad.write_all(b"acquired\n").unwrap();
+        read_until(&mut stderr, "a client's connection is closed: line 1: expected value");
+        assert_eq!(
+            bad.read(&mut [0]).unwrap(),
+            0,
+            "it is told by the end of its connection"
+        );
+        good.write_all(lines(&format!("a acquired 0, {ends}")).as_bytes())
+            .unwrap();
+        send(judge.id(), Signal::SIGTERM);
+        assert_eq!(judge.wait().unwrap().code(), Some(code));
+    }
+    // A path that is taken is left alone.
     fs::write(directory.path().join("judge.sock"), "mine").unwrap();
     let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "unix:judge.sock"]));
     assert!(

@@ -59,6 +59,10 @@ impl<R: BufRead> Lines<R> {
     }
 
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, HistoryError> {
+        // An array would do as an object whose fields it has in their order.
+        if self.line.trim_ascii_start().first() == Some(&b'[') {
+            return Err(self.wrong("it is no object"));
+        }
         serde_json::from_slice(&self.line).map_err(|error| self.wrong(error.to_string()))
     }
 
