@@ -784,6 +784,11 @@ fn what_was_done_is_logged_with_its_effect_by_a_clock_of_all_processes() {
     assert_eq!(state(&place.status(), 2), "down (shut down)");
     place.good(&["shutdown", "2"]);
     assert_eq!(place.lab(&["pause", "2"]).0, 1);
+    let (code, _, err) = place.lab(&["bounce", "2"]);
+    assert!(
+        code == 1 && err.contains("and stays so until `lockstorm lab restore 2`"),
+        "{err}"
+    );
     let log = logged(&place);
     let words: Vec<[&str; 3]> = log
         .iter()
@@ -797,6 +802,7 @@ fn what_was_done_is_logged_with_its_effect_by_a_clock_of_all_processes() {
             ["shutdown", "2", "verified"],
             ["shutdown", "2", "already"],
             ["pause", "2", "failed"],
+            ["kill", "2", "already"],
         ]
     );
     let at = |entry: &Value, key: &str| entry[key].as_i64();

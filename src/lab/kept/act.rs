@@ -31,6 +31,16 @@ impl Actor<'_> {
         };
         let done = self.apply(action, target).await;
         match (lasts, action.undo(target.kind())) {
+            // Somebody else has done it, and nobody undoes it now.
+            (Some(_), Some(_)) if done.effect == Effect::Already => Acted {
+                effect: Effect::Failed,
+                words: format!(
+                    "{}, and stays so until `lockstorm lab restore {}`",
+                    done.words,
+                    target.key()
+                ),
+                ..done
+            },
             (Some(lasts), Some(undo)) if done.effect == Effect::Verified => {
                 sleep(lasts).await;
                 done.then(self.apply(undo, target).await)
