@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::{env, fs, io};
+use std::{fs, io};
 
 use lockstorm::report::{RecordFile, grades_page, render_checked, render_grades};
 use lockstorm_base::input;
@@ -48,16 +48,8 @@ pub fn grade(args: &GradeArgs, look: Look) -> Result<ExitCode, Failure> {
         }
     };
     let options = server::options(&binary);
-    let null = matches!(subject, Subject::Client { .. }).then(null).transpose()?;
-    let played = play(
-        &subject,
-        wrong,
-        null.as_deref(),
-        &args.only,
-        args.seed.unwrap_or(1),
-        &options,
-        show,
-    );
+    let seed = args.seed.unwrap_or(1);
+    let played = play(&subject, wrong, &args.only, seed, &options, show);
     let (grades, stop) = played.map_err(Failure::error)?;
     if let Some(out) = &args.out {
         write(out, &grades_page(&grades))?;
@@ -81,16 +73,6 @@ fn checked(command: &[String], binary: &ServerBinary) -> Result<(Vec<Checked>, S
         ))),
         None => Ok((wrong, subject)),
     }
-}
-
-/// The command of a client that does nothing.
-fn null() -> Result<Vec<String>, Failure> {
-    let this = env::current_exe().map_err(|error| Failure::error(format!("cannot find this program: {error}")))?;
-    Ok(vec![
-        this.to_string_lossy().into_owned(),
-        "client".to_owned(),
-        "null".to_owned(),
-    ])
 }
 
 fn judge(grades: &Grades, known: &[String]) -> ExitCode {

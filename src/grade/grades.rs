@@ -1,3 +1,4 @@
+use lockstorm_data::metrics::Quantiles;
 use serde::Serialize;
 
 use super::check::Checked;
@@ -16,21 +17,12 @@ pub struct Grades {
     pub letter: Letter,
     /// Whether all acts were played.
     pub complete: bool,
-    /// What an acquire of a client that does nothing takes on this machine: the cost of the pipe, which all times include.
-    pub pipe: Option<Pipe>,
+    /// What an acquire of a client that does nothing took in the first act, in microseconds: the cost of the pipe, which all times include.
+    pub pipe_us: Option<Quantiles>,
     /// What a check has found wrong before.
     pub wrong: Vec<Checked>,
     /// One for each act.
     pub acts: Vec<Grade>,
-}
-
-/// What an acquire takes of a client that does nothing, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Pipe {
-    /// The median.
-    pub p50_us: u64,
-    /// The 99th percentile.
-    pub p99_us: u64,
 }
 
 /// What it got in an act.

@@ -25,7 +25,7 @@ mod subject;
 
 pub use act::names;
 pub use check::{Checked, check};
-pub use grades::{Grade, Grades, Pipe};
+pub use grades::{Grade, Grades};
 pub use letter::Letter;
 pub use play::grade;
 pub use subject::Subject;

@@ -8,20 +8,18 @@ use lockstorm_run::{Ended, Record, RunOptions, headless};
 use super::act::{ACTS, ALWAYS, Act};
 use super::check::Checked;
 use super::criterion::Seen;
-use super::grades::{Grade, Grades, Pipe};
+use super::grades::{Grade, Grades};
 use super::letter::{Letter, Mark};
 use super::subject::Subject;
 
-/// Plays these acts, or all of them, and grades the subject, of whom a check has found this `wrong`. `null` is the command of a client that
-/// does nothing, to tell what the pipe costs. `progress` hears the title of each act that begins. A signal ends it: then the result is of
-/// what was played until then.
+/// Plays these acts, or all of them, and grades the subject, of whom a check has found this `wrong`. `progress` hears the title of each act
+/// that begins. A signal ends it: then the result is of what was played until then.
 ///
 /// # Errors
 /// A run could not be played.
 pub fn grade(
     subject: &Subject,
     wrong: Vec<Checked>,
-    null: Option<&[String]>,
     only: &[String],
     seed: u64,
     options: &RunOptions,
@@ -31,14 +29,7 @@ pub fn grade(
         .iter()
         .filter(|act| only.is_empty() || only.iter().any(|name| name == act.name))
         .collect();
-    let (mut acts, mut healthy_p99) = (Vec::new(), None);
-    let (pipe, mut stop) = match null {
-        Some(null) => {
-            progress("measuring the pipe with a client that does nothing");
-            price(null, options)?
-        }
-        None => (None, None),
-    };
+    let (mut acts, mut healthy_p99, mut pipe_us, mut stop) = (Vec::new(), None, None, None);
     for (index, act) in wanted.iter().enumerate() {
         if stop.is_some() {
             break;
@@ -57,6 +48,8 @@ pub fn grade(
                 continue;
             }
         };
+        let took = record.arms.first().map(|arm| arm.figures.pipe_us);
+        pipe_us = pipe_us.or(took.filter(|took| took.count > 0));
         let grade = of(act, subject, &record, healthy_p99);
         if act.name == ACTS[0].name && grade.letter != Letter::Unknown {
             healthy_p99 = Some(grade.acquire_p99_us);
@@ -75,38 +68,11 @@ pub fn grade(
         nodes: subject.nodes(),
         letter: worst.or(letters.into_iter().max()).unwrap_or(Letter::Unknown),
         complete: stop.is_none(),
-        pipe,
+        pipe_us,
         wrong,
         acts,
     };
     Ok((grades, stop))
-}
-
-/// What the pipe costs, measured with this client that does nothing, which as many workers as in the acts ask for two seconds; or the
-/// signal that has ended that.
-fn price(null: &[String], options: &RunOptions) -> Result<(Option<Pipe>, Option<Stop>), String> {
-    let subject = Subject::Client {
-        command: null.to_owned(),
-        name: "null".to_owned(),
-        nodes: 3,
-        renews: true,
-    };
-    let mut scenario = ACTS[0].scenario(&subject, 1).map_err(|errors| errors.to_string())?;
-    scenario.duration = Duration::from_secs(2);
-    Ok(
-        match headless(scenario, options.clone(), |_| ()).map_err(|error| error.to_string())? {
-            Ended::Finished(record, None) => {
-                let took = record.arms.first().map(|arm| arm.figures.acquire_us);
-                let pipe = took.filter(|took| took.p50 > 0).map(|took| Pipe {
-                    p50_us: took.p50,
-                    p99_us: took.p99,
-                });
-                (pipe, None)
-            }
-            Ended::Finished(_, signal) => (None, signal),
-            Ended::Abandoned(signal) => (None, Some(signal)),
-        },
-    )
 }
 
 /// What it got in this act.

@@ -47,6 +47,11 @@ impl Lab {
         &self.site.dir
     }
 
+    /// The lockstorm executable.
+    pub fn program(&self) -> &Path {
+        &self.nodes.plan.options.keeper
+    }
+
     /// What all keys begin with that are kept on the lock nodes: nothing, unless these are not ours.
     pub fn key_prefix(&self) -> &str {
         &self.nodes.plan.key_prefix

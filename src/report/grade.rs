@@ -6,8 +6,9 @@ use super::page::{class, page};
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 use super::wrap::fold;
+use lockstorm_data::metrics::Quantiles;
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_grade::{Checked, Grade, Grades, Letter, Pipe};
+use lockstorm_grade::{Checked, Grade, Grades, Letter};
 
 const COLUMNS: [Column<Grade>; 4] = [
     ("act", |grade| Cell::plain(grade.act)),
@@ -96,11 +97,11 @@ pub fn render_checked(checked: &[Checked], columns: usize, paint: Paint) -> Stri
 
 /// What of the times is the pipe's.
 fn cost(grades: &Grades) -> Option<String> {
-    let Pipe { p50_us, p99_us } = grades.pipe?;
+    let Quantiles { p50, p99, .. } = grades.pipe_us?;
     Some(format!(
         "All times include the pipe: of a client that does nothing an acquire takes {} (p50), {} (p99).",
-        micros(p50_us),
-        micros(p99_us)
+        micros(p50),
+        micros(p99)
     ))
 }
 

@@ -6,7 +6,7 @@ use lockstorm_data::metrics::Count;
 use lockstorm_data::model::{CheckResult, EventKind, Fault, ServerId, Target};
 use lockstorm_grade::{Letter, Subject, grade};
 use lockstorm_kit::play::Run;
-use lockstorm_kit::program::{example, keeper, program};
+use lockstorm_kit::program::{example, program};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_kit::{alone, beside};
 use lockstorm_run::RunOptions;
@@ -182,25 +182,31 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
     let _lab = beside();
     let run = Run::start(&renewing("1m"), &[]);
     let client = Target::Client(ServerId(1));
-    run.until("locks are held", |now| now.arms[0].figures.holding >= 4);
-    run.fault(Fault::Kill, client);
-    // The work goes on without renewal, and others come in.
-    run.until("two hold a lock", |now| now.arms[0].figures.double_holds > 0);
-    let before = run.now().arms[0].figures.outcomes.acquired;
-    run.undo(lockstorm_data::model::Condition::Down, client);
-    run.until("locks are granted", |now| {
-        now.arms[0].figures.outcomes.acquired > before + 8
-    });
+    let acquired = |now: &lockstorm_run::Snapshot| now.arms[0].figures.outcomes.acquired;
+    let before = loop {
+        run.until("locks are held", |now| now.arms[0].figures.holding >= 4);
+        run.fault(Fault::Kill, client);
+        let before = acquired(&run.now());
+        // The work goes on without renewal, and others come in; now and then they have all locks already.
+        run.until("they do", |now| {
+            now.arms[0].figures.double_holds > 0 || acquired(now) > before + 8
+        });
+        let now = run.now();
+        run.undo(lockstorm_data::model::Condition::Down, client);
+        if now.arms[0].figures.double_holds > 0 {
+            break acquired(&now);
+        }
+    };
+    run.until("locks are granted", |now| acquired(now) > before + 8);
     let record = run.stop();
     let faults = record
         .events
         .iter()
         .filter(|event| matches!(event.kind, EventKind::Fault { target, .. } if target == client));
-    assert_eq!(
-        faults
-            .filter(|event| event.text.contains("clients of app server 1"))
-            .count(),
-        2
+    let told = faults.filter(|event| event.text.contains("clients of app server 1"));
+    assert!(
+        [2, 4, 6, 8].contains(&told.count()),
+        "each kill and each restart is told"
     );
     let told: Vec<_> = record
         .inconclusive
@@ -244,15 +250,13 @@ fn planted_clients_get_the_letters_that_they_deserve() {
             renews: true,
         };
         let options = RunOptions {
-            keeper: Some(keeper()),
+            keeper: Some(program().into()),
             ..RunOptions::default()
         };
-        let null = [program(), "client".to_owned(), "null".to_owned()];
-        let null = (act == "healthy").then_some(&null[..]);
-        let (grades, stop) = grade(&subject, Vec::new(), null, &[act.to_owned()], 1, &options, |_| ()).unwrap();
+        let (grades, stop) = grade(&subject, Vec::new(), &[act.to_owned()], 1, &options, |_| ()).unwrap();
         assert!(stop.is_none());
-        let pipe = grades.pipe.map(|pipe| 0 < pipe.p50_us && pipe.p50_us <= pipe.p99_us);
-        assert_eq!(pipe, null.map(|_| true), "what the pipe costs, if that was asked");
+        let pipe = grades.pipe_us.map(|pipe| 0 < pipe.p50 && pipe.p50 <= pipe.p99);
+        assert_eq!(pipe, Some(true), "what the pipe costs: {:?}", grades.pipe_us);
         let played = grades.acts.into_iter().find(|grade| grade.act == act).unwrap();
         (played.letter, played.why)
     };

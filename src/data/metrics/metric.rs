@@ -66,6 +66,8 @@ pub enum Group {
     LockNodes,
     /// Arms whose lock is on the replicated nodes, or on the cluster.
     Masters,
+    /// Arms with `lock = "client"`.
+    Clients,
     /// Every arm.
     Load,
     /// Arms whose requests are due at a rate.
@@ -94,6 +96,7 @@ impl Group {
             Self::Locks => "arms with a lock",
             Self::LockNodes => "arms with lock nodes",
             Self::Masters => "arms on replicated nodes or a cluster",
+            Self::Clients => "arms with `lock = \"client\"`",
             Self::Load => "every arm",
             Self::OpenLoop => "every arm, with a `rate`",
             Self::Inventory => "`inventory`",
@@ -130,11 +133,13 @@ pub struct Evidence {
 }
 
 use Alarm::{Damage, Doubt, Plain, Poor};
-use Group::{CacheFill, Inventory, Job, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
+use Group::{CacheFill, Clients, Inventory, Job, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
 use Quantile::{Max, P50, P90, P99, P999};
 use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
 const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
+const PIPE: &str = "time of one acquire of a client that does nothing, asked a hundred times a second meanwhile: what of the \
+                    client's own times is the pipe's and this machine's";
 const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
                         counts its delay";
 const SERVICE: &str = "time of a request from its actual start";
@@ -218,6 +223,8 @@ metrics! {
     AcquireP99 = "acquire p99", Duration(|f| f.acquire_us, P99), Locks, Plain, ACQUIRE;
     AcquireP999 = "acquire p99.9", Duration(|f| f.acquire_us, P999), Locks, Plain, ACQUIRE;
     AcquireMax = "acquire max", Duration(|f| f.acquire_us, Max), Locks, Plain, ACQUIRE;
+    PipeP50 = "pipe p50", Duration(|f| f.pipe_us, P50), Clients, Plain, PIPE;
+    PipeP99 = "pipe p99", Duration(|f| f.pipe_us, P99), Clients, Plain, PIPE;
     ContendedP99 = "contended p99", Duration(|f| f.times[Time::Contended], P99), Locks, Plain,
         "time of the acquires that were refused because somebody else holds the lock";
     NoQuorumP99 = "no quorum p99", Duration(|f| f.times[Time::NoQuorum], P99), LockNodes, Plain,

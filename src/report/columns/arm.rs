@@ -1,6 +1,6 @@
 use lockstorm_data::metrics::units::{count, short_count};
 use lockstorm_data::metrics::{Count, Figures, Group, Metric, Series};
-use lockstorm_data::scenario::{ArmSpec, Op, Scenario};
+use lockstorm_data::scenario::{ArmSpec, LockKind, Op, Scenario};
 use lockstorm_run::{ArmView, Health, Record, Snapshot};
 
 /// The data behind an arm's cells, from a record or from a run under way.
@@ -15,6 +15,10 @@ pub(crate) struct Arm<'a> {
     pub nodes: usize,
     /// Whether it has a lock.
     pub locks: bool,
+    /// Whether its lock is another program's.
+    pub is_client: bool,
+    /// Whose figures its workload has.
+    pub groups: &'static [Group],
     /// Whether that is on a master that a replica may replace.
     pub has_master: bool,
     /// Whether its requests are due at a rate.
@@ -63,6 +67,8 @@ impl<'a> Arm<'a> {
             is_untested: is_untested(name, figures, scenario),
             nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
+            is_client: spec.lock == LockKind::Client,
+            groups: scenario.workload.about().groups(),
             has_master: spec.has_master(),
             has_rate: scenario.swarm.rate.is_some(),
             after_end: 0,
@@ -82,6 +88,8 @@ impl<'a> Arm<'a> {
             is_untested: false,
             nodes: 3,
             locks: true,
+            is_client: false,
+            groups: &[Group::Inventory, Group::Job, Group::CacheFill, Group::Pages],
             has_master: false,
             has_rate: true,
             after_end: 0,
@@ -105,11 +113,11 @@ impl<'a> Arm<'a> {
             Group::Locks => self.locks,
             Group::LockNodes => self.nodes > 0,
             Group::Masters => self.has_master,
+            Group::Clients => self.is_client,
             Group::OpenLoop => self.has_rate,
             Group::Now => self.now.is_some(),
             Group::Load => true,
-            // A table of these is that of the arm's own workload.
-            group => group.is_of_a_workload(),
+            Group::Inventory | Group::Job | Group::CacheFill | Group::Pages => self.groups.contains(&group),
         }
     }
 

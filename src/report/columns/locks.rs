@@ -14,6 +14,8 @@ pub(crate) const LOCKS: &[Shown] = &[
     Always(Figure(Metric::AcquireP50)),
     Always(Figure(Metric::AcquireP99)),
     Always(Figure(Metric::AcquireMax)),
+    IfAny(Figure(Metric::PipeP50)),
+    IfAny(Figure(Metric::PipeP99)),
     Always(Figure(Metric::Acquired)),
     Always(Figure(Metric::Contended)),
     IfAny(Figure(Metric::ContendedP99)),

@@ -7,6 +7,7 @@ mod link;
 mod lock;
 mod message;
 mod null;
+mod price;
 
 pub use self::complaints::Complaints;
 pub use self::connect::{Clients, NoClient, Program, begin, first_order, servers};
@@ -14,3 +15,4 @@ pub use self::link::Link;
 pub use self::lock::{GRACE, UNANSWERED};
 pub use self::message::{Answer, Can, Hello, Is, Order, Start, schema};
 pub use self::null::null;
+pub use self::price::Price;

@@ -9,7 +9,7 @@ use super::auditor::{Auditor, LiveAudit};
 use super::collector::Collector;
 use super::hold_audit::HoldAudit;
 use super::live_swarm::LiveSwarm;
-use crate::client::{self, Clients, Complaints};
+use crate::client::{self, Clients, Complaints, Price};
 use crate::error::RunError;
 use crate::show::notice::Notice;
 use crate::store::ArmDatabase;
@@ -36,6 +36,8 @@ pub(crate) struct Arm {
     /// What makes its lock, if that is another program's, and what is wrong with these programs.
     pub clients: Option<Arc<dyn OtherLocks>>,
     pub complaints: Arc<Complaints>,
+    /// What the pipe to them costs.
+    price: Option<Price>,
     pub database: Arc<ArmDatabase>,
     pub announced: Announced,
     /// What its clients do, if somebody wants to know.
@@ -87,19 +89,22 @@ impl Arm {
             None => None,
         };
         let complaints = Arc::<Complaints>::default();
-        let clients: Option<Arc<dyn OtherLocks>> = match spec.lock {
-            LockKind::Client => {
-                let (lab, workers) = (Arc::clone(lab), scenario.swarm.workers);
-                let clients = Clients::new(lab, Arc::clone(&arm), index, workers, Arc::clone(&complaints));
-                Some(Arc::new(clients))
-            }
-            _ => None,
-        };
+        let is_client = spec.lock == LockKind::Client;
+        let clients: Option<Arc<dyn OtherLocks>> = is_client.then(|| {
+            let (lab, workers) = (Arc::clone(lab), scenario.swarm.workers);
+            let clients = Clients::new(lab, Arc::clone(&arm), index, workers, Arc::clone(&complaints));
+            Arc::new(clients) as _
+        });
+        let price = is_client.then(|| {
+            let (lab, servers) = (Arc::clone(lab), scenario.swarm.servers);
+            Price::measure(lab, Arc::clone(&arm), index, servers, Arc::clone(timeline))
+        });
         let mut holds = HoldAudit::new(spec, scenario.seed);
         holds.servers = clients.as_ref().map(|_| client::servers(lab, spec));
         Ok(Self {
             clients,
             complaints,
+            price,
             index,
             spec: Arc::clone(&arm),
             of_ticks: ledger.is_some_and(|ledger| ledger.of_ticks),
@@ -193,6 +198,7 @@ impl Arm {
         self.holds.fill(&mut figures);
         self.collector.fill(&mut figures, &swarm.progress(self.index, elapsed));
         self.collector.totals.fill_times(&mut figures, earlier);
+        figures.pipe_us = self.price.as_ref().map(Price::quantiles).unwrap_or_default();
         let consequences = figures.consequences.iter_mut().map(|one| (one.at, &mut one.event));
         let outages = figures.outages.iter_mut().map(|one| (one.at, &mut one.event));
         for (since, event) in consequences.chain(outages) {

@@ -3,6 +3,7 @@
 use strum::VariantArray;
 
 use super::super::expectation::{Expectation, Op};
+use super::super::lock::LockKind;
 use super::super::reader::Reader;
 use super::super::spec::ArmSpec;
 use super::super::suggest;
@@ -40,6 +41,8 @@ impl Known<'_> {
             Group::Masters => Err(format!(
                 "the lock of \"{of}\" is neither on replicated nodes nor on a cluster, so it has no {name}"
             )),
+            Group::Clients if arm.lock == LockKind::Client => Ok(()),
+            Group::Clients => Err(format!("the lock of \"{of}\" is no client, so it has no {name}")),
             Group::OpenLoop if self.has_rate => Ok(()),
             Group::OpenLoop => Err(format!("without swarm.rate there is no {name}")),
             _ if own.contains(&group) => Ok(()),
