@@ -175,10 +175,21 @@ pub(crate) fn recovers(seen: &Seen<'_>) -> Option<Mark> {
     }
 }
 
-/// One slow or missing node of several does not slow everybody down.
+/// One slow or missing node of several stops nobody, and does not slow everybody down.
 pub(crate) fn one_of_many(seen: &Seen<'_>) -> Option<Mark> {
     if seen.nodes == 1 {
         return None;
+    }
+    let stopped = seen.figures.longest_outage().lasted_us;
+    if stopped > SOON {
+        return mark(
+            Letter::C,
+            format!(
+                "no lock was granted for {} because of one of {} nodes",
+                micros(stopped),
+                seen.nodes
+            ),
+        );
     }
     let Some(healthy) = seen.healthy_p99 else {
         return mark(
@@ -364,6 +375,18 @@ mod tests {
         assert_eq!(takes(3, Some(1_000), 201_001), Some(Letter::B));
         assert_eq!(takes(3, Some(1_000), 1_001_001), Some(Letter::C));
         assert_eq!(takes(3, None, 1_000), Some(Letter::Unknown), "nothing to compare with");
+        let stops = |nodes, lasted_us| {
+            on(nodes, Some(1_000), one_of_many, |seen| {
+                seen.outages = vec![Outage {
+                    lasted_us,
+                    over: true,
+                    ..Outage::default()
+                }];
+            })
+        };
+        assert_eq!(stops(3, SOON), None);
+        assert_eq!(stops(3, SOON + 1), Some(Letter::C));
+        assert_eq!(stops(1, 2_000_000), None, "its only node is away");
         assert_eq!(takes(1, None, 9_000_000), None, "its only node is away");
     }
 
