@@ -92,9 +92,10 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
             "acquires", "number", "p50", "p99", "max"
         );
         lines.push(Line::styled(head, theme.strong));
-        let outcomes = OUTCOMES.iter().map(|(name, time)| (name, of_arm.times[*time]));
+        let outcomes = OUTCOMES.iter().map(|(name, time)| (*name, of_arm.times[*time]));
         lines.extend(
             outcomes
+                .chain([("the pipe", of_arm.pipe_us)])
                 .filter(|(_, times)| times.count > 0)
                 .map(|(name, times)| latency(name, &times)),
         );
