@@ -445,6 +445,18 @@ fn no_built_in_scenario_is_left_out() {
 
 #[test]
 #[ignore = "slow: .ci/long speaker"]
+fn double_submit() {
+    built_in("double-submit");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn waiters() {
+    built_in("waiters");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
 fn early_release() {
     built_in("early-release");
 }

@@ -51,6 +51,8 @@ pub const ALL: &[Builtin] = &[
     builtin!("paused-client"),
     builtin!("fencing"),
     builtin!("job-twice"),
+    builtin!("double-submit"),
+    builtin!("waiters"),
     builtin!("early-release"),
     builtin!("fail-open"),
     builtin!("endless-renewal"),

@@ -467,6 +467,26 @@ fn a_scheduled_job_runs_twice_or_never() {
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn an_order_that_is_sent_twice_is_carried_out_once_if_somebody_looks() {
+    let _turn = alone();
+    let record = holds("double-submit");
+    // Each order came twice, and the second one found it done.
+    let looks = &arm(&record, "looks first").figures;
+    assert_eq!(looks.counts[Count::Completed], 2 * looks.orders);
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
+fn lines_go_on_after_a_dead_waiter_and_a_lost_wake_up() {
+    let _turn = alone();
+    let record = holds("waiters");
+    for arm in &record.arms {
+        assert!(arm.figures.outcomes.acquired > 300, "{}: the lines moved", arm.name);
+    }
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn mistakes_around_a_lock_that_holds() {
     let _turn = alone();
     for name in ["early-release", "fail-open", "endless-renewal"] {
