@@ -3,8 +3,8 @@
 //   class Locks {
 //     constructor(start) {}             // start is the first message
 //     async acquire(key, wait) {}       // wait in milliseconds; a lock, or null while somebody else holds it
-//     async release(lock) {}            // false: it was not held any more
-//     async extend(lock) {}             // only if it can "extend"; false: it was not held any more
+//     async release(lock) {}            // false or 0: it was not held any more
+//     async extend(lock) {}             // only if it can "extend"; false or 0: it was not held any more
 //     until(lock) {}                    // only if it can "validity": milliseconds of Date.now()
 //   }
 //   serve(Locks, 'name of the library', 'its version', ['extend'])
@@ -12,7 +12,13 @@
 // Whoever throws an Outage says that servers are missing. What a library prints by console.log goes to stderr.
 const { createInterface } = require('node:readline')
 
+// Require this file first: what libraries print while they are loaded goes to stderr, too.
+console.log = console.info = console.debug = console.error
+
 class Outage extends Error {}
+
+// Scripts answer with 0 as often as with false. Who answers nothing has done it.
+const isNo = (answer) => answer === false || answer === 0
 
 const now = () => Number(process.hrtime.bigint())
 let answers = []
@@ -27,7 +33,6 @@ function say(answer) {
 }
 
 function serve(Locks, name, version, can = [], nodes = undefined) {
-  console.log = console.info = console.debug = console.error
   const held = new Map()
   let locks = null
   // Date.now() shows whole milliseconds: a promise may only be taken for shorter.
@@ -36,17 +41,17 @@ function serve(Locks, name, version, can = [], nodes = undefined) {
   async function obey(order) {
     if (order.op === 'acquire') {
       const lock = await locks.acquire(order.key, order.wait_ms)
-      if (lock === null) return { is: 'busy' }
+      if (!lock) return { is: 'busy' }
       held.set(order.id, lock)
       return { is: 'held', ...promise(lock) }
     }
     const lock = held.get(order.of)
     if (order.op === 'extend') {
-      if (lock === undefined || (await locks.extend(lock)) === false) return { is: 'lost' }
+      if (lock === undefined || isNo(await locks.extend(lock))) return { is: 'lost' }
       return { is: 'extended', ...promise(lock) }
     }
     held.delete(order.of)
-    return { is: (await locks.release(lock)) === false ? 'lost' : 'released' }
+    return { is: isNo(await locks.release(lock)) ? 'lost' : 'released' }
   }
 
   function refusal(error, order) {
