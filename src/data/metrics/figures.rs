@@ -122,7 +122,8 @@ pub struct Figures {
     pub refused_seconds: u64,
     /// Time of an acquire with any outcome, waiting included.
     pub acquire_us: Quantiles,
-    /// Of an arm with `lock = "client"`: time of an acquire of a client that does nothing, asked meanwhile. It is in all times of the arm's client.
+    /// Of an arm with `lock = "client"`: time of an acquire of a client that does nothing, asked meanwhile. Of the times of the arm's client so
+    /// much is the pipe's.
     #[serde(default)]
     pub pipe_us: Quantiles,
     /// Every time that is measured: `response_us`, `acquired_us`, and so on.

@@ -122,3 +122,36 @@ pub(crate) fn marked(mark: Mark, text: String, is_narrow: bool) -> Cell {
         Mark::Damage => Cell::new(Tone::Bad, format!("{symbol} {text}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lockstorm_data::metrics::{Figures, Group, Quantiles};
+
+    use super::*;
+
+    #[test]
+    fn an_arm_has_the_figures_of_its_workload_and_lock_alone() {
+        let mut figures = Figures {
+            orders: 3,
+            pipe_us: Quantiles {
+                count: 1,
+                p99: 80,
+                ..Quantiles::default()
+            },
+            ..Figures::default()
+        };
+        figures.outcomes.acquired = 3;
+        let has = |metric, groups: &'static [Group], is_client| {
+            let arm = Arm {
+                is_client,
+                groups,
+                ..Arm::of_figures(&figures)
+            };
+            written(metric, &arm).is_some()
+        };
+        assert!(has(Metric::SoldPerSecond, &[Group::Inventory], false));
+        assert!(!has(Metric::SoldPerSecond, &[Group::Job], false), "a job sells nothing");
+        assert!(has(Metric::PipeP99, &[Group::Job], true));
+        assert!(!has(Metric::PipeP99, &[Group::Job], false));
+    }
+}
