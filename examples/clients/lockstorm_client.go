@@ -92,10 +92,12 @@ func serve(name, version string, can []string, connect func(Start) func(key stri
 			say(answer{"id": it.ID, "t": time.Since(began).Nanoseconds()})
 		case "acquire":
 			go func() {
-				got, err := acquire(it.Key, time.Duration(it.WaitMs)*time.Millisecond)
-				books.Lock()
-				lock, held[it.ID] = got, got
-				books.Unlock()
+				var err error
+				if lock, err = acquire(it.Key, time.Duration(it.WaitMs)*time.Millisecond); err == nil {
+					books.Lock()
+					held[it.ID] = lock
+					books.Unlock()
+				}
 				done("held", err)
 			}()
 		case "extend":

@@ -1,9 +1,9 @@
 // node-redlock: Redlock over all nodes; it says until when a lock is valid.
+const { serve, Outage } = require('./lockstorm_client.js')
+
 const Redis = require('ioredis')
 const { default: Redlock, ExecutionError, ResourceLockedError } = require('redlock')
 const { version } = require(require.resolve('redlock').replace(/dist.*/, 'package.json'))
-
-const { serve, Outage } = require('./lockstorm_client.js')
 
 // Its own delay between tries, in milliseconds.
 const DELAY = 200
@@ -44,9 +44,7 @@ class Locks {
     }
   }
 
-  until(held) {
-    return held.lock.expiration
-  }
+  until = (held) => held.lock.expiration
 }
 
 // It has one error for all. The votes of the last attempt say whether others have the lock, or nodes are missing; they come when the

@@ -11,8 +11,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 )
 
-// Set when it is built.
-var version string
+var version string // set when it is built
 
 type mutex struct{ *redsync.Mutex }
 
@@ -30,14 +29,13 @@ func (lock mutex) Release() error {
 func explained(done bool, err, others error) error {
 	var taken *redsync.ErrTaken
 	var node *redsync.RedisError
-	switch {
-	case done:
+	if done {
 		return nil
-	case !errors.As(err, &taken) && errors.As(err, &node):
-		return errOutage
-	default:
-		return others
 	}
+	if !errors.As(err, &taken) && errors.As(err, &node) {
+		return errOutage
+	}
+	return others
 }
 
 func main() {
