@@ -1,6 +1,6 @@
 //! Guests: programs of others that use the lab's nodes, one for each app server and lock.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Mutex as Turn;
@@ -26,6 +26,8 @@ pub struct Guest {
     pub(super) start: Start,
     /// Whether it was killed on order and not started again.
     is_killed: Arc<AtomicBool>,
+    /// How often it was killed on order.
+    kills: Arc<AtomicU64>,
 }
 
 impl Guests {
@@ -42,11 +44,11 @@ impl Guests {
 
 impl Guest {
     pub(super) fn new(server: ServerId, start: Start) -> Self {
-        let is_killed = Arc::default();
         Self {
             server,
             start,
-            is_killed,
+            is_killed: Arc::default(),
+            kills: Arc::default(),
         }
     }
 
@@ -57,5 +59,11 @@ impl Guest {
 
     pub(super) fn set_killed(&self, is_killed: bool) {
         self.is_killed.store(is_killed, Ordering::Relaxed);
+        self.kills.fetch_add(u64::from(is_killed), Ordering::Relaxed);
+    }
+
+    /// How often it was killed on order.
+    pub(super) fn kills(&self) -> u64 {
+        self.kills.load(Ordering::Relaxed)
     }
 }

@@ -65,9 +65,9 @@ impl Lab {
         Some(format!("{how}{}", tail(&guest.start.log)))
     }
 
-    /// Whether a guest was killed on order and not started again.
-    pub fn guest_was_killed(&self, guest: &Guest) -> bool {
-        guest.is_killed()
+    /// How often a guest was killed on order.
+    pub fn guest_kills(&self, guest: &Guest) -> u64 {
+        guest.kills()
     }
 
     /// What a guest has written to stderr last.
