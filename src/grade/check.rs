@@ -103,19 +103,27 @@ fn arm() -> Result<ArmSpec, ScenarioErrors> {
 /// What an order came to.
 enum Came {
     Held(Arc<OtherHold>),
-    Refused(Refusal),
+    /// And the error that was the answer, if it was one.
+    Refused(Refusal, Option<String>),
     Nothing,
 }
 
 impl Came {
-    fn word(&self) -> &'static str {
-        match self {
+    fn word(&self) -> String {
+        let word = match self {
             Self::Held(_) => "held",
-            Self::Refused(Refusal::Contended) => "busy",
-            Self::Refused(Refusal::NoQuorum { .. }) => "outage, or a definite error",
-            Self::Refused(_) => "unknown, or an error that is not definite",
+            Self::Refused(Refusal::NoQuorum { .. }, Some(error)) => return format!("a definite error ({error})"),
+            Self::Refused(_, Some(error)) => return format!("an error that is not definite ({error})"),
+            Self::Refused(Refusal::Contended, None) => "busy",
+            Self::Refused(Refusal::NoQuorum { .. }, None) => "outage",
+            Self::Refused(_, None) => "unknown",
             Self::Nothing => "nothing",
-        }
+        };
+        word.to_owned()
+    }
+
+    fn is_busy(&self) -> bool {
+        matches!(self, Self::Refused(Refusal::Contended, _))
     }
 }
 
@@ -129,7 +137,12 @@ impl Check {
     }
 
     async fn acquire(&self, key: &str, wait: Duration) -> Came {
-        acquire(self.link(), key, wait).await
+        let _ = self.complaints.take_last_error();
+        let came = acquire(self.link(), key, wait).await;
+        match came {
+            Came::Refused(refusal, _) => Came::Refused(refusal, self.complaints.take_last_error()),
+            came => came,
+        }
     }
 
     async fn release(&self, hold: &OtherHold) -> String {
@@ -195,13 +208,16 @@ impl Check {
     async fn hold_and_release(&mut self) -> bool {
         let first = self.acquire("check:a", Duration::ZERO).await;
         let Came::Held(hold) = &first else {
-            let said = format!("{} for a free lock, where held is right", first.word());
+            let said = format!(
+                "{} for a free lock, where held is right; nothing else was tried",
+                first.word()
+            );
             self.note("acquire", Some(false), said);
             return false;
         };
         self.note("acquire", Some(true), "held".to_owned());
         let second = self.acquire("check:a", Duration::ZERO).await;
-        let right = matches!(second, Came::Refused(Refusal::Contended));
+        let right = second.is_busy();
         self.note(
             "acquire a lock that is held",
             Some(right),
@@ -247,7 +263,7 @@ impl Check {
         let (asked, short) = (Instant::now(), Duration::from_millis(300));
         let came = self.acquire("check:b", short).await;
         let took = asked.elapsed();
-        let right = matches!(came, Came::Refused(Refusal::Contended)) && took < short + Duration::from_millis(500);
+        let right = came.is_busy() && took < short + Duration::from_millis(500);
         self.note(
             "wait for a lock that stays held",
             Some(right),
@@ -278,7 +294,7 @@ impl Check {
             match &came {
                 Came::Held(_) => "held".to_owned(),
                 Came::Nothing => format!("no answer within {SOON:?}, with wait_ms = 3000"),
-                came @ Came::Refused(_) => format!(
+                came @ Came::Refused(..) => format!(
                     "{}, where held is right: wait_ms was 3000, and the lock was released after 200 ms",
                     came.word()
                 ),
@@ -319,7 +335,7 @@ impl Check {
             let _ = timeout(SOON, self.link().extend(hold.granted.number)).await;
         }
         let other = self.acquire("check:c", Duration::ZERO).await;
-        let right = matches!(other, Came::Refused(Refusal::Contended));
+        let right = other.is_busy();
         self.note(
             "extend for two TTLs",
             Some(right),
@@ -379,7 +395,7 @@ impl Check {
         }
         let asked = Instant::now();
         let came = self.acquire("check:e", Duration::ZERO).await;
-        let right = matches!(&came, Came::Refused(refusal) if *refusal != Refusal::Contended);
+        let right = matches!(came, Came::Refused(..)) && !came.is_busy();
         self.note(
             "acquire while all nodes are down",
             Some(right),
@@ -387,7 +403,13 @@ impl Check {
                 "{} after {} ms{}",
                 came.word(),
                 asked.elapsed().as_millis(),
-                if right { "" } else { ", where outage is right" }
+                match &came {
+                    _ if right => "",
+                    Came::Nothing =>
+                        ", where outage is right; a library that keeps commands until it is connected again must be told not to \
+                         (ioredis: maxRetriesPerRequest: 0)",
+                    _ => ", where outage is right",
+                }
             ),
         );
         for host in &hosts {
@@ -430,7 +452,7 @@ async fn acquire(link: &Link, key: &str, wait: Duration) -> Came {
     };
     match timeout(SOON + wait, link.acquire(granted, wait)).await {
         Ok(Ok(hold)) => Came::Held(hold),
-        Ok(Err(refusal)) => Came::Refused(refusal),
+        Ok(Err(refusal)) => Came::Refused(refusal, None),
         Err(_) => Came::Nothing,
     }
 }

@@ -1,6 +1,7 @@
 //! Locks of other programs: bad ones, faults on them, and what a grade finds of planted ones.
 
 use std::fmt::Write as _;
+use std::process::Command;
 
 use lockstorm_data::metrics::Count;
 use lockstorm_data::model::{CheckResult, EventKind, Fault, ServerId, Target};
@@ -155,6 +156,70 @@ fn no_bad_client_hangs_a_run_or_ends_well() {
             record.inconclusive
         );
     }
+}
+
+#[test]
+fn a_check_tells_what_a_client_did_and_what_is_right() {
+    let _lab = beside();
+    let check = |command: &[&str]| {
+        let checked = Command::new(program())
+            .args(["client", "check", "--json", "--"])
+            .args(command)
+            .output()
+            .unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap_or_default();
+        let error = String::from_utf8_lossy(&checked.stderr).into_owned();
+        (checked.status.code(), said, error)
+    };
+    let (code, said, error) = check(&[&example("planted_client"), "mutex"]);
+    assert_eq!((code, error.as_str()), (Some(3), ""), "it asks no node");
+    let said = said.as_array().unwrap();
+    let wrong: Vec<_> = said.iter().filter(|done| done["right"] == false).collect();
+    assert!(
+        wrong.len() == 1 && wrong[0]["tried"] == "acquire while all nodes are down",
+        "{wrong:?}"
+    );
+
+    for (answer, expected) in [
+        (r#""is":"outage""#, "outage for a free lock"),
+        (r#""is":"unknown""#, "unknown for a free lock"),
+        (
+            r#""is":"error","text":"no route","definite":true"#,
+            "a definite error (no route)",
+        ),
+        (
+            r#""is":"error","text":"no route","definite":false"#,
+            "an error that is not definite (no route)",
+        ),
+    ] {
+        let answer = format!("{{\\\"id\\\":$id,{}}}", answer.replace('"', "\\\""));
+        // It answers twice, which is wrong each time and told once.
+        let script = format!("{STARTED}{ANSWER}echo \"{answer}\"; echo \"{answer}\"; echo \"{answer}\"{REST}");
+        let (code, said, _) = check(&["sh", "-c", &script]);
+        let first = &said[1];
+        let text = first["said"].as_str().unwrap();
+        assert!(
+            code == Some(3) && first["tried"] == "acquire" && text.contains(expected),
+            "{expected}: {said}"
+        );
+        assert!(text.ends_with("where held is right; nothing else was tried"));
+        let messages = said
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|done| done["tried"] == "messages");
+        assert_eq!(messages.count(), 1, "{said}");
+    }
+
+    // What happened, and not the frames of its stack.
+    let stack = (1..10).fold("Error: no jar".to_owned(), |stack, frame| {
+        format!("{stack}\n    at frame {frame}")
+    });
+    let (code, _, error) = check(&["sh", "-c", &format!("echo '{stack}' >&2; exit 1")]);
+    assert!(
+        code == Some(1) && error.contains("Error: no jar") && !error.contains("frame"),
+        "{error}"
+    );
 }
 
 /// Two app servers work on few locks for longer than the TTL, which the clients renew.

@@ -374,7 +374,8 @@ pub fn last_lines(log: &Path, from: u64) -> Vec<String> {
     let mut lines: Vec<String> = String::from_utf8_lossy(&end)
         .lines()
         .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect::<String>())
-        .filter(|line| !line.trim().is_empty())
+        // The frames of a stack in JavaScript and Java come after what happened, and say less.
+        .filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("at "))
         .collect();
     lines.split_off(lines.len().saturating_sub(LOG_LINES))
 }

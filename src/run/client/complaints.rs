@@ -12,42 +12,60 @@ pub struct Complaints(Mutex<Told>);
 
 #[derive(Debug, Default)]
 struct Told {
-    wrong: Vec<String>,
-    wrong_so_far: usize,
-    errors: Vec<String>,
-    /// How many of the errors have been taken.
-    errors_taken: usize,
+    wrong: Lines,
+    errors: Lines,
+    /// The last error that nobody has asked for, new or not.
+    last_error: Option<String>,
+}
+
+/// Each line is told once.
+#[derive(Debug, Default)]
+struct Lines {
+    all: Vec<String>,
+    /// How many have been taken.
+    taken: usize,
+}
+
+impl Lines {
+    fn add(&mut self, line: String) {
+        if self.all.len() < MOST && !self.all.contains(&line) {
+            self.all.push(line);
+        }
+    }
+
+    fn take(&mut self) -> Vec<String> {
+        let from = mem::replace(&mut self.taken, self.all.len());
+        self.all[from..].to_vec()
+    }
 }
 
 impl Complaints {
     /// Adds something wrong with a client, which casts doubt on the arm.
     pub fn add(&self, why: String) {
-        self.with(|told| {
-            told.wrong_so_far += 1;
-            told.wrong.extend(Some(why).filter(|_| told.wrong_so_far <= MOST));
-        });
+        self.with(|told| told.wrong.add(why));
     }
 
-    /// Adds an error that a client has answered with: that is its right, but whoever looks on should know.
-    pub fn error(&self, text: String) {
+    /// Adds an error with which a client has answered an order: that is its right, but whoever looks on should know.
+    pub fn error(&self, order: &str, text: String) {
         self.with(|told| {
-            if told.errors.len() < MOST && !told.errors.contains(&text) {
-                told.errors.push(text);
-            }
+            told.errors.add(format!("{order} ended with: {text}"));
+            told.last_error = Some(text);
         });
     }
 
     /// What is newly wrong.
     pub fn take(&self) -> Vec<String> {
-        self.with(|told| mem::take(&mut told.wrong))
+        self.with(|told| told.wrong.take())
     }
 
     /// The new errors.
     pub fn take_errors(&self) -> Vec<String> {
-        self.with(|told| {
-            let from = mem::replace(&mut told.errors_taken, told.errors.len());
-            told.errors[from..].to_vec()
-        })
+        self.with(|told| told.errors.take())
+    }
+
+    /// The text of the last error since this was asked before.
+    pub fn take_last_error(&self) -> Option<String> {
+        self.with(|told| told.last_error.take())
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Told) -> T) -> T {
@@ -64,13 +82,22 @@ mod tests {
         let complaints = Complaints::default();
         assert_eq!((complaints.take(), complaints.take_errors()), (Vec::new(), Vec::new()));
         complaints.add("it hangs".to_owned());
-        complaints.error("no space".to_owned());
-        complaints.error("no space".to_owned());
+        complaints.add("it hangs".to_owned());
+        complaints.error("an acquire", "no space".to_owned());
         assert_eq!(complaints.take(), ["it hangs"]);
-        assert_eq!(complaints.take_errors(), ["no space"]);
+        assert_eq!(complaints.take_errors(), ["an acquire ended with: no space"]);
+        complaints.add("it hangs".to_owned());
+        complaints.error("an acquire", "no space".to_owned());
+        assert_eq!((complaints.take(), complaints.take_errors()), (Vec::new(), Vec::new()));
+        assert_eq!(
+            complaints.take_last_error().as_deref(),
+            Some("no space"),
+            "though it is not new"
+        );
+        assert_eq!(complaints.take_last_error(), None);
         for number in 0..20 {
             complaints.add(number.to_string());
-            complaints.error(number.to_string());
+            complaints.error("an acquire", number.to_string());
         }
         assert_eq!(complaints.take().len(), MOST - 1);
         assert_eq!(complaints.take_errors().len(), MOST - 1);

@@ -428,8 +428,7 @@ impl Shared {
 
     fn error(&self, what: &str, answer: &Answer) {
         let text = self.shown(answer.text.as_deref().unwrap_or("no text"));
-        self.complaints
-            .error(format!("{}: {what} ended with: {text}", self.who));
+        self.complaints.error(&format!("{}: {what}", self.who), text);
     }
 
     /// The client takes orders from now on.
