@@ -1,7 +1,8 @@
 // lockstorm-client/1 for Node.js: an adapter names a class with acquire and release, and this talks.
 //
 //   class Locks {
-//     constructor(start) {}             // start is the first message
+//     constructor(start, lost) {}       // start is the first message; lost(lock) tells that a lock is lost, if it can tell "lost"
+//     async ready() {}                  // only if it has to wait before locks can be acquired
 //     async acquire(key, wait) {}       // wait in milliseconds; a lock, or null while somebody else holds it
 //     async release(lock) {}            // false or 0: it was not held any more
 //     async extend(lock) {}             // only if it can "extend"; false or 0: it was not held any more
@@ -9,7 +10,8 @@
 //   }
 //   serve(Locks, 'name of the library', 'its version', ['extend'])
 //
-// Whoever throws an Outage says that servers are missing. What a library prints by console.log goes to stderr.
+// Whoever throws an Outage says that servers are missing; any other error is shown, and one with definite = true says that nothing was
+// done. What a library prints by console.log goes to stderr.
 const { createInterface } = require('node:readline')
 
 // Require this file first: what libraries print while they are loaded goes to stderr, too.
@@ -56,7 +58,11 @@ function serve(Locks, name, version, can = [], nodes = undefined) {
 
   function refusal(error, order) {
     if (error instanceof Outage) return { is: order.op === 'acquire' ? 'outage' : 'unknown' }
-    return { is: 'error', definite: false, text: String(error) }
+    return { is: 'error', definite: error.definite === true, text: String(error) }
+  }
+
+  function lost(lock) {
+    for (const [of, one] of held) if (one === lock) say({ event: 'lost', of })
   }
 
   const lines = createInterface({ input: process.stdin })
@@ -64,7 +70,8 @@ function serve(Locks, name, version, can = [], nodes = undefined) {
   lines.on('line', async (line) => {
     const order = JSON.parse(line)
     if (order.op === 'start') {
-      locks = new Locks(order)
+      locks = new Locks(order, lost)
+      await locks.ready?.()
       say({ op: 'started', name, version, language: 'javascript', can, ...(nodes && !order.cluster.length && { nodes }) })
     } else if (order.op === 'clock') {
       say({ id: order.id, t: now() })
