@@ -137,8 +137,14 @@ pub(crate) const ACTS: [Act; 14] = [
     Act {
         name: "connection-broken",
         title: "a node restarts with its keys while locks are renewed",
-        set: &["workload.hold=1500ms", "lab.persistence=aof-always"],
-        // Most locks are extended once meanwhile, and hardly any twice.
+        // Half of the workers wait, so that they come in at once if a lock ends. Most locks are extended once while the node is away, and
+        // hardly any twice.
+        set: &[
+            "workload.hold=1500ms",
+            "workload.products=12",
+            "swarm.workers=8",
+            "lab.persistence=aof-always",
+        ],
         faults: "[[fault]]\nat = \"2s\"\ndo = \"kill\"\non = \"host:1\"\nfor = \"200ms\"\n",
         for_whom: ForWhom::Renewing,
         asks: &[criterion::renewed, criterion::recovers],
@@ -167,8 +173,8 @@ pub(crate) const ACTS: [Act; 14] = [
     Act {
         name: "client-paused",
         title: "an app server with its client stands still for three and a half TTLs",
-        // Each of its workers holds a lock almost always.
-        set: &["workload.products=12", "workload.hold=400ms", "duration=8s"],
+        // Most of its workers hold a lock at any time.
+        set: &["swarm.workers=8", "workload.hold=400ms", "duration=8s"],
         faults: "[[fault]]\nat = \"2s\"\ndo = \"pause\"\non = \"server:1\"\nfor = \"3500ms\"\n",
         holders: criterion::end_is_told,
         ..PLAIN
