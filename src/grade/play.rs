@@ -29,7 +29,7 @@ pub fn grade(
         .iter()
         .filter(|act| only.is_empty() || only.iter().any(|name| name == act.name))
         .collect();
-    let (mut acts, mut healthy_p99, mut pipe_us, mut stop) = (Vec::new(), None, None, None);
+    let (mut acts, mut pipe_us, mut stop): (Vec<Grade>, _, _) = (Vec::new(), None, None);
     for (index, act) in wanted.iter().enumerate() {
         if stop.is_some() {
             break;
@@ -50,10 +50,10 @@ pub fn grade(
         };
         let took = record.arms.first().map(|arm| arm.figures.pipe_us);
         pipe_us = pipe_us.or(took.filter(|took| took.count > 0));
-        let grade = of(act, subject, &record, healthy_p99);
-        if act.name == ACTS[0].name && grade.letter != Letter::Unknown {
-            healthy_p99 = Some(grade.acquire_p99_us);
-        }
+        let healthy = acts
+            .iter()
+            .find(|grade| grade.act == ACTS[0].name && grade.letter != Letter::Unknown);
+        let grade = of(act, subject, &record, healthy);
         acts.push(grade);
     }
     let letters: Vec<Letter> = acts.iter().map(|act| act.letter).collect();
@@ -76,7 +76,7 @@ pub fn grade(
 }
 
 /// What it got in this act.
-fn of(act: &Act, subject: &Subject, record: &Record, healthy_p99: Option<u64>) -> Grade {
+fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) -> Grade {
     let (Some(arm), Some(spec)) = (record.arms.first(), record.scenario.arms.first()) else {
         return not_asked(act, "it was not played");
     };
@@ -89,7 +89,7 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy_p99: Option<u64>) -
         nodes: subject.nodes(),
         fault: lasts,
         still: if is_its_own { lasts } else { Duration::ZERO },
-        healthy_p99,
+        healthy,
     };
     let asked = ALWAYS.iter().chain([&act.holders]).chain(act.asks);
     let mut marks: Vec<Mark> = asked.filter_map(|criterion| criterion(&seen)).collect();
