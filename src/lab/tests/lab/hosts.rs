@@ -327,19 +327,19 @@ async fn a_lag_delays_one_host_both_ways_until_it_is_undone() {
     });
 }
 
-/// A lab with a master, its replicas and a Sentinel on each host.
+/// A lab with a master, its replicas and a Sentinel on each host, which waits for one second only.
 async fn up_replicated() -> Lab {
-    up_replicated_with(ReplicatedSpec::default()).await
+    up_replicated_with(ReplicatedSpec {
+        down_after: Duration::from_secs(1),
+        ..ReplicatedSpec::default()
+    })
+    .await
 }
 
-/// The same with Sentinels that are set up like this, but wait for one second only.
+/// The same with Sentinels that are set up like this.
 async fn up_replicated_with(replicated: ReplicatedSpec) -> Lab {
-    let replicated = Some(ReplicatedSpec {
-        down_after: Duration::from_secs(1),
-        ..replicated
-    });
     up(&LabSpec {
-        replicated,
+        replicated: Some(replicated),
         ..LabSpec::of(3)
     })
     .await
@@ -440,9 +440,11 @@ fn new_master(done: &Verified<Instant>) -> HostId {
 async fn the_master_moves_by_hand_and_by_sentinel_there_and_back() {
     let _one = beside();
     // With ordinary periods an old master that is still up follows only ten seconds later. With periods much shorter than this
-    // the other Sentinels undo a promotion before the one that ordered it has seen it.
+    // the other Sentinels undo a promotion before the one that ordered it has seen it. Nobody is down here: a machine that stands still
+    // for a second is not to make Sentinels move the master by themselves.
     let hurried = ReplicatedSpec {
         sentinel_period: Some(Duration::from_secs(1)),
+        down_after: Duration::from_mins(1),
         ..ReplicatedSpec::default()
     };
     let lab = up_replicated_with(hurried).await;
