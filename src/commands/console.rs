@@ -129,7 +129,7 @@ mod tests {
         };
         let stock = |scenario: &Scenario| match &scenario.workload {
             WorkloadSpec::Inventory(spec) => Some((spec.stock, scenario.expect.len())),
-            WorkloadSpec::CacheFill(_) | WorkloadSpec::Job(_) => None,
+            _ => None,
         };
         let failover = load("failover");
         let (units, predictions) = stock(&failover).expect("an inventory");

@@ -11,9 +11,9 @@ use lockstorm_data::model::{
     Wait,
 };
 use lockstorm_data::scenario::{
-    ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence, Follow,
-    InventorySpec, LabSpec, LockKind, OnLoss, OnOutage, Op, Popularity, Release, Renew, Scenario, ServiceTime, StockIn,
-    SwarmSpec, Topology, Update, WorkloadSpec,
+    AccountLocks, ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence,
+    Follow, InventorySpec, LabSpec, LockKind, OnLoss, OnOutage, Op, Popularity, Release, Renew, Scenario, ServiceTime,
+    StockIn, SwarmSpec, Topology, Update, WorkloadSpec,
 };
 use lockstorm_lab::NodeStats;
 use lockstorm_run::{ArmView, HostView, Knobs, LastLock, Live, Outlasted, Phase, ServerView, Snapshot};
@@ -50,6 +50,7 @@ pub fn arm(name: &str, lock: LockKind, update: Update) -> ArmSpec {
         lifetime: None,
         on_outage: OnOutage::GiveUp,
         release: Release::AfterWrite,
+        locks: AccountLocks::InOrder,
     }
 }
 

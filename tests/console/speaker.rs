@@ -451,6 +451,12 @@ fn double_submit() {
 
 #[test]
 #[ignore = "slow: .ci/long speaker"]
+fn payment() {
+    built_in("payment");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
 fn waiters() {
     built_in("waiters");
 }

@@ -168,6 +168,12 @@ pub struct Figures {
     /// Ticks of a `job` that were due and that nobody has run.
     #[serde(default)]
     pub missed: u64,
+    /// Money of `payment` that came from nowhere. The points have it as `lost_updates`.
+    #[serde(default)]
+    pub money_made: u64,
+    /// Money of `payment` that is gone. The points have it as `oversold`.
+    #[serde(default)]
+    pub money_lost: u64,
     /// When the first update was lost, by the time of the sale that proves it.
     #[serde(rename = "first_lost_at_us", with = "in_us")]
     #[schemars(with = "Option<i64>")]

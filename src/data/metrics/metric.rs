@@ -76,6 +76,8 @@ pub enum Group {
     Inventory,
     /// Workload `job`.
     Job,
+    /// Workload `payment`.
+    Payment,
     /// Workload `cache-fill`.
     CacheFill,
     /// Workload `cache-fill` with lists of pages.
@@ -87,7 +89,10 @@ pub enum Group {
 impl Group {
     /// Whether only arms of certain workloads have its figures.
     pub const fn is_of_a_workload(self) -> bool {
-        matches!(self, Self::Inventory | Self::Job | Self::CacheFill | Self::Pages)
+        matches!(
+            self,
+            Self::Inventory | Self::Job | Self::Payment | Self::CacheFill | Self::Pages
+        )
     }
 
     /// Which arms have its figures, for the table of docs/figures.md and for `lockstorm explain`.
@@ -101,6 +106,7 @@ impl Group {
             Self::OpenLoop => "every arm, with a `rate`",
             Self::Inventory => "`inventory`",
             Self::Job => "`job`",
+            Self::Payment => "`payment`",
             Self::CacheFill => "`cache-fill`",
             Self::Pages => "`cache-fill` with pages",
             Self::Now => "the moment, in `when`",
@@ -133,7 +139,7 @@ pub struct Evidence {
 }
 
 use Alarm::{Damage, Doubt, Plain, Poor};
-use Group::{CacheFill, Clients, Inventory, Job, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages};
+use Group::{CacheFill, Clients, Inventory, Job, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages, Payment};
 use Quantile::{Max, P50, P90, P99, P999};
 use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
@@ -161,6 +167,11 @@ const BEYOND_STOCKS: Evidence = Evidence {
 const IN_TICKS: Evidence = Evidence {
     shows: |f| f.orders > 0,
     until: "the first run",
+    before: None,
+};
+const IN_PAYMENTS: Evidence = Evidence {
+    shows: |f| f.orders > 0,
+    until: "the first payment",
     before: None,
 };
 const OVERLAP: &str = "of the `double_holds` that are over: how long both holders had reason to rely on the lock";
@@ -330,6 +341,13 @@ metrics! {
         "runs beyond the first of their tick";
     Missed = "missed", Level(|f| f.missed), Job, Doubt,
         "ticks that were due and that nobody has run; while a run goes on, those that nobody has run yet";
+    Payments = "payments", Number(|f| f.orders), Payment, Plain, "payments in the ledger";
+    NoMoney = "no money", Counted(Count::SoldOut), Payment, Plain, "requests that found nothing left on the payer's account";
+    MoneyMade = "money made", Number(|f| f.money_made), Payment, Damage(IN_PAYMENTS),
+        "money that came from nowhere: by how much balances that were written are above the balance before them and the payment. With \
+         `money_lost`: the money on all accounts = that at the start + made − lost";
+    MoneyLost = "money lost", Number(|f| f.money_lost), Payment, Damage(IN_PAYMENTS),
+        "money that is gone: by how much balances that were written are below the balance before them and the payment";
     Hits = "hits", Counted(Count::Hits), CacheFill, Plain, "reads that were served fresh from the cache";
     StaleReads = "stale reads", Counted(Count::StaleReads), CacheFill, Plain,
         "reads that were served old data while somebody else fills";
@@ -412,7 +430,12 @@ impl Metric {
         let stalled = figures.counts[Count::Stalled];
         let explained = match self {
             Self::Overran | Self::LocksLost | Self::Stalled => stalled,
-            Self::LostUpdates | Self::LostUpdatesPeak | Self::Oversold | Self::RunAgain => figures.lost_by_stalls,
+            Self::LostUpdates
+            | Self::LostUpdatesPeak
+            | Self::Oversold
+            | Self::RunAgain
+            | Self::MoneyMade
+            | Self::MoneyLost => figures.lost_by_stalls,
             // A list does not say who has damaged it, and many may have come in during one long section.
             Self::DuplicatePages | Self::MissingPages | Self::DoubleUses if stalled > 0 => u64::MAX,
             _ => 0,

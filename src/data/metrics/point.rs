@@ -34,10 +34,10 @@ pub struct Point {
     /// Orders, by the time of the sale.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub orders: u64,
-    /// Units oversold, or runs of a `job` beyond the first of their tick, by the time of the sale.
+    /// Units oversold, runs of a `job` beyond the first of their tick, or money lost in `payment`, by the time of the sale.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub oversold: u64,
-    /// Lost updates, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
+    /// Lost updates, or money made in `payment`, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_updates: u64,
     /// Double holds, by the time at which they began.
@@ -59,8 +59,8 @@ impl Point {
         Some(match metric {
             Metric::NoQuorum => self.outcomes.no_quorum,
             Metric::Orders => self.orders,
-            Metric::Oversold | Metric::RunAgain => self.oversold,
-            Metric::LostUpdates => self.lost_updates,
+            Metric::Oversold | Metric::RunAgain | Metric::MoneyLost => self.oversold,
+            Metric::LostUpdates | Metric::MoneyMade => self.lost_updates,
             Metric::DoubleHolds => self.double_holds,
             Metric::DoubleUses => self.double_uses,
             other => match other.row().value {

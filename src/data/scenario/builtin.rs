@@ -53,6 +53,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("job-twice"),
     builtin!("double-submit"),
     builtin!("waiters"),
+    builtin!("payment"),
     builtin!("early-release"),
     builtin!("fail-open"),
     builtin!("endless-renewal"),

@@ -46,8 +46,9 @@ pub use read::parse;
 pub use schema::schema;
 pub use source::Source;
 pub use spec::{
-    ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, GivenNodes, LabSpec, OnLoss,
-    OnOutage, Password, Persistence, Popularity, Release, Renew, ReplicatedSpec, ServiceTime, SwarmSpec, Update,
+    AccountLocks, ArmSpec, Arrivals, Balance, ClusterSpec, DatabaseSpec, FaultSpec, FaultStart, Fence, GivenNodes,
+    LabSpec, OnLoss, OnOutage, Password, Persistence, Popularity, Release, Renew, ReplicatedSpec, ServiceTime,
+    SwarmSpec, Update,
 };
 pub use suggest::{hint, meant};
 pub use turns::Turns;
@@ -55,5 +56,6 @@ pub use warnings::warnings;
 pub use whole::Scenario;
 pub use words::Words;
 pub use workload::{
-    CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, JobSpec, Ledger, StockIn, WorkloadSpec,
+    CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, JobSpec, Ledger, OrdersOf, PaymentSpec, StockIn,
+    WorkloadSpec,
 };

@@ -372,6 +372,9 @@ pub struct ArmSpec {
     /// `inventory`: whether the lock is released before the work is written.
     #[serde(default)]
     pub release: Release,
+    /// `payment`: which locks a payment takes.
+    #[serde(default)]
+    pub locks: AccountLocks,
 }
 
 impl ArmSpec {
@@ -518,6 +521,19 @@ pub enum Release {
     AfterWrite,
     /// Before that, as code does that unlocks within a transaction which is committed later.
     BeforeWrite,
+}
+
+/// Which accounts' locks a payment takes, one after the other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccountLocks {
+    /// Both, that with the lower number first.
+    #[default]
+    InOrder,
+    /// Both, the payer's first: two who pay each other wait for each other.
+    AsPaid,
+    /// The payer's only.
+    Payer,
 }
 
 /// One fault of the schedule.

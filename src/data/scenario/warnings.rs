@@ -6,7 +6,7 @@ use super::lock::LockNodes;
 use super::spec::{ArmSpec, FaultSpec, Renew};
 use super::value::show;
 use super::whole::Scenario;
-use super::workload::{StockIn, WorkloadSpec, cache_fill, inventory, job};
+use super::workload::{StockIn, WorkloadSpec, cache_fill, inventory, job, payment};
 use crate::model::{Action, Fault, TargetKind, Way};
 
 /// The lines that `check` prints besides "OK".
@@ -15,6 +15,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
         WorkloadSpec::Inventory(spec) => inventory::warnings(spec, scenario),
         WorkloadSpec::CacheFill(spec) => cache_fill::warnings(spec, scenario),
         WorkloadSpec::Job(spec) => job::warnings(spec, scenario),
+        WorkloadSpec::Payment(spec) => payment::warnings(spec, scenario),
     };
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
     lines.extend(even_hosts(scenario));

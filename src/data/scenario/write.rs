@@ -113,6 +113,7 @@ impl Writer {
             ("update", Some(word(arm.update))),
             ("fence", Some(word(arm.fence))),
             ("release", Some(word(arm.release))),
+            ("locks", Some(word(arm.locks))),
             ("serve_stale", Some(arm.serve_stale.to_string())),
             ("second_look", Some(arm.second_look.to_string())),
         ] {

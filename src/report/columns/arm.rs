@@ -89,7 +89,13 @@ impl<'a> Arm<'a> {
             nodes: 3,
             locks: true,
             is_client: false,
-            groups: &[Group::Inventory, Group::Job, Group::CacheFill, Group::Pages],
+            groups: &[
+                Group::Inventory,
+                Group::Job,
+                Group::Payment,
+                Group::CacheFill,
+                Group::Pages,
+            ],
             has_master: false,
             has_rate: true,
             after_end: 0,
@@ -117,7 +123,9 @@ impl<'a> Arm<'a> {
             Group::OpenLoop => self.has_rate,
             Group::Now => self.now.is_some(),
             Group::Load => true,
-            Group::Inventory | Group::Job | Group::CacheFill | Group::Pages => self.groups.contains(&group),
+            Group::Inventory | Group::Job | Group::Payment | Group::CacheFill | Group::Pages => {
+                self.groups.contains(&group)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Alarm, Evidence, Metric};
+use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric};
 use lockstorm_data::model::{CheckResult, Event, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 
@@ -196,7 +196,7 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
 
 /// What of the lost updates was made up for by the end, which is when: what moments count is more than the figure by that.
 fn made_up(arms: &[Arm<'_>]) -> Option<(f64, String)> {
-    let with_lock = arms.iter().filter(|arm| arm.locks);
+    let with_lock = arms.iter().filter(|arm| arm.locks && arm.has(Group::Inventory));
     let mut end = None;
     let parts = with_lock.filter_map(|arm| {
         let series = arm.series?;

@@ -3,7 +3,7 @@
 use crate::report::columns::Arm;
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::metrics::{ConsequenceKind, Count, Metric};
-use lockstorm_data::scenario::{ArmSpec, Fence, LockKind, OnOutage, Release, Update, WorkloadSpec};
+use lockstorm_data::scenario::{AccountLocks, ArmSpec, Fence, LockKind, OnOutage, Release, Update, WorkloadSpec};
 
 /// A cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,14 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     add(true, spec.lock == LockKind::Local, words.own_mutex.to_owned());
     let is_early = spec.release == Release::BeforeWrite;
     add(true, is_early, "released before the write".to_owned());
+    // Other workloads have no accounts.
+    add(
+        true,
+        spec.locks == AccountLocks::Payer,
+        "who is paid is not locked".to_owned(),
+    );
+    let waits_in_circles = spec.locks == AccountLocks::AsPaid && figures.counts[Count::GaveUp] > 0;
+    add(true, waits_in_circles, "each waits for the other".to_owned());
     let looks = spec.second_look || !matches!(workload, WorkloadSpec::Job(_));
     add(true, spec.lock.is_some() && !looks, "nobody looks if it ran".to_owned());
     add(

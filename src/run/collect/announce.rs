@@ -9,7 +9,10 @@ use crate::show::notice::Notice;
 use lockstorm_data::metrics::Count;
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::{EventKind, NoVote, Outcomes};
-use lockstorm_data::scenario::ArmSpec;
+use lockstorm_data::scenario::{ArmSpec, OrdersOf};
+
+/// How damage was done that the machine is to blame for.
+const HELD_UP: &str = "what this machine had held up until its lock had expired overwrote others";
 
 /// What has been announced of an arm.
 #[derive(Debug, Default)]
@@ -38,26 +41,28 @@ impl Announced {
         self.blocked
     }
 
-    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all, and `of_ticks` whether that is
-    /// one of ticks of jobs.
-    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool, of_ticks: bool) -> Vec<Notice> {
+    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all.
+    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool) -> Vec<Notice> {
         let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
         let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
         if first(books.lost_updates > 0, &mut self.lost_updates) {
-            let how = match books.lost_by_stalls {
-                0 => "one sale overwrote another",
-                _ => "sales that this machine had held up until their lock had expired overwrote others",
+            let (what, how) = match (books.of, books.lost_by_stalls) {
+                (OrdersOf::Payments, 0) => ("money is made from nothing", "one payment overwrote another"),
+                (OrdersOf::Sales | OrdersOf::Ticks, 0) => ("updates are lost", "one sale overwrote another"),
+                (OrdersOf::Payments, _) => ("money is made from nothing", HELD_UP),
+                (OrdersOf::Sales | OrdersOf::Ticks, _) => ("updates are lost", HELD_UP),
             };
-            tell(damage(), format!("updates are lost: {how}"));
+            tell(damage(), format!("{what}: {how}"));
         }
         if first(books.oversold > 0, &mut self.oversold) {
             let product = books.worst.map_or_else(String::new, |(product, units)| {
                 format!(": of product {product}, {} too many", count(units))
             });
-            let text = match of_ticks {
-                true => "a job has run twice for one tick".to_owned(),
-                false => format!("more is sold than there is{product}"),
+            let text = match books.of {
+                OrdersOf::Sales => format!("more is sold than there is{product}"),
+                OrdersOf::Ticks => "a job has run twice for one tick".to_owned(),
+                OrdersOf::Payments => "money is lost: one payment overwrote another".to_owned(),
             };
             tell(damage(), text);
         }

@@ -30,8 +30,6 @@ pub(crate) struct Arm {
     pub voters: Vec<Voter>,
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
-    /// Whether its stock is one of ticks of jobs.
-    of_ticks: bool,
     pub holds: HoldAudit,
     /// What makes its lock, if that is another program's, and what is wrong with these programs.
     pub clients: Option<Arc<dyn OtherLocks>>,
@@ -107,7 +105,6 @@ impl Arm {
             price,
             index,
             spec: Arc::clone(&arm),
-            of_ticks: ledger.is_some_and(|ledger| ledger.of_ticks),
             voters: spec.voters(&scenario.lab),
             collector: Collector::new(recorders, Arc::clone(timeline)),
             audit,
@@ -156,8 +153,7 @@ impl Arm {
         let ended = self.collector.collect();
         let sells = self.audit.is_some();
         let mut notices: Vec<Notice> = first.into_iter().collect();
-        let of_ticks = self.of_ticks;
-        notices.extend(self.announced.look(&self.spec, &self.collector, sells, of_ticks));
+        notices.extend(self.announced.look(&self.spec, &self.collector, sells));
         let lacking = &self.collector.last_lacking;
         notices.extend(ended.and_then(|outcomes| self.announced.quorum(&self.spec, outcomes, lacking)));
         notices

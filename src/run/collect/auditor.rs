@@ -114,7 +114,7 @@ impl Auditor {
                 StockIn::Database => Source::Database(store),
                 StockIn::Redis => Source::Redis(cache),
             },
-            audit: StockAudit::new(ledger.products, ledger.stock).of_ticks(ledger.of_ticks),
+            audit: StockAudit::new(ledger.products, ledger.stock).of(ledger.of),
             ledger,
             timeline,
             last_order: 0,
@@ -155,8 +155,11 @@ impl Auditor {
             arm: arm.name.clone(),
             product: order.product,
             order: order.id,
-            // A sale writes back one unit less than it has read.
-            read: order.units.saturating_add(1),
+            // A sale writes back one unit less than it has read, and who adds to an account one more.
+            read: match order.is_added() {
+                true => order.units.saturating_sub(1),
+                false => order.units.saturating_add(1),
+            },
             written: order.units,
             at: monotonic_ns(origin).saturating_add(order.at_us.saturating_mul(1000)),
         };

@@ -10,6 +10,7 @@ use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{
     Batch, Count, Counts, DamagedList, Expiries, Figures, Part, Quantiles, ServerLoad, Sums, Time, When, histogram,
 };
+use lockstorm_data::scenario::OrdersOf;
 
 /// How far an arm has come.
 #[derive(Debug, Default)]
@@ -172,16 +173,21 @@ impl Totals {
             figures.never_begun += server.never_begun;
         }
         figures.orders = books.orders;
-        // Each of their ticks is a product with one unit.
-        match progress.ticks {
-            Some(ticks) => {
-                figures.run_again = books.oversold;
-                figures.missed = ticks.saturating_sub(books.orders.saturating_sub(books.oversold));
-            }
-            None => figures.oversold = books.oversold,
+        if let Some(ticks) = progress.ticks {
+            figures.missed = ticks.saturating_sub(books.orders.saturating_sub(books.oversold));
         }
-        figures.lost_updates = books.lost_updates;
-        figures.lost_updates_peak = books.lost_updates_peak;
+        match books.of {
+            OrdersOf::Sales => {
+                figures.oversold = books.oversold;
+                figures.lost_updates = books.lost_updates;
+                figures.lost_updates_peak = books.lost_updates_peak;
+            }
+            OrdersOf::Ticks => figures.run_again = books.oversold,
+            OrdersOf::Payments => {
+                figures.money_made = books.lost_updates;
+                figures.money_lost = books.oversold;
+            }
+        }
         figures.lost_by_stalls = books.lost_by_stalls;
         figures.sold_out_all = books.sold_out;
         figures.first_lost_at = books.first_lost_us.map(|us| us as f64 / 1e6);

@@ -14,6 +14,7 @@ use crate::show::snapshot::Phase;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::scenario::OrdersOf;
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;
@@ -144,7 +145,7 @@ impl Engine {
             .workload
             .about()
             .ledger()
-            .is_none_or(|ledger| ledger.of_ticks)
+            .is_none_or(|ledger| ledger.of != OrdersOf::Sales)
         {
             return;
         }

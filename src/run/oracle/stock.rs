@@ -1,20 +1,23 @@
-//! The only judge of invariants: what the ledger proves about an arm's stock.
+//! The only judge of invariants: what the ledger proves about an arm's stock, or its accounts.
 
 use std::collections::BTreeMap;
 
 use crate::store::Order;
 use lockstorm_data::metrics::{Timeline, When};
+use lockstorm_data::scenario::OrdersOf;
 
 /// The books of one arm: the append-only order ledger, read in order. The ledger is the truth.
 ///
 /// Each order notes how many units its sale left. A sale must leave one unit fewer than the sale before it. If it leaves more,
 /// it was made from an outdated reading and has overwritten the sales in between: those updates are lost. If it leaves fewer,
 /// it makes up for some. The net sum is orders + units left − initial units.
+///
+/// Of a payment the one order must leave one unit fewer than the order before it, and the other one, on the payee's account, one more. What is
+/// above that is made from nothing, what is below is lost; nothing is netted. So the units of all accounts are those at the start, and
+/// what was made, without what was lost.
 #[derive(Debug, Clone)]
 pub struct StockAudit {
     initial: u64,
-    /// Whether its products are ticks of jobs: of one that runs again no update is lost, it is only run again.
-    of_ticks: bool,
     products: Vec<Product>,
     /// Products with units left.
     unsold: usize,
@@ -30,19 +33,21 @@ struct Product {
     left: u64,
     /// Updates that measured sales lost, minus those that they made up for.
     lost: i64,
-    /// Measured orders beyond the initial stock.
+    /// Measured orders beyond the initial stock; of an account the money lost.
     oversold: u64,
 }
 
 /// The books of the measured part, summed over the products.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Books {
-    /// Orders.
+    /// What the orders are. Of a tick that runs again no update is lost, it is only run again.
+    pub of: OrdersOf,
+    /// Orders; of payments those of the payers.
     pub orders: u64,
-    /// Orders beyond the initial stock of their product.
+    /// Orders beyond the initial stock of their product; of payments the money lost.
     pub oversold: u64,
     /// Orders + units left − initial units, where positive: sales whose write was overwritten. A later stale write can make
-    /// up for one, so it can fall.
+    /// up for one, so it can fall. Of payments the money made, which can't.
     pub lost_updates: u64,
     /// Its highest value so far.
     pub lost_updates_peak: u64,
@@ -106,7 +111,6 @@ impl StockAudit {
         let unsold = if initial > 0 { products } else { 0 };
         Self {
             initial,
-            of_ticks: false,
             products: vec![product; products],
             unsold,
             books: Books {
@@ -117,10 +121,11 @@ impl StockAudit {
         }
     }
 
-    /// The same, of ticks of jobs.
+    /// The same, with these orders.
     #[must_use]
-    pub fn of_ticks(self, of_ticks: bool) -> Self {
-        Self { of_ticks, ..self }
+    pub const fn of(mut self, of: OrdersOf) -> Self {
+        self.books.of = of;
+        self
     }
 
     /// Adds the next order of the ledger.
@@ -130,41 +135,43 @@ impl StockAudit {
             return;
         };
         // Stocks are far below 2^63.
-        let lost = match self.of_ticks {
-            true => 0,
-            false => order.units.cast_signed() - product.left.cast_signed() + 1,
+        let step = if order.is_added() { 1 } else { -1 };
+        let above = order.units.cast_signed() - product.left.cast_signed() - step;
+        product.orders += 1;
+        let (lost, beyond) = match self.books.of {
+            OrdersOf::Sales => (above, u64::from(product.orders > self.initial)),
+            OrdersOf::Ticks => (0, u64::from(product.orders > self.initial)),
+            OrdersOf::Payments => (above.max(0), above.min(0).unsigned_abs()),
         };
         self.unsold -= usize::from(product.left > 0 && order.units == 0);
         self.unsold += usize::from(product.left == 0 && order.units > 0);
         product.left = order.units;
-        product.orders += 1;
         let books = &mut self.books;
         books.sold_out = self.unsold == 0;
         if !order.measured {
             return;
         }
-        let beyond = u64::from(product.orders > self.initial);
         product.oversold += beyond;
         if product.oversold > books.worst.map_or(0, |(_, most)| most) {
             books.worst = index.map(|index| (index, product.oversold));
         }
         let before = product.lost.max(0).cast_unsigned();
         product.lost += lost;
-        books.orders += 1;
+        books.orders += u64::from(!order.is_added());
         books.oversold += beyond;
         books.lost_updates = books.lost_updates + product.lost.max(0).cast_unsigned() - before;
         books.lost_updates_peak = books.lost_updates_peak.max(books.lost_updates);
         if order.is_stalled() {
-            books.lost_by_stalls += lost.max(0).cast_unsigned() + 1;
+            books.lost_by_stalls += above.unsigned_abs().max(lost.max(0).cast_unsigned()) + 1;
         }
-        if books.lost_updates > 0 {
+        if books.lost_updates > 0 || books.of == OrdersOf::Payments && beyond > 0 {
             books.first_lost_us.get_or_insert(order.at_us);
         }
         let sales = self.news.tenths.entry(timeline.when_micros(order.at_us)).or_default();
-        sales.orders += 1;
+        sales.orders += u64::from(!order.is_added());
         sales.oversold += beyond;
         sales.lost_updates += lost.max(0).cast_unsigned();
-        if let Some(server) = server(&order.buyer) {
+        if let Some(server) = server(&order.buyer).filter(|_| !order.is_added()) {
             *self.news.servers.entry(server).or_default() += 1;
         }
     }
@@ -266,12 +273,37 @@ mod tests {
     #[test]
     fn a_tick_that_runs_again_is_run_again_and_loses_no_update() {
         let mut ledger = Ledger::new(3, 1);
-        ledger.audit = ledger.audit.of_ticks(true);
+        ledger.audit = ledger.audit.of(OrdersOf::Ticks);
         ledger.sale(0, 0);
         assert_eq!(ledger.sale(1, 0).oversold, 0);
         let books = ledger.sale(0, 0);
         assert_eq!((books.orders, books.oversold, books.lost_updates), (3, 1, 0));
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 0)]), None);
+    }
+
+    #[test]
+    fn what_accounts_have_is_what_they_had_and_what_was_made_without_what_was_lost() {
+        let mut ledger = Ledger::new(3, 10);
+        ledger.audit = ledger.audit.of(OrdersOf::Payments);
+        // 0 pays 1, and 1 pays 2.
+        ledger.sale(0, 9);
+        ledger.by(1, 11, true, "s1w7+");
+        ledger.sale(1, 10);
+        let books = ledger.by(2, 11, true, "s1w7+");
+        assert_eq!((books.orders, books.lost_updates, books.oversold), (2, 0, 0));
+        assert_eq!(books.first_lost_us, None);
+        // Somebody who had read 10 on both adds to 2, whose money is lost, and takes from 0, which had less.
+        ledger.by(2, 11, true, "s2w1+");
+        let books = ledger.by(0, 9, true, "s2w1!");
+        assert_eq!((books.orders, books.lost_updates, books.oversold), (3, 1, 1));
+        assert_eq!(books.lost_by_stalls, 2);
+        assert_eq!(books.first_lost_us, Some(500_000));
+        let sum = 9 + 10 + 11;
+        assert_eq!(sum, 3 * 10 + books.lost_updates - books.oversold);
+        // What goes wrong once more does not make up for it.
+        let books = ledger.sale(0, 5);
+        assert_eq!((books.lost_updates, books.oversold), (1, 4));
+        assert_eq!(ledger.audit.news().servers.values().sum::<u64>(), 4);
     }
 
     #[test]

@@ -14,6 +14,8 @@ const UNITS: &str = "SELECT units FROM stock WHERE product = $1";
 const SELL: &str = "UPDATE stock SET units = $2, buyer = $3, at_us = $4, measured = $5 WHERE product = $1";
 const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = $3, measured = $4
     WHERE product = $1 AND units > 0";
+const PAY: &str = "UPDATE stock SET units = CASE product WHEN $1 THEN $2 ELSE $4 END, at_us = $5, measured = $6,
+    buyer = CASE product WHEN $1 THEN $7 ELSE $8 END WHERE product IN ($1, $3)";
 const ORDERS_SINCE: &str = "SELECT id, product, units, at_us, measured, buyer FROM orders WHERE id > $1 ORDER BY id
     LIMIT $2";
 const UNCRASHED: &str = "SELECT COUNT(*) FROM uncrashed";
@@ -35,6 +37,8 @@ pub struct Mark<'a> {
 
 /// Ends the name of a buyer whose sale was stalled.
 const STALLED: char = '!';
+/// Ends the name of a payer in the order that adds to the payee's money, before that.
+const ADDED: char = '+';
 
 impl Mark<'_> {
     /// The buyer, as an order names it.
@@ -70,9 +74,14 @@ impl Order {
         self.buyer.ends_with(STALLED)
     }
 
+    /// Whether it adds a unit, and does not take one off.
+    pub fn is_added(&self) -> bool {
+        self.buyer.trim_end_matches(STALLED).ends_with(ADDED)
+    }
+
     /// Its buyer's name, without that.
     pub fn worker(&self) -> &str {
-        self.buyer.trim_end_matches(STALLED)
+        self.buyer.trim_end_matches([STALLED, ADDED])
     }
 }
 
@@ -164,6 +173,30 @@ impl Store {
             .execute(&self.pool)
             .await?;
         Ok(result.rows_affected() > 0)
+    }
+
+    /// Writes what a payment leaves on the accounts of payer and payee, and appends both orders: one statement, one transaction.
+    ///
+    /// # Errors
+    /// The database failed, or lacks an account. Nothing is written to the other one then either, if it is missing itself.
+    pub async fn pay(&self, payer: (u64, u64), payee: (u64, u64), mark: Mark<'_>) -> Result<(), StoreError> {
+        let added = format!("{}{ADDED}", mark.buyer);
+        let to_payee = Mark { buyer: &added, ..mark };
+        let result = sqlx::query(PAY)
+            .bind(signed(payer.0))
+            .bind(signed(payer.1))
+            .bind(signed(payee.0))
+            .bind(signed(payee.1))
+            .bind(mark.at_us)
+            .bind(i64::from(mark.measured))
+            .bind(mark.name())
+            .bind(to_payee.name())
+            .execute(&self.pool)
+            .await?;
+        if result.rows_affected() < 2 {
+            return Err(no_product(payer.0));
+        }
+        Ok(())
     }
 
     /// The orders after `last_id` (0: from the start), in order, at most `most` of them. No order is ever missed or read

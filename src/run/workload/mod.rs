@@ -12,6 +12,7 @@ mod job;
 mod list;
 mod live_settings;
 mod object;
+mod payment;
 mod random;
 mod section;
 mod stalls;

@@ -4,6 +4,7 @@ use super::cache_fill::CacheFill;
 use super::failed::Failed;
 use super::inventory::Inventory;
 use super::job::Job;
+use super::payment::Payment;
 use super::tools::Tools;
 use crate::store::StoreError;
 use lockstorm_data::metrics::{Count, Counter};
@@ -19,6 +20,8 @@ pub enum Workload {
     Inventory(Inventory),
     /// Runs jobs.
     Job(Job),
+    /// Moves money between accounts.
+    Payment(Payment),
 }
 
 impl Workload {
@@ -28,6 +31,7 @@ impl Workload {
             WorkloadSpec::CacheFill(spec) => Self::CacheFill(CacheFill::new(spec, database.read, tools)),
             WorkloadSpec::Inventory(spec) => Self::Inventory(Inventory::new(spec, database.read, tools)),
             WorkloadSpec::Job(spec) => Self::Job(Job::new(spec.clone(), database.read, tools)),
+            WorkloadSpec::Payment(spec) => Self::Payment(Payment::new(spec.clone(), database.read, tools)),
         }
     }
 
@@ -38,6 +42,7 @@ impl Workload {
             Self::CacheFill(work) => (&work.tools, work.request(counter, rng, worker).await),
             Self::Inventory(work) => (&work.tools, work.request(counter, rng, worker).await),
             Self::Job(work) => (&work.tools, work.request(counter, rng, worker, number).await),
+            Self::Payment(work) => (&work.tools, work.request(counter, rng, worker).await),
         };
         let failure = match answer {
             Ok(()) => None,

@@ -96,6 +96,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         lifetime: table.get("lifetime", value::positive),
         on_outage: table.listed("on_outage", value::one_of),
         release: table.listed("release", value::one_of),
+        locks: table.listed("locks", value::one_of),
     };
     check_lease(table, &arm);
     check_nodes(table, &arm, lab);

@@ -125,8 +125,20 @@ pub struct Ledger {
     pub stock: u64,
     /// Where stock and orders are kept.
     pub stock_in: StockIn,
-    /// Whether its products are the ticks of jobs, and not goods: most of them are never due.
-    pub of_ticks: bool,
+    /// What its orders are.
+    pub of: OrdersOf,
+}
+
+/// What the orders of a ledger are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OrdersOf {
+    /// Sales of one unit of a product.
+    #[default]
+    Sales,
+    /// Runs of ticks of jobs. A tick is a product with one unit, and most of them are never due.
+    Ticks,
+    /// Payments of two orders each, of which one takes a unit off an account and the other one adds it to another. An account is a product.
+    Payments,
 }
 
 impl Ledger {

@@ -6,11 +6,13 @@ pub(super) mod cache_fill;
 pub(super) mod inventory;
 pub(super) mod job;
 mod kind;
+pub(super) mod payment;
 mod spec;
 
 pub use cache_fill::{CacheFillSpec, CacheSpec};
 pub use inventory::InventorySpec;
 pub use job::JobSpec;
-pub use kind::{Catalogue, Initial, Ledger, StockIn};
+pub use kind::{Catalogue, Initial, Ledger, OrdersOf, StockIn};
+pub use payment::PaymentSpec;
 pub use spec::{WorkloadName, WorkloadSpec};
 pub(super) use spec::{read, write};

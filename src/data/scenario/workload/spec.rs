@@ -12,7 +12,8 @@ use super::cache_fill::CacheFillSpec;
 use super::inventory::InventorySpec;
 use super::job::JobSpec;
 use super::kind::{Row, WorkloadKind};
-use super::{cache_fill, inventory, job};
+use super::payment::PaymentSpec;
+use super::{cache_fill, inventory, job, payment};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
@@ -34,6 +35,8 @@ pub enum WorkloadSpec {
     CacheFill(CacheFillSpec),
     /// Runs jobs that are due on all app servers at once.
     Job(JobSpec),
+    /// Moves money between accounts.
+    Payment(PaymentSpec),
 }
 
 impl WorkloadSpec {
@@ -43,6 +46,7 @@ impl WorkloadSpec {
             Self::CacheFill(spec) => spec,
             Self::Inventory(spec) => spec,
             Self::Job(spec) => spec,
+            Self::Payment(spec) => spec,
         }
     }
 
@@ -58,6 +62,7 @@ impl WorkloadName {
             Self::CacheFill => cache_fill::ROW,
             Self::Inventory => inventory::ROW,
             Self::Job => job::ROW,
+            Self::Payment => payment::ROW,
         }
     }
 }
@@ -84,6 +89,7 @@ pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
         WorkloadName::Inventory => WorkloadSpec::Inventory(inventory::read(&mut reader)),
         WorkloadName::CacheFill => WorkloadSpec::CacheFill(cache_fill::read(&mut reader)),
         WorkloadName::Job => WorkloadSpec::Job(job::read(&mut reader)),
+        WorkloadName::Payment => WorkloadSpec::Payment(payment::read(&mut reader)),
     };
     reader.finish();
     workload

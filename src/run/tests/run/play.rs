@@ -1,7 +1,7 @@
 //! The built-in scenarios on real servers: the claim of each must show. Those that every change is tested with are shorter; `.ci/long
 //! scenarios` plays all as they are.
 
-use lockstorm_data::metrics::{ConsequenceKind, Count, Point, Time};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Metric, Point, Time};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault};
 use lockstorm_data::scenario::{Scenario, Source};
 use lockstorm_kit::alone;
@@ -473,6 +473,19 @@ fn an_order_that_is_sent_twice_is_carried_out_once_if_somebody_looks() {
     // Each order came twice, and the second one found it done.
     let looks = &arm(&record, "looks first").figures;
     assert_eq!(looks.counts[Count::Completed], 2 * looks.orders);
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
+fn money_is_made_and_lost_unless_both_accounts_are_locked() {
+    let _turn = alone();
+    let record = holds("payment");
+    // The points tell the same as the figures.
+    for arm in &record.arms {
+        let sum = |metric| -> u64 { arm.series.iter().filter_map(|point| point.of(metric)).sum() };
+        assert_eq!(sum(Metric::MoneyMade), arm.figures.money_made, "{}", arm.name);
+        assert_eq!(sum(Metric::MoneyLost), arm.figures.money_lost, "{}", arm.name);
+    }
 }
 
 #[test]

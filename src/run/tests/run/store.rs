@@ -258,6 +258,35 @@ async fn buy(store: Store, by: String) -> u64 {
     sold
 }
 
+/// Everybody pays everybody at once, which no two statements wait for in a circle: each payment leaves both of its orders.
+async fn payments_leave_two_orders_each(url: &str) {
+    let tables = Tables::with(url, "payments", &initial(), 1).await;
+    for server in app_servers(&tables.place, pay) {
+        server.join().expect("an app server");
+    }
+    let orders = tables.store.orders_since(0, u32::MAX).await.expect("orders");
+    assert_eq!(orders.len(), 2 * 3 * 4 * 24);
+    let added = |order: &&Order| order.is_added();
+    assert_eq!(orders.iter().filter(added).count(), orders.len() / 2);
+    let newest = |account| orders.iter().rev().find(|order| order.product == account);
+    let noted = [0, 1, 2, 3].map(|account| newest(account).expect("it paid").units);
+    assert_eq!(stock_of(&tables.store).await, noted);
+    assert!(orders.iter().all(|order| order.worker().starts_with('s')), "{orders:?}");
+    let missing = tables.store.pay((7, 1), (9, 1), by("nobody")).await;
+    assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
+    tables.remove().await;
+}
+
+async fn pay(store: Store, by: String) {
+    for round in 0..24 {
+        let (payer, payee) = (round % 4, (round + 1 + round / 4 % 3) % 4);
+        let left = store.units(payer, NO_TIME).await.expect("an account").saturating_sub(1);
+        let grown = store.units(payee, NO_TIME).await.expect("an account") + 1;
+        let paid = store.pay((payer, left), (payee, grown), self::by(&by)).await;
+        paid.expect("it is paid");
+    }
+}
+
 fn refused<T>(answer: &Result<T, StoreError>) -> bool {
     matches!(answer, Err(StoreError::Fenced { .. }))
 }
@@ -475,6 +504,7 @@ macro_rules! on_sqlite {
 on_sqlite!(
     reads_and_sells,
     the_atomic_sale_never_oversells,
+    payments_leave_two_orders_each,
     the_fence_refuses_every_older_token,
     a_fence_at_the_write_misses_what_one_at_the_read_sees,
     a_fence_at_read_and_write_needs_no_lock,
@@ -490,6 +520,7 @@ async fn all_of_them_on_postgresql() {
     let url = database.url();
     reads_and_sells(url).await;
     the_atomic_sale_never_oversells(url).await;
+    payments_leave_two_orders_each(url).await;
     the_fence_refuses_every_older_token(url).await;
     a_fence_at_the_write_misses_what_one_at_the_read_sees(url).await;
     a_fence_at_read_and_write_needs_no_lock(url).await;

@@ -7,9 +7,9 @@ use lockstorm_base::timer::Timer;
 use lockstorm_data::metrics::{Count, Part, ProviderCall, Recorder, Sums, Tally, Time, Timeline};
 use lockstorm_data::model::{Cause, HostId, NoVote, ServerId, Wait};
 use lockstorm_data::scenario::{
-    ArmSpec, CacheFillSpec, CacheSpec, Catalogue, DatabaseSpec, DatabaseUrl, Fence, Follow, Initial, InventorySpec,
-    JobSpec, LockKind, OnLoss, OnOutage, Popularity, Release, Renew, ServiceTime, StockIn, Topology, Update,
-    WorkloadSpec,
+    AccountLocks, ArmSpec, CacheFillSpec, CacheSpec, Catalogue, DatabaseSpec, DatabaseUrl, Fence, Follow, Initial,
+    InventorySpec, JobSpec, LockKind, OnLoss, OnOutage, PaymentSpec, Popularity, Release, Renew, ServiceTime, StockIn,
+    Topology, Update, WorkloadSpec,
 };
 use lockstorm_kit::RedisServer;
 use lockstorm_lock::{Lock, NodeOptions, Nodes};
@@ -57,6 +57,7 @@ fn arm(lock: LockKind) -> ArmSpec {
         lifetime: None,
         on_outage: OnOutage::GiveUp,
         release: Release::AfterWrite,
+        locks: AccountLocks::InOrder,
     }
 }
 
@@ -1005,6 +1006,61 @@ fn a_tick_runs_again_if_nobody_looks_whether_it_has_run() {
             assert_eq!(said, if second_look { "1 sold out" } else { "nothing" });
             assert_eq!(bench.books().await, (runs, 0));
         }
+    });
+}
+
+/// Two accounts, and everybody pays from one of them to the other.
+#[test]
+fn payments_keep_the_money_under_both_locks_and_wait_in_a_circle_out_of_order() {
+    test(async |node| {
+        for (locks, keeps, circles) in [
+            (AccountLocks::InOrder, true, false),
+            (AccountLocks::AsPaid, true, true),
+            (AccountLocks::Payer, false, false),
+        ] {
+            let arm = ArmSpec {
+                locks,
+                wait: Wait::Queue,
+                // Nobody in order waits for so long; whoever is in a circle does.
+                timeout: if circles { ms(300) } else { ms(60_000) },
+                ..arm(LockKind::Single)
+            };
+            let spec = WorkloadSpec::Payment(PaymentSpec {
+                accounts: 2,
+                money: 1000,
+                hold: constant(ms(1)),
+            });
+            let bench = Bench::new(&node, arm, spec, ms(0)).await;
+            let (mut off, mut gave_up) = (0, 0);
+            for round in 0..1_000 {
+                gave_up += sums(&bench.requests(8).await).counts[Count::GaveUp];
+                let accounts = bench.store.stock_other_than(u64::MAX, 0..2).await.expect("accounts");
+                off = accounts.iter().map(|(_, money)| money).sum::<u64>().abs_diff(2_000);
+                // The money that is made and lost may come to nothing.
+                if round >= 20 && (keeps || off > 0) && (!circles || gave_up > 0) {
+                    break;
+                }
+            }
+            assert_eq!((off == 0, gave_up > 0), (keeps, circles), "{locks:?}: {off}, {gave_up}");
+        }
+    });
+}
+
+/// Nobody pays what is not there.
+#[test]
+fn an_empty_account_pays_nothing() {
+    test(async |node| {
+        let spec = WorkloadSpec::Payment(PaymentSpec {
+            accounts: 2,
+            money: 1,
+            hold: constant(ms(1)),
+        });
+        let bench = Bench::new(&node, waiting(LockKind::Single), spec, ms(0)).await;
+        let refused = sums(&bench.requests(64).await).counts[Count::SoldOut];
+        let orders = bench.store.orders_since(0, u32::MAX).await.expect("orders");
+        assert!(refused > 0);
+        assert_eq!(orders.len() as u64, 2 * (64 - refused));
+        assert!(orders.iter().all(|order| order.units <= 2), "{orders:?}");
     });
 }
 

@@ -7,7 +7,7 @@ use super::super::super::reader::Reader;
 use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, Release, ServiceTime, Update};
 use super::super::super::value;
 use super::super::super::writer::Writer;
-use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
+use super::super::kind::{CacheKeys, Display, Initial, Ledger, OrdersOf, Row, Section, StockIn, WorkloadKind};
 use super::shown;
 use crate::metrics::{Figures, Group};
 use schemars::JsonSchema;
@@ -90,7 +90,7 @@ impl WorkloadKind for InventorySpec {
             products: self.products,
             stock: self.stock,
             stock_in: self.stock_in,
-            of_ticks: false,
+            of: OrdersOf::Sales,
         })
     }
 

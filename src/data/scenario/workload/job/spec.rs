@@ -7,7 +7,7 @@ use super::super::super::reader::Reader;
 use super::super::super::spec::{DatabaseSpec, ServiceTime, SwarmSpec};
 use super::super::super::value;
 use super::super::super::writer::{Writer, time};
-use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
+use super::super::kind::{CacheKeys, Display, Initial, Ledger, OrdersOf, Row, Section, StockIn, WorkloadKind};
 use super::shown;
 use crate::metrics::units::rounded;
 use crate::metrics::{Figures, Group};
@@ -73,7 +73,7 @@ impl WorkloadKind for JobSpec {
             products: self.ticks,
             stock: 1,
             stock_in: StockIn::Database,
-            of_ticks: true,
+            of: OrdersOf::Ticks,
         })
     }
 

@@ -1,0 +1,48 @@
+use super::super::kind::{Display, WorkloadWords};
+use crate::metrics::Column::Figure;
+use crate::metrics::Shown::{self, Always};
+use crate::metrics::units::{count, counted};
+use crate::metrics::{Figures, Metric};
+
+/// The columns about money.
+const COLUMNS: &[Shown] = &[
+    Always(Figure(Metric::Payments)),
+    Always(Figure(Metric::NoMoney)),
+    Always(Figure(Metric::MoneyMade)),
+    Always(Figure(Metric::MoneyLost)),
+];
+
+/// What is shown of the payments.
+pub(super) const fn display() -> Display {
+    Display {
+        verdicts: &[Metric::MoneyMade, Metric::MoneyLost],
+        table: "accounts",
+        columns: COLUMNS,
+        console: &[(Metric::Payments, 8), (Metric::MoneyLost, 1), (Metric::MoneyMade, 0)],
+        lanes: &[Metric::MoneyMade, Metric::MoneyLost, Metric::NoQuorum],
+        cost: Metric::MoneyMade,
+        words: WorkloadWords {
+            without_lock: "all pay at once",
+            own_mutex: "one mutex per server",
+            guarded: "one payment at a time",
+            poor: "poor",
+        },
+    }
+}
+
+/// What an arm did with its accounts, which had `money` in all, in clauses.
+pub(super) fn clauses(money: u64, figures: &Figures, is_doubted: bool) -> Vec<String> {
+    let at_least = if figures.incomplete { "at least " } else { "" };
+    let paid = format!("made {at_least}{}", counted(figures.orders, "payment", "payments"));
+    let sum = match (figures.money_made, figures.money_lost) {
+        (0, 0) if figures.incomplete || is_doubted => "no wrong balance was seen, which proves nothing".to_owned(),
+        (0, 0) => format!("its accounts have {} as before", count(money)),
+        (made, lost) => format!(
+            "{at_least}{} made and {} lost of {}",
+            count(made),
+            count(lost),
+            count(money)
+        ),
+    };
+    vec![format!("{paid}; {sum}")]
+}
