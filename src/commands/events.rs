@@ -41,12 +41,12 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         }
     }
     let (events, is_whole) = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
-        ("-", _) => (read(io::stdin().lock(), "standard input")?, true),
+        ("-", _) => read(io::stdin().lock(), "standard input")?,
         (_, Some("")) => return Err(Failure::usage("unix: names no socket: write unix:PATH")),
         (_, Some(path)) => listen(Path::new(path))?,
         (file, None) => {
             let opened = input::open(Path::new(file)).map_err(|error| unreadable(file, error))?;
-            (read(BufReader::new(opened), file)?, true)
+            read(BufReader::new(opened), file)?
         }
     };
     let reported = Reported::of(events).map_err(|why| unreadable(&args.events, why))?;
@@ -80,9 +80,20 @@ fn unreadable(what: &str, why: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("cannot read {what}: {why}"))
 }
 
-fn read(source: impl BufRead, what: &str) -> Result<Vec<Event>, Failure> {
-    let all: Result<_, _> = Event::read(source).collect();
-    all.map_err(|error| unreadable(what, error))
+/// All events, and whether the last line is whole: its end may be what a killed program could not write.
+fn read(source: impl BufRead, what: &str) -> Result<(Vec<Event>, bool), Failure> {
+    let (mut events, mut is_whole) = (Vec::new(), true);
+    for event in Event::read(source) {
+        match event {
+            Ok(event) => events.push(event),
+            Err(error) if error.is_cut => {
+                tell(&format!("{what}: the last line was cut off, and is left out"));
+                is_whole = false;
+            }
+            Err(error) => return Err(unreadable(what, error)),
+        }
+    }
+    Ok((events, is_whole))
 }
 
 /// Listens at a socket for any number of clients until a signal comes, which is how it is meant to end. Returns whether all that came
@@ -145,7 +156,10 @@ fn follow(stream: tokio::net::UnixStream, events: &mpsc::Sender<Option<Event>>) 
     thread::Builder::new().spawn(move || {
         for event in Event::read(BufReader::new(&source)) {
             if let Err(error) = &event {
-                tell(&format!("a client's connection is closed: {error}"));
+                match error.is_cut {
+                    true => tell("a client's last line was cut off, and is left out"),
+                    false => tell(&format!("a client's connection is closed: {error}")),
+                }
                 // It may have gone by itself.
                 let _ = source.shutdown(Shutdown::Both);
             }

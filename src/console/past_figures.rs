@@ -1,5 +1,7 @@
 //! The figures of an arm at an instant, as far as its record knows them.
 
+use std::mem;
+
 use lockstorm_data::history::Ruling;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Metric, Outage, Point, Series, units};
 use lockstorm_data::model::{Event, EventKind};
@@ -43,6 +45,14 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
         figures.double_uses += point.double_uses;
         figures.refused_seconds += u64::from(point.is_refused());
     }
+    // The points have these under the names that a stock's have.
+    if total.run_again > 0 {
+        figures.run_again = mem::take(&mut figures.oversold);
+    }
+    if total.money_made + total.money_lost > 0 {
+        figures.money_made = mem::take(&mut figures.lost_updates);
+        figures.money_lost = mem::take(&mut figures.oversold);
+    }
     let whole = until.floor();
     figures.throughput = if whole > 0.0 {
         figures.answered as f64 / whole
@@ -51,7 +61,8 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
     };
     // By the second it is known what was overwritten, of which some may have been made up for.
     let lost = figures.lost_updates.min(total.lost_updates_peak);
-    figures.lost_updates = lost.max(u64::from(figures.first_lost_at.is_some()));
+    let is_first = figures.first_lost_at.is_some() && total.lost_updates_peak > 0;
+    figures.lost_updates = lost.max(u64::from(is_first));
     figures.lost_updates_peak = figures.lost_updates;
     let begun = || {
         arm.evidence

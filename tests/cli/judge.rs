@@ -197,6 +197,23 @@ fn the_history_of_events_is_judged_alike() {
     assert_eq!((code, out.as_str()), (Some(0), "./held.json\n"), "{err}");
 }
 
+/// What a killed program could not write may have been anything.
+#[test]
+fn a_last_line_that_was_cut_off_leaves_it_open_whether_all_is_well() {
+    let directory = TempDir::new().unwrap();
+    let code = |events: &str, cut: usize| {
+        let events = lines(events);
+        fs::write(directory.path().join("e.jsonl"), &events[..events.len() - cut]).unwrap();
+        let (code, _, error) = ended(&mut lockstorm(directory.path(), &["judge", "e.jsonl"]));
+        assert_eq!(error.contains("the last line was cut off"), cut > 1, "{error}");
+        code.unwrap()
+    };
+    // Without its newline it is whole.
+    assert_eq!([0, 1, 5].map(|cut| code(FINE, cut)), [0, 0, 5]);
+    let doubled = "a acquired 10, b acquired 20, a released 30, b released 40, a asked 50";
+    assert_eq!([0, 5].map(|cut| code(doubled, cut)), [3, 3]);
+}
+
 #[test]
 fn what_can_not_be_is_told_with_its_place() {
     let directory = TempDir::new().unwrap();

@@ -138,7 +138,7 @@ fn the_number_of_arms() {
 #[test]
 fn keys_of_the_other_workload() {
     let hold = CACHE.replace("[[workload.cache]]", "hold = \"5ms\"\n[[workload.cache]]");
-    let expected = "my.toml:4: workload.hold: makes no sense with kind = \"cache-fill\"; it belongs to kind = \"inventory\" or \"job\"";
+    let expected = "my.toml:4: workload.hold: makes no sense with kind = \"cache-fill\"; it belongs to kind = \"inventory\", \"job\" or \"payment\"";
     assert_eq!(mistake(&hold), expected);
     let cache = |line: &str| mistake(&format!("{CACHE}[expect]\n{line}"));
     assert!(cache("\"redlock.oversold\" = \"== 0\"").ends_with("a cache-fill workload has no oversold"));

@@ -39,10 +39,13 @@ pub fn keys(history: &str) -> BTreeMap<String, (usize, Vec<String>)> {
         let time = |name: &str| line[name].as_i64().unwrap();
         match line["op"].as_str() {
             Some("acquire") if line["result"] == "ok" => {
-                open.insert((text("arm"), text("client")), [time("call"), time("return")]);
+                open.insert(
+                    (text("arm"), text("client"), text("key")),
+                    [time("call"), time("return")],
+                );
             }
             Some("release") => {
-                let acquired = open.remove(&(text("arm"), text("client"))).unwrap();
+                let acquired = open.remove(&(text("arm"), text("client"), text("key"))).unwrap();
                 // Otherwise nobody could ever rely on it.
                 if time("call") > acquired[1] {
                     let of_arm: &mut BTreeMap<String, Uses> = uses.entry(text("arm")).or_default();

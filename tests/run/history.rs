@@ -8,6 +8,7 @@ use lockstorm_kit::place::Place;
 use lockstorm_kit::play::arm;
 use lockstorm_kit::{ended, lockstorm, witness};
 use lockstorm_run::Record;
+use serde_json::Value;
 
 /// Locks in processes of their own exclude nobody in the other one; nobody believes in no lock. Sections are long enough for a node
 /// that comes back empty, and an app server that dies in the middle of them.
@@ -177,4 +178,58 @@ fn three_judges_agree_on_ten_runs_of_the_built_in_scenarios() {
             }
         }
     }
+}
+
+const PAYMENTS: &str = r#"
+title    = "Payments"
+duration = "3s"
+swarm = { servers = 2, workers = 8, think = "2ms" }
+workload = { kind = "payment", accounts = 6, money = 1000, hold = { median = "2ms", sigma = 0.3 } }
+arm = [
+    { name = "no lock", lock = "none" },
+    { name = "payer", lock = "single", ttl = "60s", node_timeout = "10s", wait = "queue", timeout = "60s", locks = "payer" },
+    { name = "both", lock = "redlock", ttl = "60s", node_timeout = "10s", wait = "queue", timeout = "60s" },
+]
+"#;
+
+/// The money that the orders of an arm made and lost, from the balances that they left: a payment takes 1 off, and adds 1.
+fn made_and_lost(history: &str, arm: &str) -> (i64, i64) {
+    let mut sales: Vec<Value> = history
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    sales.retain(|line| line["op"] == "sale" && line["arm"] == arm);
+    sales.sort_by_key(|sale| sale["order"].as_i64());
+    let (mut balances, mut made, mut lost) = ([1000; 6], 0, 0);
+    for sale in sales {
+        let [account, read, written] = ["product", "read", "written"].map(|field| sale[field].as_i64().unwrap());
+        let balance = &mut balances[usize::try_from(account).unwrap()];
+        let off = written - (*balance + written - read);
+        *balance = written;
+        made += off.max(0);
+        lost -= off.min(0);
+    }
+    assert_eq!(balances.iter().sum::<i64>(), 6_000 + made - lost, "{arm}");
+    (made, lost)
+}
+
+#[test]
+fn orders_of_payments_prove_what_money_is_made_and_lost() {
+    let place = Place::new("run.toml", PAYMENTS);
+    let (record, history) = judged(&place, &[]);
+    for (name, is_kept) in [("no lock", false), ("payer", false), ("both", true)] {
+        let figures = &arm(&record, name).figures;
+        let found = [figures.money_made, figures.money_lost].map(u64::cast_signed);
+        assert_eq!(<[i64; 2]>::from(made_and_lost(&history, name)), found, "{name}");
+        assert!(found.iter().all(|money| (*money == 0) == is_kept), "{name}: {found:?}");
+        assert_eq!((figures.lost_updates, figures.oversold, figures.run_again), (0, 0, 0));
+        let sales = history
+            .lines()
+            .filter(|line| line.contains(r#""op":"sale""#) && line.contains(&format!("\"{name}\"")));
+        assert_eq!(sales.count() as u64, 2 * figures.orders, "{name}");
+    }
+    let arguments = ["record", "history", "h.jsonl", "--to", "elle", "--out", "elle"];
+    let (code, stdout, stderr) = ended(&mut lockstorm(place.path(), &arguments));
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+    assert!(stderr.contains("nothing that this checker judges"), "{stderr}");
 }

@@ -29,7 +29,7 @@ pub fn convert(path: &Path, to: Checker, directory: &Path) -> Result<ExitCode, F
     if files.is_empty() {
         return Err(unreadable(
             path,
-            "it has nothing that this checker judges: no lock was used, or nothing was sold",
+            "it has nothing that this checker judges: no lock was used, or nothing was sold but paid",
         ));
     }
     let cannot = |path: &Path, error| Failure::error(format!("cannot write {}: {error}", path.display()));

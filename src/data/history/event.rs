@@ -56,7 +56,7 @@ pub enum EventWord {
 }
 
 impl Event {
-    /// Reads what a program reports, line by line. A last line that was cut off is left out.
+    /// Reads what a program reports, line by line.
     pub fn read(source: impl BufRead) -> impl Iterator<Item = Result<Self, HistoryError>> {
         let mut lines = Lines::of(source, CURE);
         std::iter::from_fn(move || lines.read_next(Lines::parse))

@@ -26,6 +26,8 @@ pub struct HistoryError {
     pub line: usize,
     /// What is wrong, and what to do.
     pub why: String,
+    /// Whether it is the last line, and has no end: whoever wrote it was cut off.
+    pub is_cut: bool,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -44,6 +46,7 @@ impl<R: BufRead> Lines<R> {
             line: self.number,
             // It may quote the file, and must stay one readable line.
             why: format!("{}; {}", printable(why.as_ref()), self.cure),
+            is_cut: false,
         }
     }
 
@@ -66,17 +69,17 @@ impl<R: BufRead> Lines<R> {
         serde_json::from_slice(&self.line).map_err(|error| self.wrong(error.to_string()))
     }
 
-    /// The next line, as `read` reads it; `None` at the end. A last line that was cut off is left out.
+    /// The next line, as `read` reads it; `None` at the end.
     pub fn read_next<T>(
         &mut self,
         read: impl FnOnce(&Self) -> Result<T, HistoryError>,
     ) -> Option<Result<T, HistoryError>> {
         match self.step() {
             Ok(false) => None,
-            Ok(true) => match read(self) {
-                Err(_) if !self.line.ends_with(b"\n") => None,
-                line => Some(line),
-            },
+            Ok(true) => Some(read(self).map_err(|error| HistoryError {
+                is_cut: !self.line.ends_with(b"\n"),
+                ..error
+            })),
             Err(error) => Some(Err(error)),
         }
     }

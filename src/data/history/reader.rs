@@ -71,6 +71,9 @@ impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Line, HistoryError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.lines.read_next(read)
+        match self.lines.read_next(read) {
+            Some(Err(error)) if error.is_cut => None,
+            line => line,
+        }
     }
 }

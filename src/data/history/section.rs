@@ -15,7 +15,8 @@ pub struct Section {
 /// Finds the release of each acquire. It remembers the holds that have not ended.
 #[derive(Debug, Default)]
 pub struct Sections {
-    open: HashMap<(String, Holder), Acquire>,
+    /// By arm, holder and key.
+    open: HashMap<(String, Holder, String), Acquire>,
 }
 
 impl Section {
@@ -34,15 +35,16 @@ impl Sections {
         match operation {
             Operation::Acquire(acquire) if acquire.result == Answer::Ok => {
                 let who = acquire.client;
-                match self.open.insert((acquire.arm.clone(), who), acquire) {
+                let place = (acquire.arm.clone(), who, acquire.key.clone());
+                match self.open.insert(place, acquire) {
                     Some(before) => Err(format!("{who} has not released \"{}\" yet", before.key)),
                     None => Ok(None),
                 }
             }
             Operation::Release(release) => {
                 let (who, key) = (release.client, &release.key);
-                let acquire = self.open.remove(&(release.arm.clone(), who));
-                let acquire = acquire.filter(|acquire| acquire.key == *key && acquire.returned <= release.call);
+                let acquire = self.open.remove(&(release.arm.clone(), who, key.clone()));
+                let acquire = acquire.filter(|acquire| acquire.returned <= release.call);
                 let acquire = acquire.ok_or_else(|| format!("{who} does not hold \"{key}\" then"))?;
                 Ok(Some(Section { acquire, release }))
             }
@@ -52,6 +54,6 @@ impl Sections {
 
     /// The arms of the holds that have not ended. Those that a run leaves were cut off, and nobody knows how long they lasted.
     pub fn open(&self) -> impl Iterator<Item = &str> {
-        self.open.keys().map(|(arm, _)| arm.as_str())
+        self.open.keys().map(|(arm, ..)| arm.as_str())
     }
 }

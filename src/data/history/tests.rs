@@ -79,8 +79,12 @@ fn a_client_does_one_thing_at_a_time() {
         sections.take(begins.clone()).unwrap_err(),
         "s1w0 has not released \"a\" yet"
     );
+    // It may hold another lock meanwhile, as payments do.
+    let [other, its_end] = [LINES[0], LINES[3]].map(|line| operation(&line.replace("\"a\"", "\"b\"")));
+    assert_eq!(sections.take(other), Ok(None));
     let section = sections.take(ends.clone()).unwrap().unwrap();
     assert_eq!(section.belief(), Some([10, 19]));
+    assert_eq!(sections.take(its_end).unwrap().unwrap().acquire.key, "b");
     assert_eq!(sections.take(ends).unwrap_err(), "s1w0 does not hold \"a\" then");
     sections.take(begins).unwrap();
     let early = operation(&LINES[3].replace("19", "9"));

@@ -345,7 +345,7 @@ metrics! {
     NoMoney = "no money", Counted(Count::SoldOut), Payment, Plain, "requests that found nothing left on the payer's account";
     MoneyMade = "money made", Number(|f| f.money_made), Payment, Damage(IN_PAYMENTS),
         "money that came from nowhere: by how much balances that were written are above the balance before them and the payment. With \
-         `money_lost`: the money on all accounts = that at the start + made − lost";
+         `money_lost`: the money on all accounts = that at the start of the measured part + made − lost";
     MoneyLost = "money lost", Number(|f| f.money_lost), Payment, Damage(IN_PAYMENTS),
         "money that is gone: by how much balances that were written are below the balance before them and the payment";
     Hits = "hits", Counted(Count::Hits), CacheFill, Plain, "reads that were served fresh from the cache";

@@ -91,7 +91,10 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         let sent: u64 = nodes.iter().map(|node| node.extends).sum();
         sent as f64 / (nodes.len().max(1) as f64)
     };
-    let (orders, oversold) = (total(&|figures| figures.orders), total(&|figures| figures.oversold));
+    // What a job or a payment has of that is called otherwise.
+    let orders = total(&|figures| figures.orders);
+    let oversold = total(&|figures| figures.oversold + figures.run_again);
+    let lost = total(&|figures| figures.lost_updates + figures.money_made + figures.money_lost);
     let (sections, overran) = (
         // The same as [`Figures::sections`], but none in arms without lock nodes, which can't overrun.
         total(&|figures| figures.times[Time::Needed].count),
@@ -105,7 +108,7 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         sections,
         overran,
         overran_interval: (sections > 0).then(|| wilson(overran as f64, sections as f64).into()),
-        lost_updates: Some(total(&|figures| figures.lost_updates)).filter(|lost| *lost > 0 || orders > 0),
+        lost_updates: Some(lost).filter(|lost| *lost > 0 || orders > 0),
         oversold: Some(oversold).filter(|oversold| *oversold > 0 || all_sold_out),
         throughput: mean(Metric::Throughput),
         sold_per_second: mean(Metric::SoldPerSecond),

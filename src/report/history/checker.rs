@@ -13,7 +13,7 @@ pub enum Checker {
     Porcupine,
     /// For each arm and key a file of EDN, for the model mutex.
     Knossos,
-    /// For each arm its sales, as one JSON array for elle-cli's model list-append.
+    /// For each arm its sales, as one JSON array for elle-cli's model list-append. Arms of payments have none.
     Elle,
 }
 
@@ -33,6 +33,8 @@ pub fn export(reader: Reader<impl BufRead>, to: Checker) -> Result<Vec<(String, 
         Checker::Elle => whole
             .sales
             .iter()
+            // What a balance was tells no order: it goes up and down.
+            .filter(|(_, sales)| sales.iter().all(|sale| sale.written < sale.read))
             .map(|(arm, sales)| file(arm, elle::json(sales, whole.stock)))
             .collect(),
         Checker::Knossos => {

@@ -72,7 +72,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         spec.locks == AccountLocks::Payer,
         "who is paid is not locked".to_owned(),
     );
-    let waits_in_circles = spec.locks == AccountLocks::AsPaid && figures.counts[Count::GaveUp] > 0;
+    let waits_in_circles = spec.locks == AccountLocks::AsPaid && figures.outcomes.contended > 0;
     add(true, waits_in_circles, "each waits for the other".to_owned());
     let looks = spec.second_look || !matches!(workload, WorkloadSpec::Job(_));
     add(true, spec.lock.is_some() && !looks, "nobody looks if it ran".to_owned());
@@ -151,6 +151,17 @@ mod tests {
         change(&mut figures);
         let causes = whys(spec, &Arm::of_figures(&figures), &scenario.workload).into_iter();
         causes.map(|why| (why.words, why.is_bad)).collect()
+    }
+
+    #[test]
+    fn payments_say_which_lock_is_missing_and_who_waits_in_a_circle() {
+        let all = |arm, change: fn(&mut Figures)| of("payment", arm, change);
+        assert_eq!(first(&all("payer only", |_| {})), ("who is paid is not locked", true));
+        let circle = ("each waits for the other".to_owned(), true);
+        assert!(all("both as paid", |figures| figures.outcomes.contended = 1).contains(&circle));
+        // Who has no quorum waits for nobody.
+        assert!(!all("both as paid", |figures| figures.outcomes.no_quorum = 1).contains(&circle));
+        assert!(!all("both in order", |figures| figures.outcomes.contended = 1).contains(&circle));
     }
 
     fn after(kinds: &[ConsequenceKind]) -> impl FnOnce(&mut Figures) {

@@ -11,9 +11,6 @@ use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::{EventKind, NoVote, Outcomes};
 use lockstorm_data::scenario::{ArmSpec, OrdersOf};
 
-/// How damage was done that the machine is to blame for.
-const HELD_UP: &str = "what this machine had held up until its lock had expired overwrote others";
-
 /// What has been announced of an arm.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
@@ -41,17 +38,20 @@ impl Announced {
         self.blocked
     }
 
-    /// Announces what an arm's figures show for the first time; `sells` says whether it has a stock at all.
-    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector, sells: bool) -> Vec<Notice> {
+    /// Announces what an arm's figures show for the first time.
+    pub fn look(&mut self, arm: &ArmSpec, collector: &Collector) -> Vec<Notice> {
         let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
         let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
+        let how = match (books.lost_by_stalls, books.of) {
+            (1.., _) => "what this machine had held up until its lock had expired overwrote others",
+            (0, OrdersOf::Payments) => "one payment overwrote another",
+            (0, _) => "one sale overwrote another",
+        };
         if first(books.lost_updates > 0, &mut self.lost_updates) {
-            let (what, how) = match (books.of, books.lost_by_stalls) {
-                (OrdersOf::Payments, 0) => ("money is made from nothing", "one payment overwrote another"),
-                (OrdersOf::Sales | OrdersOf::Ticks, 0) => ("updates are lost", "one sale overwrote another"),
-                (OrdersOf::Payments, _) => ("money is made from nothing", HELD_UP),
-                (OrdersOf::Sales | OrdersOf::Ticks, _) => ("updates are lost", HELD_UP),
+            let what = match books.of {
+                OrdersOf::Sales | OrdersOf::Ticks => "updates are lost",
+                OrdersOf::Payments => "money is made from nothing",
             };
             tell(damage(), format!("{what}: {how}"));
         }
@@ -62,7 +62,7 @@ impl Announced {
             let text = match books.of {
                 OrdersOf::Sales => format!("more is sold than there is{product}"),
                 OrdersOf::Ticks => "a job has run twice for one tick".to_owned(),
-                OrdersOf::Payments => "money is lost: one payment overwrote another".to_owned(),
+                OrdersOf::Payments => format!("money is lost: {how}"),
             };
             tell(damage(), text);
         }
@@ -71,7 +71,7 @@ impl Announced {
                         its own";
             tell(EventKind::Warning, text.to_owned());
         }
-        if first(sells && books.sold_out, &mut self.sold_out) {
+        if first(books.of == OrdersOf::Sales && books.sold_out, &mut self.sold_out) {
             let text = "sold out: from now on buyers find nothing left";
             tell(EventKind::Phase, text.to_owned());
         }

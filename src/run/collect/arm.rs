@@ -151,9 +151,8 @@ impl Arm {
             self.collector.audit(books, &news);
         }
         let ended = self.collector.collect();
-        let sells = self.audit.is_some();
         let mut notices: Vec<Notice> = first.into_iter().collect();
-        notices.extend(self.announced.look(&self.spec, &self.collector, sells));
+        notices.extend(self.announced.look(&self.spec, &self.collector));
         let lacking = &self.collector.last_lacking;
         notices.extend(ended.and_then(|outcomes| self.announced.quorum(&self.spec, outcomes, lacking)));
         notices

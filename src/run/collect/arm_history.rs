@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,16 +19,14 @@ const MARGIN: Duration = Duration::from_secs(1);
 pub(crate) struct ArmHistory {
     stream: Stream,
     arm: Arc<ArmSpec>,
-    /// The holds whose release was not answered.
-    open: HashMap<Holder, Open>,
+    /// The holds whose release was not answered, by client and number.
+    open: BTreeMap<(Holder, u64), Open>,
     /// Lines with the time at which they were known, which are not written yet.
     known: Vec<(i64, Operation)>,
 }
 
 #[derive(Debug)]
 struct Open {
-    /// Of the hold.
-    number: u64,
     from: i64,
     /// Once it has ended.
     release: Option<Release>,
@@ -40,7 +38,7 @@ impl ArmHistory {
         Self {
             stream,
             arm,
-            open: HashMap::new(),
+            open: BTreeMap::new(),
             known: Vec::new(),
         }
     }
@@ -54,13 +52,8 @@ impl ArmHistory {
                 Happened::Began(hold) => self.began(client(hold.worker), at, hold),
                 Happened::Ended(hold) => self.ended(client(hold.worker), at, hold),
                 Happened::GivenBack(hold, is_confirmed) => {
-                    let of_hold = |open: &&mut Open| open.number == hold.number;
-                    let release = self
-                        .open
-                        .get_mut(&client(hold.worker))
-                        .filter(of_hold)
-                        .and_then(|open| open.release.take());
-                    if let Some(mut release) = release {
+                    let open = self.open.remove(&(client(hold.worker), hold.number));
+                    if let Some(mut release) = open.and_then(|open| open.release) {
                         if *is_confirmed {
                             (release.result, release.returned) = (Answer::Ok, at);
                         }
@@ -87,8 +80,14 @@ impl ArmHistory {
     }
 
     fn began(&mut self, client: Holder, from: i64, hold: &LiveHold) {
-        // Its app server was killed before the reply came.
-        self.give_up(client, from);
+        // Its app server was killed before the reply came. What has not ended is the other lock of a payment.
+        let of_client = self.open.range((client, 0)..=(client, u64::MAX));
+        let ended = of_client
+            .filter(|(_, open)| open.release.is_some())
+            .map(|(place, _)| *place);
+        for place in ended.collect::<Vec<_>>() {
+            self.give_up(place, from);
+        }
         let until = match self.arm.lock.is_some() {
             true => hold.relied_until().map(monotonic_ns),
             false => Some(from),
@@ -106,16 +105,12 @@ impl ArmHistory {
             warm_up: !hold.measured,
         };
         self.known.push((from, Operation::Acquire(acquire)));
-        let open = Open {
-            number: hold.number,
-            from,
-            release: None,
-        };
-        self.open.insert(client, open);
+        let open = Open { from, release: None };
+        self.open.insert((client, hold.number), open);
     }
 
     fn ended(&mut self, client: Holder, left: i64, hold: &LiveHold) {
-        let Some(open) = self.open.get_mut(&client).filter(|open| open.number == hold.number) else {
+        let Some(open) = self.open.get_mut(&(client, hold.number)) else {
             return;
         };
         let until = match self.arm.lock.is_some() {
@@ -136,9 +131,9 @@ impl ArmHistory {
         });
     }
 
-    /// Nobody will answer the release of this client's last hold.
-    fn give_up(&mut self, client: Holder, at: i64) {
-        let release = self.open.remove(&client).and_then(|open| open.release);
+    /// Nobody will answer the release of this hold.
+    fn give_up(&mut self, hold: (Holder, u64), at: i64) {
+        let release = self.open.remove(&hold).and_then(|open| open.release);
         self.known
             .extend(release.map(|release| (at, Operation::Release(release))));
     }
@@ -154,8 +149,8 @@ impl ArmHistory {
 
     /// Writes the rest.
     pub fn close(mut self) {
-        for client in self.open.keys().copied().collect::<Vec<_>>() {
-            self.give_up(client, i64::MAX);
+        for hold in self.open.keys().copied().collect::<Vec<_>>() {
+            self.give_up(hold, i64::MAX);
         }
         self.write(i64::MAX);
     }

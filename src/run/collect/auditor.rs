@@ -86,7 +86,9 @@ pub(crate) enum AuditError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Cache(#[from] CacheError),
-    #[error("product {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote")]
+    #[error(
+        "product, tick or account {product} has {units} units, but its last order in the ledger left {noted}: somebody else wrote"
+    )]
     Contradiction { product: u64, noted: u64, units: u64 },
     #[error(
         "the database has crashed and started again, and may have forgotten its last sales: none that came later is counted"

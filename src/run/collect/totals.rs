@@ -178,6 +178,7 @@ impl Totals {
         }
         match books.of {
             OrdersOf::Sales => {
+                figures.sold_out_all = books.sold_out;
                 figures.oversold = books.oversold;
                 figures.lost_updates = books.lost_updates;
                 figures.lost_updates_peak = books.lost_updates_peak;
@@ -189,7 +190,6 @@ impl Totals {
             }
         }
         figures.lost_by_stalls = books.lost_by_stalls;
-        figures.sold_out_all = books.sold_out;
         figures.first_lost_at = books.first_lost_us.map(|us| us as f64 / 1e6);
         figures.db_hits_per_expiry = self.expiries.hits_per_expiry();
         figures.duplicate_pages = self.damaged_lists.values().map(|list| list.duplicate).sum();

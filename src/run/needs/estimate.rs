@@ -3,7 +3,7 @@
 use super::cost;
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::Wait;
-use lockstorm_data::scenario::{ArmSpec, Ledger, Persistence, Scenario, StockIn, Topology};
+use lockstorm_data::scenario::{ArmSpec, Ledger, OrdersOf, Persistence, Scenario, StockIn, Topology};
 
 /// What a run of a scenario needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,10 +236,13 @@ impl<'a> Run<'a> {
     }
 
     /// How many orders of one arm are kept in `place`: at most one for each cycle, and at most as many as if all units were sold
-    /// four times.
+    /// four times; two for each payment.
     fn orders_in(&self, place: StockIn, pace: Pace) -> u64 {
         let ledger = self.ledger.filter(|ledger| ledger.stock_in == place);
-        ledger.map_or(0, |ledger| self.cycles(pace).min(ledger.units().saturating_mul(4)))
+        ledger.map_or(0, |ledger| match ledger.of {
+            OrdersOf::Payments => self.cycles(pace).saturating_mul(2),
+            OrdersOf::Sales | OrdersOf::Ticks => self.cycles(pace).min(ledger.units().saturating_mul(4)),
+        })
     }
 
     /// Cycles of one arm in the whole run, warm-up included: from its rate, or from what its workers can do with their pauses,

@@ -162,7 +162,12 @@ impl StockAudit {
         books.lost_updates = books.lost_updates + product.lost.max(0).cast_unsigned() - before;
         books.lost_updates_peak = books.lost_updates_peak.max(books.lost_updates);
         if order.is_stalled() {
-            books.lost_by_stalls += above.unsigned_abs().max(lost.max(0).cast_unsigned()) + 1;
+            let damage = if books.of == OrdersOf::Payments {
+                above
+            } else {
+                lost.max(0)
+            };
+            books.lost_by_stalls += damage.unsigned_abs() + 1;
         }
         if books.lost_updates > 0 || books.of == OrdersOf::Payments && beyond > 0 {
             books.first_lost_us.get_or_insert(order.at_us);
@@ -278,6 +283,7 @@ mod tests {
         assert_eq!(ledger.sale(1, 0).oversold, 0);
         let books = ledger.sale(0, 0);
         assert_eq!((books.orders, books.oversold, books.lost_updates), (3, 1, 0));
+        assert_eq!(ledger.by(0, 0, true, "s1w7!").lost_by_stalls, 1);
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 0)]), None);
     }
 
@@ -300,10 +306,15 @@ mod tests {
         assert_eq!(books.first_lost_us, Some(500_000));
         let sum = 9 + 10 + 11;
         assert_eq!(sum, 3 * 10 + books.lost_updates - books.oversold);
+        // Held up, it would have overwritten what the last payment to 2 added.
+        assert_eq!(ledger.by(2, 11, true, "s2w1+!").lost_by_stalls, 4);
         // What goes wrong once more does not make up for it.
         let books = ledger.sale(0, 5);
-        assert_eq!((books.lost_updates, books.oversold), (1, 4));
+        assert_eq!((books.lost_updates, books.oversold), (1, 5));
         assert_eq!(ledger.audit.news().servers.values().sum::<u64>(), 4);
+        // The warm-up moves the money and counts for nothing.
+        assert_eq!(ledger.part(0, 9, false).lost_updates, 1);
+        assert_eq!(ledger.sale(0, 8).lost_updates, 1);
     }
 
     #[test]
@@ -332,6 +343,8 @@ mod tests {
         assert_eq!((books.lost_updates, books.lost_by_stalls), (3, 4));
         // Others' damage is not explained.
         assert_eq!(ledger.sale(1, 9).lost_by_stalls, 4);
+        // One that makes up for two explains itself only.
+        assert_eq!(held_up(&mut ledger, 1, 6).lost_by_stalls, 5);
         assert_eq!(ledger.audit.news().servers.len(), 2, "it is an order of app server 1");
     }
 

@@ -77,11 +77,15 @@ pub const POSTGRES_TABLES: &str = "
     CREATE TRIGGER sale AFTER UPDATE OF units ON stock FOR EACH ROW EXECUTE FUNCTION sale();
     CREATE UNLOGGED TABLE uncrashed (since BIGINT NOT NULL)";
 
-/// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads committed data.
+/// PostgreSQL: a session works in the schema of its arm, does not wait for the disk, and reads committed data. It finds rows by their index
+/// only, in its order: two payments that write the same two rows would otherwise lock them in the order in which these lie there, which
+/// differs from one to the other, and wait for each other.
 pub fn postgres_session(schema: &SchemaName) -> String {
     format!(
         "SET search_path TO {schema};
          SET synchronous_commit TO off;
+         SET enable_seqscan TO off;
+         SET enable_bitmapscan TO off;
          SET default_transaction_isolation TO 'read committed'"
     )
 }

@@ -178,7 +178,7 @@ impl Store {
     /// Writes what a payment leaves on the accounts of payer and payee, and appends both orders: one statement, one transaction.
     ///
     /// # Errors
-    /// The database failed, or lacks an account. Nothing is written to the other one then either, if it is missing itself.
+    /// The database failed, and nothing is written, or it lacks an account.
     pub async fn pay(&self, payer: (u64, u64), payee: (u64, u64), mark: Mark<'_>) -> Result<(), StoreError> {
         let added = format!("{}{ADDED}", mark.buyer);
         let to_payee = Mark { buyer: &added, ..mark };

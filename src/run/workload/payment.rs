@@ -47,12 +47,16 @@ impl Payment {
             }
         }
         let paid = match refused {
-            Some(failed) => Err(failed),
+            // Without both locks there is no work.
+            Some(_) => Ok(false),
             None => self.pay(payer, payee, &sections, worker, rng).await,
         };
         // The last one first, as code with nested blocks does.
         for section in sections.into_iter().rev() {
             section.leave(&paid).await;
+        }
+        if let Some(failed) = refused {
+            return Err(failed);
         }
         if !paid? {
             counter.count(Count::SoldOut);

@@ -36,7 +36,7 @@ pub(super) fn clauses(money: u64, figures: &Figures, is_doubted: bool) -> Vec<St
     let paid = format!("made {at_least}{}", counted(figures.orders, "payment", "payments"));
     let sum = match (figures.money_made, figures.money_lost) {
         (0, 0) if figures.incomplete || is_doubted => "no wrong balance was seen, which proves nothing".to_owned(),
-        (0, 0) => format!("its accounts have {} as before", count(money)),
+        (0, 0) => format!("no money was made or lost, of {}", count(money)),
         (made, lost) => format!(
             "{at_least}{} made and {} lost of {}",
             count(made),
