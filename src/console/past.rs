@@ -241,7 +241,7 @@ impl Past<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::metrics::Metric;
+    use lockstorm_data::metrics::{Figures, Metric};
     use lockstorm_run::not_begun;
 
     fn demo() -> Record {
@@ -325,6 +325,33 @@ mod tests {
             let after = arm.after_end.orders + newest.orders;
             assert_eq!(now.figures.orders + after, arm.figures.orders, "{}", arm.name);
         }
+    }
+
+    /// Points have money made and lost, and runs beyond the first, where they have the damage of sales.
+    #[test]
+    fn money_and_runs_are_counted_by_the_second_under_their_own_names() {
+        let figures = |change: fn(&mut Figures)| {
+            let mut record = demo();
+            record.arms.iter_mut().for_each(|arm| change(&mut arm.figures));
+            let shown = shown(&record, record.elapsed - 1e-6).arms.clone();
+            let sum = |metric: Metric| shown.iter().map(|arm| metric.of(&arm.figures)).sum::<f64>();
+            let own = [Metric::MoneyMade, Metric::MoneyLost, Metric::RunAgain].map(|metric| sum(metric) > 0.0);
+            (
+                own,
+                [Metric::LostUpdates, Metric::Oversold].map(|metric| sum(metric) > 0.0),
+            )
+        };
+        let payments = |figures: &mut Figures| {
+            (figures.money_made, figures.money_lost) = (figures.lost_updates_peak, figures.oversold);
+            (figures.lost_updates, figures.lost_updates_peak, figures.oversold) = (0, 0, 0);
+        };
+        let ticks = |figures: &mut Figures| {
+            (figures.run_again, figures.oversold) = (figures.oversold, 0);
+            (figures.lost_updates, figures.lost_updates_peak, figures.first_lost_at) = (0, 0, None);
+        };
+        assert_eq!(figures(|_| {}), ([false; 3], [true; 2]));
+        assert_eq!(figures(payments), ([true, true, false], [false; 2]));
+        assert_eq!(figures(ticks), ([false, false, true], [false; 2]));
     }
 
     #[test]
