@@ -344,10 +344,10 @@ metrics! {
     Payments = "payments", Number(|f| f.orders), Payment, Plain, "payments in the ledger";
     NoMoney = "no money", Counted(Count::SoldOut), Payment, Plain, "requests that found nothing left on the payer's account";
     MoneyMade = "money made", Number(|f| f.money_made), Payment, Damage(IN_PAYMENTS),
-        "money that came from nowhere: by how much balances that were written are above the balance before them and the payment. With \
+        "money that came from nowhere: by how much the balances that were written exceed the balance before, changed by the payment. With \
          `money_lost`: the money on all accounts = that at the start of the measured part + made − lost";
     MoneyLost = "money lost", Number(|f| f.money_lost), Payment, Damage(IN_PAYMENTS),
-        "money that is gone: by how much balances that were written are below the balance before them and the payment";
+        "money that is gone: by how much the balances that were written fall short of the balance before, changed by the payment";
     Hits = "hits", Counted(Count::Hits), CacheFill, Plain, "reads that were served fresh from the cache";
     StaleReads = "stale reads", Counted(Count::StaleReads), CacheFill, Plain,
         "reads that were served old data while somebody else fills";

@@ -12,9 +12,8 @@ use lockstorm_data::scenario::OrdersOf;
 /// it was made from an outdated reading and has overwritten the sales in between: those updates are lost. If it leaves fewer,
 /// it makes up for some. The net sum is orders + units left − initial units.
 ///
-/// Of a payment the one order must leave one unit fewer than the order before it, and the other one, on the payee's account, one more. What is
-/// above that is made from nothing, what is below is lost; nothing is netted. So the units of all accounts are those at the start, and
-/// what was made, without what was lost.
+/// Of a payment the payer's order must leave one unit fewer than the order before it on that account, and the payee's one more. What is
+/// above that is made from nothing, what is below is lost; nothing is netted. So the units of all accounts = those at the start + made − lost.
 #[derive(Debug, Clone)]
 pub struct StockAudit {
     initial: u64,
