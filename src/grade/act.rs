@@ -122,8 +122,10 @@ pub(crate) const ACTS: [Act; 14] = [
     },
     Act {
         name: "majority-away",
-        title: "most nodes are killed and come back empty two seconds later",
-        faults: "[[fault]]\nat = \"2s\"\ndo = \"kill\"\non = \"majority\"\nfor = \"2s\"\n",
+        title: "most nodes are killed and come back empty five seconds later",
+        // Longer than a late answer to an acquire: who waits for nodes to come back shows, and all others are refused, and hear why.
+        set: &["duration=10s"],
+        faults: "[[fault]]\nat = \"2s\"\ndo = \"kill\"\non = \"majority\"\nfor = \"5s\"\n",
         asks: &[criterion::outage_is_told, criterion::recovers],
         ..PLAIN
     },

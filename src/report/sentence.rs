@@ -112,7 +112,7 @@ mod tests {
     use lockstorm_data::metrics::{HitsPerExpiry, Quantiles, Time};
     use lockstorm_data::model::Outcomes;
     use lockstorm_data::scenario::{
-        CacheFillSpec, InventorySpec, LockKind, Overrides, Popularity, ServiceTime, Source, StockIn, parse,
+        CacheFillSpec, InventorySpec, LockKind, Overrides, PaymentSpec, Popularity, ServiceTime, Source, StockIn, parse,
     };
 
     fn arm(name: &str) -> ArmSpec {
@@ -258,6 +258,39 @@ mod tests {
             max: 100,
         };
         assert!(sentence(&arm("none"), &figures, &workload, false).contains("86.2 times per expiry, 100 at worst"));
+    }
+
+    #[test]
+    fn payments_are_judged_by_the_money_of_all_accounts() {
+        let workload = WorkloadSpec::Payment(PaymentSpec {
+            accounts: 8,
+            money: 1_000,
+            hold: ServiceTime::constant(Duration::from_millis(1)),
+        });
+        let said = |money_made, money_lost, incomplete, is_doubted| {
+            let figures = Figures {
+                orders: 300,
+                money_made,
+                money_lost,
+                incomplete,
+                ..Figures::default()
+            };
+            let said = sentence(&arm("single"), &figures, &workload, is_doubted);
+            said.strip_prefix("single: made ").expect("payments").to_owned()
+        };
+        assert_eq!(
+            said(0, 0, false, false),
+            "300 payments; no money was made or lost, of 8,000."
+        );
+        let nothing = "300 payments; no wrong balance was seen, which proves nothing.";
+        assert_eq!(said(0, 0, false, true), nothing);
+        assert_eq!(said(0, 0, true, false), format!("at least {nothing}"));
+        assert_eq!(said(3, 0, false, true), "300 payments; 3 made and 0 lost of 8,000.");
+        let counted_in_part = said(0, 7, true, true);
+        assert_eq!(
+            counted_in_part,
+            "at least 300 payments; at least 0 made and 7 lost of 8,000."
+        );
     }
 
     #[test]

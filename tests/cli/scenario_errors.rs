@@ -20,6 +20,16 @@ stock = 10
 hold = "5ms"
 "#;
 
+const PAYMENT: &str = r#"
+[database]
+read = "2500us"
+[workload]
+kind = "payment"
+accounts = 8
+money = 10
+hold = "5ms"
+"#;
+
 const ARMS: &str = r#"
 [[arm]]
 name = "no lock"
@@ -144,6 +154,18 @@ fn keys_of_the_other_workload() {
     assert!(cache("\"redlock.oversold\" = \"== 0\"").ends_with("a cache-fill workload has no oversold"));
     let pages = cache("\"redlock.duplicate_pages\" = \"== 0\"");
     assert!(pages.ends_with("no cache has pages, so there are no duplicate_pages"));
+}
+
+#[test]
+fn accounts_are_locked_by_those_who_have_a_lock() {
+    let text = |arm: &str| format!("{PAYMENT}[[arm]]\nname = \"a\"\n{arm}\n");
+    read(&text("lock = \"single\"\nlocks = \"payer\""), &[]).expect("valid");
+    let none = mistake(&text("lock = \"none\"\nlocks = \"payer\""));
+    assert!(
+        none.ends_with("locks: there is no lock to take; leave it out, or choose a lock"),
+        "{none}"
+    );
+    assert!(mistake(&format!("{INVENTORY}{ARMS}locks = \"payer\"")).contains("locks: "));
 }
 
 #[test]
@@ -506,6 +528,11 @@ fn warnings_of_valid_scenarios() {
     );
     assert_eq!(said(&hurried, &["lab.replicated.sentinel_period=300ms"]), "");
     assert_eq!(said(&hurried, &["fault.1.by=hand"]), "");
+    let payments = PAYMENT.to_owned() + ARMS;
+    assert_eq!(said(&payments, &["swarm.rate=400"]), "");
+    let queue = "401/s is more than 8 accounts can do under both locks (accounts / 2 / (2 reads + hold) = 400/s)";
+    says(&said(&payments, &["swarm.rate=401"]), &[queue]);
+    assert_eq!(said(&payments, &["swarm.rate=401", "arm.redlock.locks=payer"]), "");
     let stampede = format!("{CACHE}[[arm]]\nname = \"none\"\nlock = \"none\"\n");
     assert!(said(&stampede, &["database.read=700ms"]).contains("is not longer than a stampede's queue at the pool"));
 }

@@ -1033,7 +1033,10 @@ fn payments_keep_the_money_under_both_locks_and_wait_in_a_circle_out_of_order() 
             let bench = Bench::new(&node, arm, spec, ms(0)).await;
             let (mut off, mut gave_up) = (0, 0);
             for round in 0..1_000 {
-                gave_up += sums(&bench.requests(8).await).counts[Count::GaveUp];
+                let sums = sums(&bench.requests(8).await);
+                gave_up += sums.counts[Count::GaveUp];
+                // Whoever pays has money.
+                assert_eq!(sums.counts[Count::SoldOut], 0, "{locks:?}");
                 let accounts = bench.store.stock_other_than(u64::MAX, 0..2).await.expect("accounts");
                 off = accounts.iter().map(|(_, money)| money).sum::<u64>().abs_diff(2_000);
                 // The money that is made and lost may come to nothing.
