@@ -2,7 +2,7 @@
 // lockstorm-client/1 for PHP. An adapter names an object with acquire(key), release(lock) and perhaps extend(lock) and until(lock), and this
 // talks. PHP does one thing at a time: whoever waits for a lock tries again every 10 ms.
 //
-//   acquire: a lock, or null while somebody else holds it; release, extend: false if it was not held any more;
+//   acquire: a lock, or null or false while somebody else holds it; release, extend: false or 0 if it was not held any more;
 //   until: nanoseconds of hrtime(true). $outage: exceptions that say that servers are missing.
 
 function serve(callable $make, string $name, string $version, array $can, array $outage, ?int $nodes = null): void
@@ -66,7 +66,7 @@ function attempt(object $locks, array &$held, array $order, array $outage): arra
         }
         return ['is' => 'error', 'definite' => false, 'text' => get_class($error) . ': ' . $error->getMessage()];
     }
-    if ($lock === null) {
+    if ($lock === null || $lock === false) {
         return ['is' => 'busy'];
     }
     $held[$order['id']] = $lock;
@@ -78,13 +78,20 @@ function obey(object $locks, array &$held, array $order): array
     $lock = $held[$order['of']] ?? null;
     try {
         if ($order['op'] === 'extend') {
-            return $lock && $locks->extend($lock) ? ['is' => 'extended'] + promise($locks, $lock) : ['is' => 'lost'];
+            $is_lost = $lock === null || is_no($locks->extend($lock));
+            return $is_lost ? ['is' => 'lost'] : ['is' => 'extended'] + promise($locks, $lock);
         }
         unset($held[$order['of']]);
-        return ['is' => $locks->release($lock) ? 'released' : 'lost'];
+        return ['is' => is_no($locks->release($lock)) ? 'lost' : 'released'];
     } catch (Throwable $error) {
         return ['is' => 'error', 'definite' => false, 'text' => get_class($error) . ': ' . $error->getMessage()];
     }
+}
+
+/** Scripts answer with 0 as often as with false. Who answers nothing has done it. */
+function is_no($answer): bool
+{
+    return $answer === false || $answer === 0;
 }
 
 /** A connection of phpredis to this URL. */

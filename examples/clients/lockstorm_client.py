@@ -4,9 +4,9 @@
         lost = (SomeError,)      # exceptions that say: the lock was not held any more
         outage = (OtherError,)   # exceptions that say: servers are missing
         def __init__(self, start): ...               # start is the first message, as a dict
-        def acquire(self, key, wait): ...            # wait in seconds; a lock, or None while somebody else holds it
-        def release(self, lock): ...                 # False: it was not held any more
-        def extend(self, lock): ...                  # only if it `can` "extend"; False: it was not held any more
+        def acquire(self, key, wait): ...            # wait in seconds; a lock, or None or False while somebody else holds it
+        def release(self, lock): ...                 # False or 0: it was not held any more
+        def extend(self, lock): ...                  # only if it `can` "extend"; False or 0: it was not held any more
         def until(self, lock): ...                   # only if it `can` "validity": nanoseconds of time.monotonic_ns()
 
     serve(Locks, "name of the library", "its version", can=["extend"])
@@ -71,17 +71,22 @@ def _answer(locks, held, order):
 def _obey(locks, held, order):
     if order["op"] == "acquire":
         lock = locks.acquire(order["key"], order["wait_ms"] / 1000)
-        if lock is None:
+        if lock is None or lock is False:
             return {"is": "busy"}
         held[order["id"]] = lock
         return {"is": "held", **_promise(locks, lock)}
     if order["op"] == "extend":
         lock = held.get(order["of"])
-        if lock is None or locks.extend(lock) is False:
+        if lock is None or _is_no(locks.extend(lock)):
             return {"is": "lost"}
         return {"is": "extended", **_promise(locks, lock)}
     lock = held.pop(order["of"])
-    return {"is": "lost" if locks.release(lock) is False else "released"}
+    return {"is": "lost" if _is_no(locks.release(lock)) else "released"}
+
+
+def _is_no(answer):
+    # Scripts answer with 0 as often as with False. Who answers nothing has done it.
+    return answer is False or answer == 0
 
 
 def _promise(locks, lock):

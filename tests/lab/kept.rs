@@ -873,6 +873,12 @@ fn the_network_of_a_lab_is_broken_if_it_was_started_for_that() {
     assert!(took(&urls[0]) >= later);
     let said = place.good(&["cut", "replication"]);
     assert!(said.starts_with("replication cut: "), "{said}");
+    let states = || {
+        let status = place.good(&["status"]);
+        let row = |words: [&str; 2]| status.lines().any(|line| words.iter().all(|word| line.contains(word)));
+        [["lagging", "50 ms each way"], ["replication", "cut"]].map(row)
+    };
+    assert_eq!(states(), [true, true]);
     refused(&["pause", "replication"], "replication can't be paused: it is a link");
     refused(&["failover", "1", "2"], "only one host can have the master");
     let said = place.good(&["restore", "all"]);
@@ -884,6 +890,7 @@ fn the_network_of_a_lab_is_broken_if_it_was_started_for_that() {
             "replication uncut: ",
         ],
     );
+    assert_eq!(states(), [false, false]);
     let said = place.good(&["failover", "2", "--by", "hand"]);
     assert!(said.starts_with("host 2 has the master: "), "{said}");
     place.down();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use humantime::format_duration;
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Words;
-use lockstorm_lab::kept::{HostStatus, LabOrder, NodeStatus, Status};
+use lockstorm_lab::kept::{HostStatus, LabOrder, LinkStatus, NodeStatus, Status};
 
 /// That there is none, and what to do.
 pub const NONE: &str = "no lab is kept: start one with `lockstorm lab up`; labs of another TMPDIR are not seen";
@@ -108,11 +108,12 @@ pub fn status(status: &Status) -> String {
         status.since
     );
     let heads = ["host", "node", "address", "state", "since"].map(str::to_owned);
-    let rows = status
+    let nodes = status
         .hosts
         .iter()
         .flat_map(|host| host.nodes.iter().map(|node| row(host, node)));
-    let rows: Vec<[String; 5]> = std::iter::once(heads).chain(rows).collect();
+    let links = status.links.iter().map(link);
+    let rows: Vec<[String; 5]> = std::iter::once(heads).chain(nodes).chain(links).collect();
     for row in &rows {
         let cells = row.iter().enumerate().map(|(column, cell)| {
             let width = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -125,16 +126,25 @@ pub fn status(status: &Status) -> String {
 }
 
 fn row(host: &HostStatus, node: &NodeStatus) -> [String; 5] {
-    // A lab that another version has started may give any number.
-    let age = Duration::try_from_secs_f64(node.for_s).unwrap_or_default();
-    let age = format_duration(Duration::from_secs(age.as_secs()));
     [
         host.host.0.to_string(),
         node.role.clone(),
         node.address.clone(),
         printable(&node.state),
-        format!("{} ({age})", node.since),
+        since(&node.since, node.for_s),
     ]
+}
+
+fn link(link: &LinkStatus) -> [String; 5] {
+    let name = printable(&link.link);
+    ["".into(), name, "".into(), printable(&link.state), since(&link.since, link.for_s)]
+}
+
+/// When something changed, and how long ago that is.
+fn since(moment: &str, seconds: f64) -> String {
+    // A lab that another version has started may give any number.
+    let age = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    format!("{moment} ({})", format_duration(Duration::from_secs(age.as_secs())))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::console::stuck::Stuck;
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::report::{self, Arm, Cell, Tone};
-use lockstorm_data::metrics::{Column, Metric, Unit};
+use lockstorm_data::metrics::{Column, Group, Metric, Unit};
 use lockstorm_data::scenario::WorkloadSpec;
 use lockstorm_run::{Phase, Snapshot};
 
@@ -126,10 +126,8 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
 /// the arm's finish is shown instead: that of sales where there is a stock, since buyers who find nothing left are quick.
 fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
-    let mean = match workload.about().ledger() {
-        Some(_) => Metric::SoldPerSecond,
-        None => Metric::Throughput,
-    };
+    let sells = workload.about().groups().contains(&Group::Inventory);
+    let mean = if sells { Metric::SoldPerSecond } else { Metric::Throughput };
     let common = COMMON.into_iter().map(|(column, rank)| match column {
         Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(mean), rank),
         column => TableColumn::new(column, rank),
@@ -227,7 +225,7 @@ mod tests {
     use super::*;
     use lockstorm_data::metrics::Column::Figure;
     use lockstorm_data::metrics::{Count, Figures, Quantiles};
-    use lockstorm_data::scenario::{CacheFillSpec, InventorySpec, Popularity, ServiceTime, StockIn};
+    use lockstorm_data::scenario::{CacheFillSpec, InventorySpec, PaymentSpec, Popularity, ServiceTime, StockIn};
 
     fn an_arm(figures: &Figures) -> Arm<'_> {
         Arm {
@@ -275,6 +273,18 @@ mod tests {
         assert_eq!(kept[..kept.len() - 2], [p50, p99, now, double_holds]);
         assert_eq!(kept[kept.len() - 2..], damage);
         assert_eq!(fitting(&workload, &[an_arm(&Figures::default())], 24), damage);
+    }
+
+    #[test]
+    fn payments_sell_nothing() {
+        let workload = WorkloadSpec::Payment(PaymentSpec {
+            accounts: 2,
+            money: 1,
+            hold: ServiceTime::constant(Duration::from_millis(1)),
+        });
+        let over = columns(&workload, &[an_arm(&Figures::default())], true);
+        let has = |metric| over.iter().any(|shown| shown.column == Figure(metric));
+        assert!(has(Metric::Throughput) && !has(Metric::SoldPerSecond));
     }
 
     #[test]

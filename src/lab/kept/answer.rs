@@ -41,6 +41,9 @@ pub struct Status {
     pub order: LabOrder,
     /// How its hosts are.
     pub hosts: Vec<HostStatus>,
+    /// The links with which something is wrong.
+    #[serde(default)]
+    pub links: Vec<LinkStatus>,
     /// Why nobody can tell how its hosts are now, if that is so.
     pub doubt: Option<String>,
     /// Where the cache node of the lab is. No fault hits it.
@@ -67,7 +70,20 @@ pub struct NodeStatus {
     pub role: String,
     /// Where it is.
     pub address: String,
-    /// Its state: `up`, or what is wrong with it, `down (killed)`.
+    /// Its state: `up`, or what is wrong with it and with its host's network, `down (killed)`.
+    pub state: String,
+    /// Since when, in UTC.
+    pub since: String,
+    /// For how long, in seconds.
+    pub for_s: f64,
+}
+
+/// What is wrong with a link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkStatus {
+    /// Its name: `link:1-2`.
+    pub link: String,
+    /// What is wrong with it: `cut`.
     pub state: String,
     /// Since when, in UTC.
     pub since: String,

@@ -23,7 +23,7 @@ mod turn;
 mod urls;
 
 pub use acted::{Acted, Effect};
-pub use answer::{Answer, HostStatus, NodeStatus, Status};
+pub use answer::{Answer, HostStatus, LinkStatus, NodeStatus, Status};
 pub use choice::Choice;
 pub use error::KeptError;
 pub use find::{Kept, find};

@@ -185,6 +185,7 @@ impl KeptLab {
             server: self.server.clone(),
             order: self.order.clone(),
             hosts: status::hosts(&self.lab).await,
+            links: status::links(&self.lab),
             doubt: status::doubt(&self.lab),
             cache: self.lab.cache().to_string(),
             urls: self.urls.clone(),

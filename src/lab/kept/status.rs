@@ -5,17 +5,32 @@ use std::time::{Instant, SystemTime};
 
 use humantime::format_rfc3339_seconds;
 
-use super::answer::{HostStatus, NodeStatus};
+use super::answer::{HostStatus, LinkStatus, NodeStatus};
 use crate::lab::Lab;
 use crate::server::node_name::{NodeName, Role};
-use crate::server::state::HostState;
-use lockstorm_data::model::{HostId, Ongoing, ReplicationRole};
+use lockstorm_data::model::{Condition, Conditions, HostId, Ongoing, ReplicationRole, Target};
 
 /// How each host of this lab is now.
 pub(super) async fn hosts(lab: &Lab) -> Vec<HostStatus> {
     let roles = roles(lab).await;
     let ids = lab.lock_nodes().into_iter().map(|(host, _)| host);
     ids.map(|id| host(lab, &roles, id)).collect()
+}
+
+/// The links with which something is wrong.
+pub(super) fn links(lab: &Lab) -> Vec<LinkStatus> {
+    let links = lab.broken_links().into_iter();
+    let one = |link| {
+        let conditions = lab.link_conditions(link);
+        let since = last_change(&conditions)?;
+        Some(LinkStatus {
+            link: Target::Link(link).to_string(),
+            state: words(&conditions),
+            for_s: since.elapsed().as_secs_f64(),
+            since: moment(since),
+        })
+    };
+    links.filter_map(one).collect()
 }
 
 /// Why nobody can tell how they are, if that is so.
@@ -39,14 +54,18 @@ async fn roles(lab: &Lab) -> BTreeMap<NodeName, ReplicationRole> {
 
 fn host(lab: &Lab, roles: &BTreeMap<NodeName, ReplicationRole>, id: HostId) -> HostStatus {
     let nodes = lab.names().filter(|name| name.host == Some(id));
+    let mut network = lab.state(id).conditions;
+    let up = network.is_up();
+    network.retain(Condition::is_by_proxy);
     HostStatus {
         host: id,
-        up: lab.state(id).is_up(),
-        nodes: nodes.map(|name| node(lab, roles.get(&name), name)).collect(),
+        up,
+        nodes: nodes.map(|name| node(lab, &network, roles.get(&name), name)).collect(),
     }
 }
 
-fn node(lab: &Lab, role: Option<&ReplicationRole>, name: NodeName) -> NodeStatus {
+/// How a node is, on a host with whose `network` this is wrong.
+fn node(lab: &Lab, network: &Conditions<Instant>, role: Option<&ReplicationRole>, name: NodeName) -> NodeStatus {
     let role = match (name.role, role) {
         (_, Some(role)) => role.to_string(),
         (Role::Lock, _) => "lock node".to_owned(),
@@ -54,26 +73,31 @@ fn node(lab: &Lab, role: Option<&ReplicationRole>, name: NodeName) -> NodeStatus
         // It does not answer now.
         (_, None) => "replicated node".to_owned(),
     };
-    let state = lab.node_state(name);
+    let state = lab.node_state(name).with(network.clone());
+    let since = last_change(&state.conditions).map_or(state.changed, |since| since.max(state.changed));
     NodeStatus {
         role,
         address: lab.address(name).map(|address| address.to_string()).unwrap_or_default(),
-        for_s: state.changed.elapsed().as_secs_f64(),
-        since: moment(state.changed),
-        state: words(&state),
+        for_s: since.elapsed().as_secs_f64(),
+        since: moment(since),
+        state: words(&state.conditions),
     }
 }
 
+fn last_change(conditions: &Conditions<Instant>) -> Option<Instant> {
+    conditions.iter().map(|ongoing| ongoing.since).max()
+}
+
 /// `up`, `down (killed)`.
-fn words(state: &HostState) -> String {
-    if state.is_up() {
+fn words(conditions: &Conditions<Instant>) -> String {
+    if conditions.is_up() {
         return "up".to_owned();
     }
     let one = |ongoing: &Ongoing<Instant>| {
         let how = ongoing.how.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
         format!("{}{how}", ongoing.condition.word())
     };
-    state.conditions.iter().map(one).collect::<Vec<_>>().join(", ")
+    conditions.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// This instant in UTC, by the machine's clock as it goes now.
