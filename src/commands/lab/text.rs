@@ -137,7 +137,13 @@ fn row(host: &HostStatus, node: &NodeStatus) -> [String; 5] {
 
 fn link(link: &LinkStatus) -> [String; 5] {
     let name = printable(&link.link);
-    ["".into(), name, "".into(), printable(&link.state), since(&link.since, link.for_s)]
+    [
+        "".into(),
+        name,
+        "".into(),
+        printable(&link.state),
+        since(&link.since, link.for_s),
+    ]
 }
 
 /// When something changed, and how long ago that is.

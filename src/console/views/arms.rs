@@ -127,7 +127,11 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
 fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
     let sells = workload.about().groups().contains(&Group::Inventory);
-    let mean = if sells { Metric::SoldPerSecond } else { Metric::Throughput };
+    let mean = if sells {
+        Metric::SoldPerSecond
+    } else {
+        Metric::Throughput
+    };
     let common = COMMON.into_iter().map(|(column, rank)| match column {
         Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(mean), rank),
         column => TableColumn::new(column, rank),
