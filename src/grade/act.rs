@@ -21,6 +21,27 @@ timeout = "2s"
 on_loss = "abort"
 "#;
 
+/// The node of most locks restarts with its keys, each time when locks are held for half a second.
+const RESTARTS: &str = r#"
+[[fault]]
+at = "2s"
+do = "kill"
+on = "host:1"
+for = "200ms"
+
+[[fault]]
+at = "5s"
+do = "kill"
+on = "host:1"
+for = "200ms"
+
+[[fault]]
+at = "8s"
+do = "kill"
+on = "host:1"
+for = "200ms"
+"#;
+
 /// An act.
 pub(crate) struct Act {
     pub name: &'static str,
@@ -138,16 +159,17 @@ pub(crate) const ACTS: [Act; 14] = [
     },
     Act {
         name: "connection-broken",
-        title: "a node restarts with its keys while locks are renewed",
+        title: "a node restarts with its keys three times while locks are renewed",
         // Half of the workers wait, so that they come in at once if a lock ends. Most locks are extended once while the node is away, and
-        // hardly any twice.
+        // hardly any twice. It restarts three times, since a client that is wrong loses only some of its locks.
         set: &[
+            "duration=12s",
             "workload.hold=1500ms",
             "workload.products=12",
             "swarm.workers=8",
             "lab.persistence=aof-always",
         ],
-        faults: "[[fault]]\nat = \"2s\"\ndo = \"kill\"\non = \"host:1\"\nfor = \"200ms\"\n",
+        faults: RESTARTS,
         for_whom: ForWhom::Renewing,
         asks: &[criterion::renewed, criterion::recovers],
         ..PLAIN
