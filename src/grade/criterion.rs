@@ -38,6 +38,10 @@ const SLOWER: u64 = 200_000;
 /// quarters, the others nine tenths at least.
 const FEWER: u64 = 85;
 
+/// How much earlier than its holder was told a lock may end, in microseconds: Redis counts in whole milliseconds. The algorithm of Redlock
+/// takes off as much.
+const RESOLUTION: u64 = 2_000;
+
 #[expect(clippy::unnecessary_wraps, reason = "criteria end with it")]
 const fn mark(letter: Letter, why: String) -> Option<Mark> {
     Some(Mark::new(letter, why))
@@ -237,6 +241,7 @@ pub(crate) fn renewed(seen: &Seen<'_>) -> Option<Mark> {
 pub(crate) fn end_is_told(seen: &Seen<'_>) -> Option<Mark> {
     match seen.figures.double_holds {
         0 => None,
+        _ if seen.figures.times[Time::Overlap].max <= RESOLUTION => None,
         twice => mark(
             Letter::D,
             format!(
@@ -312,7 +317,14 @@ mod tests {
         };
         assert_eq!(says(exclusion, unjudged), Some(Letter::C));
         assert_eq!(says(end_is_told, |_| ()), None);
-        assert_eq!(says(end_is_told, |seen| seen.double_holds = 1), Some(Letter::D));
+        let overlapping = |micros| {
+            says(end_is_told, move |seen| {
+                seen.double_holds = 1;
+                seen.times[Time::Overlap].max = micros;
+            })
+        };
+        assert_eq!(overlapping(2_000), None, "it counts in milliseconds");
+        assert_eq!(overlapping(2_001), Some(Letter::D));
     }
 
     #[test]
