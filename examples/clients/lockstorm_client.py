@@ -9,6 +9,8 @@
         def extend(self, lock): ...                  # only if it `can` "extend"; False or 0: it was not held any more
         def until(self, lock): ...                   # only if it `can` "validity": nanoseconds of time.monotonic_ns()
 
+A library that hears that a lock is lost, and can tell "lost", calls lost(lock) of this module.
+
     serve(Locks, "name of the library", "its version", can=["extend"])
 
 Whatever the library prints goes to stderr.
@@ -24,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 _out = os.fdopen(os.dup(1), "wb", buffering=0)
 os.dup2(2, 1)
 _turn = threading.Lock()
+_held = {}
 
 
 def say(**answer):
@@ -33,10 +36,17 @@ def say(**answer):
         _out.write(line)
 
 
+def lost(lock):
+    """Tells that a lock is lost: one that `acquire` has returned."""
+    for of, one in list(_held.items()):
+        if one is lock:
+            say(event="lost", of=of)
+
+
 def serve(make, name, version, can=(), nodes=None):
     """Talks until Lockstorm is done. `nodes`: how many of the nodes a lock is on, if not all."""
     start = json.loads(sys.stdin.readline())
-    locks, held = make(start), {}
+    locks = make(start)
     hello = {} if nodes is None or start["cluster"] else {"nodes": nodes}
     say(op="started", name=name, version=version, language="python", can=list(can), **hello)
     # As many as ask for a lock, and as many again for those who release and extend meanwhile.
@@ -48,17 +58,17 @@ def serve(make, name, version, can=(), nodes=None):
             if order["op"] == "clock":
                 say(id=order["id"], t=time.monotonic_ns())
             elif order["op"] == "acquire":
-                waits.submit(_answer, locks, held, order)
+                waits.submit(_answer, locks, order)
             else:
-                acts.submit(_answer, locks, held, order)
+                acts.submit(_answer, locks, order)
         # What is still waiting for a lock does not keep us.
         os._exit(0)
 
 
-def _answer(locks, held, order):
+def _answer(locks, order):
     done = {"id": order["id"]}
     try:
-        done.update(_obey(locks, held, order))
+        done.update(_obey(locks, order))
     except getattr(locks, "lost", ()):
         done["is"] = "lost"
     except getattr(locks, "outage", ()):
@@ -68,19 +78,19 @@ def _answer(locks, held, order):
     say(**done)
 
 
-def _obey(locks, held, order):
+def _obey(locks, order):
     if order["op"] == "acquire":
         lock = locks.acquire(order["key"], order["wait_ms"] / 1000)
         if lock is None or lock is False:
             return {"is": "busy"}
-        held[order["id"]] = lock
+        _held[order["id"]] = lock
         return {"is": "held", **_promise(locks, lock)}
     if order["op"] == "extend":
-        lock = held.get(order["of"])
+        lock = _held.get(order["of"])
         if lock is None or _is_no(locks.extend(lock)):
             return {"is": "lost"}
         return {"is": "extended", **_promise(locks, lock)}
-    lock = held.pop(order["of"])
+    lock = _held.pop(order["of"])
     return {"is": "lost" if _is_no(locks.release(lock)) else "released"}
 
 

@@ -371,18 +371,36 @@ impl Check {
             );
         }
         sleep(TTL + TTL / 2).await;
+        let renews = self.program.hello.can.contains(&Can::Renew);
+        // Somebody else holds it now, unless it is renewed, and goes on to hold it whatever the first one does.
+        let next = self.acquire("check:d", Duration::ZERO).await;
         let released = self.release(&hold).await;
+        if let Came::Held(next) = &next {
+            let third = self.acquire("check:d", Duration::ZERO).await;
+            if let Came::Held(third) = &third {
+                self.release(third).await;
+                let said = "the release of a lock that had expired ended the lock of the next holder: compare the token before deleting the key";
+                self.note("release what somebody else holds", Some(false), said.to_owned());
+            } else {
+                self.note(
+                    "release what somebody else holds",
+                    Some(true),
+                    "it is still held".to_owned(),
+                );
+            }
+            self.release(next).await;
+        }
         self.note(
             "release after the TTL",
             match released.as_str() {
                 "lost" => Some(true),
                 "nothing" => Some(false),
-                _ => None,
+                _ => renews.then_some(true),
             },
             match released.as_str() {
                 "lost" => released,
                 "nothing" => format!("no answer within {SOON:?}"),
-                _ if self.program.hello.can.contains(&Can::Renew) => format!("{released}: it renews by itself"),
+                _ if renews => format!("{released}: it renews by itself"),
                 _ => format!("{released}: its user can't hear from the release that the lock was lost"),
             },
         );
@@ -408,6 +426,8 @@ impl Check {
                     Came::Nothing =>
                         ", where outage is right; a library that keeps commands until it is connected again must be told not to \
                          (ioredis: maxRetriesPerRequest: 0)",
+                    came if came.is_busy() =>
+                        ", where outage is right: what stands for a lock that somebody else holds (nothing, in the helpers) is no answer to that",
                     _ => ", where outage is right",
                 }
             ),

@@ -246,7 +246,7 @@ pub(crate) fn end_is_told(seen: &Seen<'_>) -> Option<Mark> {
             Letter::D,
             format!(
                 "{} held by two: they had expired, and their holders heard nothing of it while they worked; \
-                 a client that gives \"until\", or says \"lost\", tells them",
+                 a client that gives \"until\", or says \"lost\" before the release, tells them",
                 counted(twice, "lock was", "locks were")
             ),
         ),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use lockstorm_base::Stop;
 use lockstorm_data::model::TargetKind;
-use lockstorm_run::client::UNANSWERED;
+use lockstorm_run::client::{ENDED_WITH, UNANSWERED};
 use lockstorm_run::{Ended, Record, RunOptions, headless};
 
 use super::act::{ACTS, ALWAYS, Act};
@@ -11,6 +11,9 @@ use super::criterion::Seen;
 use super::grades::{Grade, Grades};
 use super::letter::{Letter, Mark};
 use super::subject::Subject;
+
+/// How many of the errors that the client has answered are told of an act.
+const ERRORS: usize = 2;
 
 /// Plays these acts, or all of them, and grades the subject, of whom a check has found this `wrong`. `progress` hears the title of each act
 /// that begins. A signal ends it: then the result is of what was played until then.
@@ -107,11 +110,23 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) ->
         }
     }
     marks.sort_by_key(|mark| std::cmp::Reverse(mark.letter));
+    let letter = marks.first().map_or(Letter::A, |mark| mark.letter);
+    let mut why: Vec<String> = marks.into_iter().map(|mark| mark.why).collect();
+    if !why.is_empty() {
+        // What the client itself says may explain it.
+        let texts = record.events.iter().map(|event| event.text.as_str());
+        why.extend(
+            texts
+                .filter(|text| text.contains(ENDED_WITH))
+                .take(ERRORS)
+                .map(str::to_owned),
+        );
+    }
     Grade {
         act: act.name,
         title: act.title,
-        letter: marks.first().map_or(Letter::A, |mark| mark.letter),
-        why: marks.into_iter().map(|mark| mark.why).collect(),
+        letter,
+        why,
         acquired: arm.figures.outcomes.acquired,
         acquire_p99_us: arm.figures.acquire_us.p99,
     }

@@ -134,6 +134,11 @@ impl Lab {
         self.nodes.get(name).map(Node::access)
     }
 
+    /// Where a node is used, at the proxy's door if it has one, with the lab's password; `None` if the lab has no such node.
+    pub fn used_at(&self, name: NodeName) -> Option<NodeAddress> {
+        self.nodes.get(name).map(|node| self.entrance(node))
+    }
+
     /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; `None` in a lab without TLS.
     pub fn tls_ports(&self) -> Option<Vec<u16>> {
         self.nodes.of(Role::Lock).map(|node| node.tls_port).collect()

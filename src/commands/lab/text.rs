@@ -138,9 +138,9 @@ fn row(host: &HostStatus, node: &NodeStatus) -> [String; 5] {
 fn link(link: &LinkStatus) -> [String; 5] {
     let name = printable(&link.link);
     [
-        "".into(),
+        String::new(),
         name,
-        "".into(),
+        String::new(),
         printable(&link.state),
         since(&link.since, link.for_s),
     ]

@@ -57,7 +57,7 @@ pub struct Status {
 pub struct HostStatus {
     /// Its number.
     pub host: HostId,
-    /// Whether nothing is wrong with it.
+    /// Whether its nodes answer.
     pub up: bool,
     /// Its nodes.
     pub nodes: Vec<NodeStatus>,
@@ -68,7 +68,7 @@ pub struct HostStatus {
 pub struct NodeStatus {
     /// What it is: `lock node`, `master`, `replica`, `Sentinel`.
     pub role: String,
-    /// Where it is.
+    /// Where it is used: at the proxy, if there is one.
     pub address: String,
     /// Its state: `up`, or what is wrong with it and with its host's network, `down (killed)`.
     pub state: String,

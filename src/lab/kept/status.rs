@@ -55,7 +55,7 @@ async fn roles(lab: &Lab) -> BTreeMap<NodeName, ReplicationRole> {
 fn host(lab: &Lab, roles: &BTreeMap<NodeName, ReplicationRole>, id: HostId) -> HostStatus {
     let nodes = lab.names().filter(|name| name.host == Some(id));
     let mut network = lab.state(id).conditions;
-    let up = network.is_up();
+    let up = network.answers();
     network.retain(Condition::is_by_proxy);
     HostStatus {
         host: id,
@@ -77,7 +77,7 @@ fn node(lab: &Lab, network: &Conditions<Instant>, role: Option<&ReplicationRole>
     let since = last_change(&state.conditions).map_or(state.changed, |since| since.max(state.changed));
     NodeStatus {
         role,
-        address: lab.address(name).map(|address| address.to_string()).unwrap_or_default(),
+        address: lab.used_at(name).map(|address| address.to_string()).unwrap_or_default(),
         for_s: since.elapsed().as_secs_f64(),
         since: moment(since),
         state: words(&state.conditions),

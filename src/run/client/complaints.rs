@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// How many of each kind are told of each arm: a client that does wrong once often does it for ever.
 const MOST: usize = 8;
+/// What stands before the error with which an order has ended.
+pub const ENDED_WITH: &str = " ended with: ";
 
 /// What is to be told of the clients of an arm, until the run takes it.
 #[derive(Debug, Default)]
@@ -48,7 +50,7 @@ impl Complaints {
     /// Adds an error with which a client has answered an order: that is its right, but whoever looks on should know.
     pub fn error(&self, order: &str, text: String) {
         self.with(|told| {
-            told.errors.add(format!("{order} ended with: {text}"));
+            told.errors.add(format!("{order}{ENDED_WITH}{text}"));
             told.last_error = Some(text);
         });
     }

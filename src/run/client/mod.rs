@@ -9,7 +9,7 @@ mod message;
 mod null;
 mod price;
 
-pub use self::complaints::Complaints;
+pub use self::complaints::{Complaints, ENDED_WITH};
 pub use self::connect::{Clients, NoClient, Program, begin, first_order, servers};
 pub use self::link::Link;
 pub use self::lock::{GRACE, UNANSWERED};
