@@ -130,7 +130,7 @@ impl Client {
                 Ok(Some(held)) => {
                     if let Held::Key(key, token) = &held
                         && self.renew
-                        && self.kind != "dead-renewal"
+                        && !["dead-renewal", "plain-del"].contains(&self.kind)
                     {
                         tokio::spawn(Arc::clone(self).renew(id, key.clone(), token.clone()));
                     }

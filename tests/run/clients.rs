@@ -180,6 +180,13 @@ fn a_check_tells_what_a_client_did_and_what_is_right() {
         "{wrong:?}"
     );
 
+    for (kind, is_right) in [("plain-del", false), ("dead-renewal", true)] {
+        let (_, said, _) = check(&[&example("planted_client"), kind]);
+        let mut all = said.as_array().unwrap().iter();
+        let done = all.find(|done| done["tried"] == "release what somebody else holds");
+        assert_eq!(done.unwrap()["right"], is_right, "{kind}: {said}");
+    }
+
     for (answer, expected) in [
         (r#""is":"outage""#, "outage for a free lock"),
         (r#""is":"unknown""#, "unknown for a free lock"),
@@ -311,6 +318,9 @@ fn the_client_of_an_app_server_shares_its_fate() {
 
 #[test]
 fn planted_clients_get_the_letters_that_they_deserve() {
+    let answer = r#"{\"id\":$id,\"is\":\"error\",\"text\":\"no route\",\"definite\":true}"#;
+    let on_one = STARTED.replace("\"nodes\":3", "\"nodes\":1");
+    let refuses = format!("{on_one}{ANSWER}echo \"{answer}\"{REST}");
     let letter = |kind: &str, act: &str| {
         // Others need not wait for all of them.
         let _alone = alone();
@@ -323,6 +333,7 @@ fn planted_clients_get_the_letters_that_they_deserve() {
         let subject = match kind {
             "our own" => Subject::Engine(LockKind::Redlock),
             "null" => client(vec![program(), "client".to_owned(), kind.to_owned()]),
+            "refuses" => client(vec!["sh".to_owned(), "-c".to_owned(), refuses.clone()]),
             _ => client(vec![example("planted_client"), kind.to_owned()]),
         };
         let options = RunOptions {
@@ -349,10 +360,13 @@ fn planted_clients_get_the_letters_that_they_deserve() {
         ("dead-renewal", "long-work", Letter::F),
         ("hangs", "contention", Letter::F),
         ("mute", "healthy", Letter::D),
+        ("refuses", "healthy", Letter::F),
     ] {
         let (letter, why) = letter(kind, act);
         // A machine that is too busy shows nothing; that is no wrong letter.
         let is_busy = letter == Letter::Unknown && why[0].contains("too busy");
         assert!(letter == expected || is_busy, "{kind} in {act}: {letter:?}, {why:?}");
+        let says = why.iter().any(|why| why.contains("an acquire ended with: no route"));
+        assert_eq!(says, kind == "refuses", "what the client itself says: {why:?}");
     }
 }
