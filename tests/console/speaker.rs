@@ -183,7 +183,9 @@ fn is_true(shown: &Shown) {
     }
     for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
         let figures = &arm.figures;
-        let damage = figures.lost_updates > 0 || figures.oversold > 0 || figures.double_holds > 0;
+        let of_work =
+            figures.lost_updates + figures.oversold + figures.run_again + figures.money_made + figures.money_lost;
+        let damage = of_work + figures.double_holds > 0;
         // A small terminal shows only the end of what was printed.
         for text in [screen, printed].into_iter().filter(|text| text.contains("verdict")) {
             let row = row_of(text, &arm.name);
