@@ -23,7 +23,7 @@ const KINDS: [&str; 9] = [
     "plain",
     // Takes the key of whoever has it.
     "no-nx",
-    // Deletes the key, whoever has it.
+    // Deletes the key, whoever has it, and does not renew.
     "plain-del",
     // Has no TTL, and forgets to release each tenth lock.
     "leaks",

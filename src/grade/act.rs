@@ -21,8 +21,8 @@ timeout = "2s"
 on_loss = "abort"
 "#;
 
-/// A node restarts with its keys three times, since who is wrong is so only sometimes; the time between shows who waits for too long. Locks that
-/// are held for 1.5 s have been held for half a second each time.
+/// A node restarts with its keys three times, since a client that is wrong loses a lock only sometimes. 4.5 s between them leave room for waits that
+/// are too long, and whoever holds each lock for 1.5 s has held one for half a second each time.
 const RESTARTS: &str = r#"
 [[fault]]
 at = "2s"
@@ -145,7 +145,7 @@ pub(crate) const ACTS: [Act; 14] = [
     Act {
         name: "majority-away",
         title: "most nodes are killed and come back empty five seconds later",
-        // Longer than a late answer to an acquire: who waits for nodes to come back shows, and all others are refused, and hear why.
+        // Longer than an acquire may take, so that a client that waits for the nodes shows, and all others are refused and hear why.
         set: &["duration=10s"],
         faults: "[[fault]]\nat = \"2s\"\ndo = \"kill\"\non = \"majority\"\nfor = \"5s\"\n",
         asks: &[criterion::outage_is_told, criterion::recovers],

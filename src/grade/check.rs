@@ -378,21 +378,17 @@ impl Check {
         let released = self.release(&hold).await;
         if let Came::Held(next) = &next {
             let third = self.acquire("check:d", Duration::ZERO).await;
-            if asked.elapsed() > TTL / 2 {
-                // It took so long that the next lock may be over, too.
-                if let Came::Held(third) = &third {
-                    self.release(third).await;
-                }
-            } else if let Came::Held(third) = &third {
+            // If that took long, the next lock may be over by itself.
+            let shows = asked.elapsed() <= TTL / 2;
+            let said = if let Came::Held(third) = &third {
                 self.release(third).await;
-                let said = "the release of a lock that had expired ended the lock of the next holder: compare the token before deleting the key";
-                self.note("release what somebody else holds", Some(false), said.to_owned());
+                "the release of a lock that had expired ended the lock of the next holder: compare the token before deleting the key"
             } else {
-                self.note(
-                    "release what somebody else holds",
-                    Some(true),
-                    "it is still held".to_owned(),
-                );
+                "it is still held"
+            };
+            if shows {
+                let right = !matches!(third, Came::Held(_));
+                self.note("release what somebody else holds", Some(right), said.to_owned());
             }
             self.release(next).await;
         }
@@ -433,7 +429,7 @@ impl Check {
                         ", where outage is right; a library that keeps commands until it is connected again must be told not to \
                          (ioredis: maxRetriesPerRequest: 0)",
                     came if came.is_busy() =>
-                        ", where outage is right: what stands for a lock that somebody else holds (nothing, in the helpers) is no answer to that",
+                        ", where outage is right; an adapter that returns no lock says busy, so raise one of the helper's outage errors",
                     _ => ", where outage is right",
                 }
             ),

@@ -10,7 +10,7 @@ use super::pen::Pen;
 use lockstorm_base::output;
 use lockstorm_data::metrics::figure;
 use lockstorm_data::metrics::units::{micros, rate, rounded};
-use lockstorm_data::metrics::{Alarm, Count, Figures, Group, Metric};
+use lockstorm_data::metrics::{Alarm, Count, Figures, Metric};
 use lockstorm_data::model::{Event, EventKind, printable};
 use lockstorm_data::scenario::WorkloadSpec;
 use lockstorm_run::{ArmView, Phase, Snapshot};
@@ -202,10 +202,9 @@ fn arms(snapshot: &Snapshot) -> String {
 fn arm_in_short(arm: &ArmView, workload: &WorkloadSpec) -> String {
     let figures = &arm.figures;
     // Buyers who find nothing left are quick: with them, rates of arms would not compare.
-    let sells = workload.about().groups().contains(&Group::Inventory);
     let mut text = match figures.counts[Count::SoldOut] {
         0 => format!("{} {}/s", arm.name, rate(figures.throughput)),
-        _ if !sells => format!("{} {}/s", arm.name, rate(figures.throughput)),
+        _ if !workload.about().sells() => format!("{} {}/s", arm.name, rate(figures.throughput)),
         _ => format!("{} {} sold/s", arm.name, rate(Metric::SoldPerSecond.of(figures))),
     };
     if figures.acquire_us.count > 0 {

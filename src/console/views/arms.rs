@@ -13,7 +13,7 @@ use crate::console::stuck::Stuck;
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
 use crate::report::{self, Arm, Cell, Tone};
-use lockstorm_data::metrics::{Column, Group, Metric, Unit};
+use lockstorm_data::metrics::{Column, Metric, Unit};
 use lockstorm_data::scenario::WorkloadSpec;
 use lockstorm_run::{Phase, Snapshot};
 
@@ -126,8 +126,7 @@ fn style_of(cell: &Cell, theme: &Theme) -> Style {
 /// the arm's finish is shown instead: that of sales where there is a stock, since buyers who find nothing left are quick.
 fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<TableColumn> {
     let display = workload.about().display();
-    let sells = workload.about().groups().contains(&Group::Inventory);
-    let mean = if sells {
+    let mean = if workload.about().sells() {
         Metric::SoldPerSecond
     } else {
         Metric::Throughput

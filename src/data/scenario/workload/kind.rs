@@ -15,6 +15,11 @@ pub trait WorkloadKind {
     /// The groups of figures that only it has.
     fn groups(&self) -> &'static [Group];
 
+    /// Whether it sells from a stock.
+    fn sells(&self) -> bool {
+        self.groups().contains(&Group::Inventory)
+    }
+
     /// Writes its keys of `[workload]`, after `kind`.
     fn write(&self, out: &mut Writer);
 
