@@ -231,9 +231,15 @@ const fn took_effect(event: &Event) -> bool {
 }
 
 /// What the screen says of why an arm was damaged.
-const WHY: [&str; 12] = [
+const WHY: [&str; 18] = [
     "all buy at once",
+    "all pay at once",
+    "every server runs it",
     "one mutex per server",
+    "released too early",
+    "payee is not locked",
+    "nobody looks first",
+    "worked without lock",
     "forgotten",
     "emptiness replicated",
     "emptied despite WAIT",

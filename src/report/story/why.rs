@@ -8,7 +8,7 @@ use lockstorm_data::scenario::{AccountLocks, ArmSpec, Fence, LockKind, OnOutage,
 /// A cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Why {
-    /// In words: `45 locks forgotten`.
+    /// In words: `45 locks forgotten`, 20 letters at most, which is the room on the smallest terminal.
     pub words: String,
     /// Whether it is one of damage; otherwise it is one of its absence.
     pub is_bad: bool,
@@ -65,21 +65,21 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     );
     add(true, spec.lock == LockKind::Local, words.own_mutex.to_owned());
     let is_early = spec.release == Release::BeforeWrite;
-    add(true, is_early, "released before the write".to_owned());
+    add(true, is_early, "released too early".to_owned());
     // Other workloads have no accounts.
     add(
         true,
         spec.locks == AccountLocks::Payer,
-        "who is paid is not locked".to_owned(),
+        "payee is not locked".to_owned(),
     );
     let waits_in_circles = spec.locks == AccountLocks::AsPaid && figures.outcomes.contended > 0;
-    add(true, waits_in_circles, "each waits for the other".to_owned());
+    add(true, waits_in_circles, "waits in a circle".to_owned());
     let looks = spec.second_look || !matches!(workload, WorkloadSpec::Job(_));
-    add(true, spec.lock.is_some() && !looks, "nobody looks if it ran".to_owned());
+    add(true, spec.lock.is_some() && !looks, "nobody looks first".to_owned());
     add(
         true,
         spec.on_outage == OnOutage::Proceed && figures.outcomes.no_quorum + figures.outcomes.unknown > 0,
-        "worked without a lock".to_owned(),
+        "worked without lock".to_owned(),
     );
     add(
         true,
@@ -135,7 +135,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
 mod tests {
     use super::*;
     use lockstorm_data::metrics::{Consequence, Figures};
-    use lockstorm_data::scenario::{Overrides, Source, parse};
+    use lockstorm_data::scenario::{Overrides, Source, builtin, parse};
 
     /// The causes of an arm of a built-in scenario with these figures.
     fn of(name: &str, arm: &str, change: impl FnOnce(&mut Figures)) -> Vec<(String, bool)> {
@@ -156,12 +156,30 @@ mod tests {
     #[test]
     fn payments_say_which_lock_is_missing_and_who_waits_in_a_circle() {
         let all = |arm, change: fn(&mut Figures)| of("payment", arm, change);
-        assert_eq!(first(&all("payer only", |_| {})), ("who is paid is not locked", true));
-        let circle = ("each waits for the other".to_owned(), true);
+        assert_eq!(first(&all("payer only", |_| {})), ("payee is not locked", true));
+        let circle = ("waits in a circle".to_owned(), true);
         assert!(all("both as paid", |figures| figures.outcomes.contended = 1).contains(&circle));
         // Who has no quorum waits for nobody.
         assert!(!all("both as paid", |figures| figures.outcomes.no_quorum = 1).contains(&circle));
         assert!(!all("both in order", |figures| figures.outcomes.contended = 1).contains(&circle));
+    }
+
+    #[test]
+    fn causes_fit_into_their_column_on_the_smallest_terminal() {
+        for builtin in builtin::ALL {
+            let source = Source::open(builtin.name).expect("it is built in");
+            let scenario = parse(&source, &Overrides::default()).expect("it is valid");
+            let mut figures = Figures::default();
+            (figures.outcomes.acquired, figures.outcomes.contended) = (9, 1);
+            for missing in [0, 1] {
+                figures.outcomes.no_quorum = missing;
+                for spec in &scenario.arms {
+                    for Why { words, .. } in whys(spec, &Arm::of_figures(&figures), &scenario.workload) {
+                        assert!(words.len() <= 20, "{}: {words}", builtin.name);
+                    }
+                }
+            }
+        }
     }
 
     fn after(kinds: &[ConsequenceKind]) -> impl FnOnce(&mut Figures) {

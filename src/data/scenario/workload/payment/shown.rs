@@ -24,7 +24,7 @@ pub(super) const fn display() -> Display {
         words: WorkloadWords {
             without_lock: "all pay at once",
             own_mutex: "one mutex per server",
-            guarded: "one payment at a time",
+            guarded: "one payer at a time",
             poor: "poor",
         },
     }
