@@ -667,7 +667,7 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  lockstorm judge events.jsonl
+  lockstorm judge events.jsonl -o found.html
   my-program | lockstorm judge -
   lockstorm judge unix:/tmp/judge.sock --history held.jsonl      until Ctrl-C
 
@@ -680,6 +680,9 @@ pub struct JudgeArgs {
     /// Write the holds to FILE, as a history for `lockstorm record judge` and `record history`. An existing file is replaced.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
+    /// Write what was found as a page to this file, too, with the double holds drawn to scale.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,

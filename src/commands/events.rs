@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use lockstorm::report::{EventsJudged, RecordFile, render_events};
+use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::history::{Event, HELD, INSIDE, Reader, Reported};
 use lockstorm_run::oracle::past;
@@ -18,6 +18,7 @@ use tokio::net::UnixListener;
 use tokio::time::timeout;
 
 use super::print::print_result;
+use super::report::write;
 use super::server::wait_for;
 use crate::cli::{JudgeArgs, Look};
 use crate::exit_code;
@@ -30,15 +31,25 @@ const LAST: Duration = Duration::from_millis(10);
 
 /// Reads all events, judges the holds that they make up, and prints what was found.
 pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
-    if let Some(path) = &args.history {
+    let same = |one: &Path, other: &Path| {
+        fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+    };
+    for path in args.history.iter().chain(&args.out) {
         RecordFile::check(path).map_err(Failure::usage)?;
-        let is_input = |out| fs::canonicalize(&args.events).is_ok_and(|events| events == out);
-        if fs::canonicalize(path).is_ok_and(is_input) {
-            let path = path.display();
+        if same(path, Path::new(&args.events)) {
             return Err(Failure::usage(format!(
-                "{path} has the events: name another file for --history"
+                "{} has the events: name another file",
+                path.display()
             )));
         }
+    }
+    if let (Some(history), Some(out)) = (&args.history, &args.out)
+        && (history == out || same(history, out))
+    {
+        return Err(Failure::usage(format!(
+            "{} is used twice; name another file for the page",
+            out.display()
+        )));
     }
     let (events, is_whole) = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
         ("-", _) => read(io::stdin().lock(), "standard input")?,
@@ -55,9 +66,13 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         written.map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))?;
     }
     let judged = judged(reported)?;
-    print_result(args.json, &judged, |paint| render_events(&judged, paint), look)?;
     let unread = || (!is_whole).then(|| "not all of what came could be read".to_owned());
-    if let Some(doubt) = judged.doubt().or_else(unread).filter(|_| !judged.is_broken()) {
+    let doubt = judged.doubt().or_else(unread).filter(|_| !judged.is_broken());
+    if let Some(out) = &args.out {
+        write(out, &events_page(&judged, &args.events, doubt.as_deref()))?;
+    }
+    print_result(args.json, &judged, |paint| render_events(&judged, paint), look)?;
+    if let Some(doubt) = doubt {
         tell(&format!("nothing was shown: {doubt}"));
         return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
     }

@@ -3,9 +3,12 @@
 use lockstorm_data::history::{Holder, Reported};
 use lockstorm_data::model::printable;
 use lockstorm_run::oracle::past::{Judgement, PastDouble};
+use maud::html;
 use serde::Serialize;
 
 use super::figures;
+use super::lanes::{Kind, Picture, lanes};
+use super::page::{class, page, tabled};
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 
@@ -26,25 +29,37 @@ pub struct EventsJudged {
     double_uses: u64,
     /// The first double holds, in words.
     doubles: Vec<String>,
+    /// The same, to scale.
+    #[serde(skip)]
+    pictures: Vec<Picture>,
 }
 
 impl EventsJudged {
     /// Puts together what the judge found of beliefs, and of who was inside.
     pub fn of(reported: Reported, held: Judgement, inside: Judgement, doubles: &[PastDouble]) -> Self {
         let name = |holder: Holder| reported.clients.get(holder.server - 1).map_or("", String::as_str);
-        let told = doubles.iter().take(TOLD).map(|double| {
-            let (first, second) = (name(double.first), name(double.second));
-            let both = double.overlap as f64 / 1e6;
+        let told = || doubles.iter().take(TOLD);
+        let in_words = |double: &PastDouble| {
+            let (first, second, [at, until]) = (name(double.first), name(double.second), double.overlap());
             format!(
-                "\"{}\": {} got it at {} while {} had it: both relied on it for {both:.3} ms",
+                "\"{}\": {} got it at {at} while {} had it: both relied on it for {:.3} ms",
                 printable(&double.key),
                 printable(second),
-                double.at,
-                printable(first)
+                printable(first),
+                (until - at) as f64 / 1e6
             )
-        });
+        };
+        let drawn = |double: &PastDouble| {
+            let (first, second) = (name(double.first), name(double.second));
+            Picture::of_spans([
+                (first, double.first_relied, Kind::Belief),
+                (second, double.second_relied, Kind::Belief),
+                ("both", double.overlap(), Kind::Both),
+            ])
+        };
         Self {
-            doubles: told.collect(),
+            doubles: told().map(in_words).collect(),
+            pictures: told().map(drawn).collect(),
             clients: reported.clients.len(),
             holds: held.beliefs,
             double_holds: held.double_holds,
@@ -78,8 +93,8 @@ impl EventsJudged {
     }
 }
 
-/// A table of what was found, and then the evidence.
-pub fn render_events(judged: &EventsJudged, paint: Paint) -> String {
+/// A table of what was found.
+fn table(judged: &EventsJudged) -> Table {
     fn count(count: u64) -> Cell {
         match count {
             0 => Cell::plain("0"),
@@ -100,10 +115,49 @@ pub fn render_events(judged: &EventsJudged, paint: Paint) -> String {
             longest.map_or_else(Cell::none, |ns| Cell::plain(figures::time(ns as f64 / 1e9)))
         }),
     ];
-    let table = Table::of(&columns, [judged]).render(paint);
-    let evidence = judged.doubles.iter().chain(&judged.reported.late);
+    Table::of(&columns, [judged])
+}
+
+/// How many double holds were found besides those that are told.
+fn more(judged: &EventsJudged) -> Option<String> {
     let more = judged.double_holds.saturating_sub(judged.doubles.len() as u64);
-    let more = (more > 0).then(|| format!("and {more} more double holds"));
+    (more > 0).then(|| format!("and {more} more double holds"))
+}
+
+/// A table of what was found, and then the evidence.
+pub fn render_events(judged: &EventsJudged, paint: Paint) -> String {
+    let (evidence, more) = (judged.doubles.iter().chain(&judged.reported.late), more(judged));
     let lines = evidence.chain(&more);
-    lines.fold(table, |text, line| text + "\n" + line) + if judged.is_broken() { "\n" } else { "" }
+    lines.fold(table(judged).render(paint), |text, line| text + "\n" + line)
+        + if judged.is_broken() { "\n" } else { "" }
+}
+
+/// The same as a page, with the double holds to scale. `source`: where the events came from; `doubt`: why nothing was shown.
+pub fn events_page(judged: &EventsJudged, source: &str, doubt: Option<&str>) -> String {
+    let (tone, verdict) = match (judged.is_broken(), doubt) {
+        (true, _) => (
+            Tone::Bad,
+            "✖ two clients relied on one lock, or one worked on without it".to_owned(),
+        ),
+        (false, Some(doubt)) => (Tone::Doubt, format!("nothing was shown: {doubt}")),
+        (false, None) => (Tone::Good, "no two clients relied on one lock at once".to_owned()),
+    };
+    let body = html! {
+        main {
+            h1 { "What " (source) " tells of its locks" }
+            p class=(class(tone)) { b { (verdict) } }
+            (tabled(&table(judged)))
+            @for (double, picture) in judged.doubles.iter().zip(&judged.pictures) {
+                p { (double) }
+                (lanes(picture))
+            }
+            @if let Some(line) = more(judged) { p { (line) } }
+            @for line in &judged.reported.late { p { (line) } }
+            p { small {
+                "Blue: a client had reason to rely on the lock. Red: two had it at once. Times are those that were reported. Lockstorm "
+                (env!("CARGO_PKG_VERSION"))
+            } }
+        }
+    };
+    page(&format!("{source} judged by Lockstorm"), &body)
 }

@@ -40,7 +40,7 @@ pub use bench::render_bench;
 pub use comparison::{comparison_markdown, render_comparison};
 pub use demo::demo;
 pub use doctor::{examination_bar, render_diagnosis};
-pub use events::{EventsJudged, render_events};
+pub use events::{EventsJudged, events_page, render_events};
 pub use file::{RecordFile, write_json};
 pub use grade::{grades_page, render_checked, render_grades};
 pub use history::{Checker, export, render_judgements};

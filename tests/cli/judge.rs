@@ -313,3 +313,53 @@ fn clients_report_at_a_socket_until_a_signal() {
     );
     assert_eq!(fs::read_to_string(directory.path().join("judge.sock")).unwrap(), "mine");
 }
+
+#[test]
+fn the_page_draws_double_holds_to_scale_and_says_what_was_not_shown() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("e.jsonl");
+    let page = |events: &str| {
+        fs::write(&file, lines(events)).unwrap();
+        let (code, ..) = ended(&mut lockstorm(
+            directory.path(),
+            &["judge", "e.jsonl", "-o", "found.html"],
+        ));
+        (code, fs::read_to_string(directory.path().join("found.html")).unwrap())
+    };
+    let (code, found) = page(
+        "<a> acquired 0, b acquired 5000000, <a> released 10000000, b released 15000000, b acquired 16000000, b released 17000000",
+    );
+    assert_eq!(code, Some(3));
+    // From -0.3 to 15.3 ms are 860 pixels from 80 on; both relied on it from 5 to 10 ms.
+    assert!(
+        found.contains(r##"<rect x="372.2" y="92" width="275.6" height="24" fill="#c00">"##),
+        "{found}"
+    );
+    assert!(found.contains("&lt;a&gt;</text>") && !found.contains("<a>"), "{found}");
+    assert_eq!(found.matches(">two at once<").count(), 1);
+    let (code, found) = page(FINE);
+    assert_eq!(code, Some(0));
+    assert!(
+        found.contains("no two clients relied on one lock at once") && !found.contains("#c00"),
+        "{found}"
+    );
+    let (code, found) = page("a acquired 0, a released 10");
+    assert_eq!(code, Some(5));
+    assert!(
+        found.contains("nothing was shown: no lock was acquired by two clients"),
+        "{found}"
+    );
+
+    let before = fs::read(&file).unwrap();
+    for arguments in [
+        ["judge", "e.jsonl", "-o", "e.jsonl", "--json"],
+        ["judge", "e.jsonl", "-ox", "--history", "x"],
+    ] {
+        let (code, _, err) = ended(&mut lockstorm(directory.path(), &arguments));
+        assert!(
+            code == Some(2) && err.contains("name another file"),
+            "{arguments:?}: {err}"
+        );
+    }
+    assert_eq!(fs::read(&file).unwrap(), before);
+}

@@ -6,7 +6,9 @@ mod story;
 mod svg;
 mod text;
 
+pub(super) use picture::{Kind, Picture};
 pub use shown::ShownHold;
+pub(super) use svg::lanes;
 pub use svg::svg;
 pub(crate) use text::in_columns;
 pub use text::text;

@@ -2,18 +2,21 @@
 
 use lockstorm_data::history::{Belief, DoubleHold};
 use lockstorm_data::metrics::units::rounded;
-use lockstorm_data::model::{Action, Condition, Event, EventKind, HostId, Target};
+use lockstorm_data::model::{Action, Condition, Event, EventKind, HostId, Target, printable};
+
+/// How many characters of a name have room before a lane.
+const LABEL: usize = 10;
 
 /// A row of the picture.
 #[derive(Debug, PartialEq)]
-pub(super) struct Lane {
+pub(in crate::report) struct Lane {
     pub label: String,
     pub spans: Vec<Span>,
 }
 
 /// A part of a lane, in microseconds since second 0.
 #[derive(Debug, PartialEq)]
-pub(super) struct Span {
+pub(in crate::report) struct Span {
     pub from: i64,
     pub until: i64,
     pub kind: Kind,
@@ -21,7 +24,7 @@ pub(super) struct Span {
 
 /// What a part of a lane says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::report) enum Kind {
     /// A holder believes that it holds the lock.
     Belief,
     /// A holder is still in its section, and its belief is over.
@@ -50,7 +53,7 @@ impl Kind {
 
 /// The time that a picture shows, and its lanes.
 #[derive(Debug, PartialEq)]
-pub(super) struct Picture {
+pub(in crate::report) struct Picture {
     pub from: i64,
     pub until: i64,
     pub lanes: Vec<Lane>,
@@ -89,6 +92,26 @@ pub(super) fn micros(seconds: f64) -> i64 {
 }
 
 impl Picture {
+    /// One span in each lane; times are nanoseconds of any clock.
+    pub fn of_spans<const N: usize>(lanes: [(&str, [i64; 2], Kind); N]) -> Self {
+        let from = lanes.iter().map(|(_, [from, _], _)| from / 1000).min().unwrap_or(0);
+        let until = lanes.iter().map(|(_, [_, until], _)| until / 1000).max().unwrap_or(0);
+        let lane = |(label, [from, until], kind): (&str, [i64; 2], Kind)| Lane {
+            label: printable(label).chars().take(LABEL).collect(),
+            spans: vec![Span {
+                from: from / 1000,
+                until: until / 1000,
+                kind,
+            }],
+        };
+        let margin = until.saturating_sub(from) / 50;
+        Self {
+            from: from.saturating_sub(margin),
+            until: until.saturating_add(margin),
+            lanes: lanes.into_iter().map(lane).collect(),
+        }
+    }
+
     /// The picture of a double hold in a run with these events, until `end` if its holders did not leave.
     pub fn of(double: &DoubleHold, events: &[Event], end: i64) -> Self {
         let (first, second) = (&double.first, &double.second);

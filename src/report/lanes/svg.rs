@@ -17,9 +17,7 @@ const LINE: f64 = 20.0;
 pub fn svg(shown: &ShownHold<'_>) -> String {
     let (double, events) = (shown.double, shown.events);
     let picture = Picture::of(double, events, micros(shown.end));
-    let scale = (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64;
-    // A tenth of a pixel is enough.
-    let x = |at: i64| ((LEFT + (at - picture.from) as f64 * scale) * 10.0).round() / 10.0;
+    let x = scale(&picture);
     let story: Vec<String> = story::lines(double, events)
         .into_iter()
         .map(|(at, what)| format!("{:.3} s  {what}", at as f64 / 1e6))
@@ -40,11 +38,7 @@ pub fn svg(shown: &ShownHold<'_>) -> String {
         svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH} {height}")) font-family="sans-serif" font-size="13" {
             rect width="100%" height="100%" fill="#fff" {}
             text x="20" y="28" font-size="17" font-weight="bold" { (shown.arm) ": two hold " (double.key) " at once" }
-            text x=(LEFT) y="54" fill="#666" { (format!("{:.3} s", picture.from as f64 / 1e6)) }
-            text x=(WIDTH - 20.0) y="54" fill="#666" text-anchor="end" { (format!("{:.3} s", picture.until as f64 / 1e6)) }
-            @for (place, lane) in picture.lanes.iter().enumerate() {
-                (row(lane, TOP + LANE * place as f64, x))
-            }
+            (rows(&picture, TOP))
             line x1=(x(second)) x2=(x(second)) y1=(TOP - 8.0) y2=(legend - 20.0) stroke="#c00" stroke-dasharray="4 3" {}
             @for (place, kind) in Kind::ALL.into_iter().enumerate() {
                 @let (fill, what) = look(kind);
@@ -59,6 +53,34 @@ pub fn svg(shown: &ShownHold<'_>) -> String {
         }
     };
     printable(&markup.into_string()) + "\n"
+}
+
+/// Lanes without words, for a page that has these beside them.
+pub(in crate::report) fn lanes(picture: &Picture) -> Markup {
+    let height = 24.0 + LANE * picture.lanes.len() as f64;
+    html! { svg viewBox=(format!("0 0 {WIDTH} {height}")) font-size="13" { (rows(picture, 24.0)) } }
+}
+
+/// Where a time is, in pixels from the left.
+fn scale(picture: &Picture) -> impl Fn(i64) -> f64 {
+    let (from, scale) = (
+        picture.from,
+        (WIDTH - LEFT - 20.0) / (picture.until - picture.from).max(1) as f64,
+    );
+    // A tenth of a pixel is enough.
+    move |at| ((LEFT + (at - from) as f64 * scale) * 10.0).round() / 10.0
+}
+
+/// The lanes from `top` on, and above them when they begin and end.
+fn rows(picture: &Picture, top: f64) -> Markup {
+    let (x, time) = (scale(picture), |at: i64| format!("{:.3} s", at as f64 / 1e6));
+    html! {
+        text x=(LEFT) y=(top - 16.0) fill="#666" { (time(picture.from)) }
+        text x=(WIDTH - 20.0) y=(top - 16.0) fill="#666" text-anchor="end" { (time(picture.until)) }
+        @for (place, lane) in picture.lanes.iter().enumerate() {
+            (row(lane, top + LANE * place as f64, &x))
+        }
+    }
 }
 
 fn row(lane: &Lane, y: f64, x: impl Fn(i64) -> f64) -> Markup {

@@ -29,12 +29,20 @@ pub struct PastDouble {
     pub key: String,
     /// The one that held it before.
     pub first: Holder,
+    /// From when to when it had reason to rely on it.
+    pub first_relied: [i64; 2],
     /// The one that came in.
     pub second: Holder,
-    /// When it did.
-    pub at: i64,
-    /// How long both had reason to rely on it.
-    pub overlap: i64,
+    /// From when to when it had reason to rely on it, too.
+    pub second_relied: [i64; 2],
+}
+
+impl PastDouble {
+    /// From when to when both had reason to rely on it.
+    pub fn overlap(&self) -> [i64; 2] {
+        let ([_, one], [at, other]) = (self.first_relied, self.second_relied);
+        [at, one.min(other).max(at)]
+    }
 }
 
 /// A hold of which everything is known.
@@ -123,12 +131,13 @@ impl Arm {
         self.found.double_holds += found.double_holds.len() as u64;
         self.found.double_uses += found.double_uses.len() as u64;
         for double in found.over {
+            let until = |hold: &PastHold, left: Option<i64>| left.map_or(hold.until, |left| left.min(hold.until));
             tell(PastDouble {
                 key: double.second.key.to_string(),
                 first: double.first.client,
+                first_relied: [double.first_from, until(&double.first, double.first_until)],
                 second: double.second.client,
-                at: double.second_from,
-                overlap: double.overlap().unwrap_or_default(),
+                second_relied: [double.second_from, until(&double.second, double.second_until)],
             });
         }
     }
