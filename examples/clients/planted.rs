@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::{Instant, sleep};
 
 /// What is wrong with a client, or with none.
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 11] = [
     // Right: `flock` on a file for each key, which dies with its process.
     "mutex",
     // Right: SET NX PX on one node, a token, compare-and-delete, renewal.
@@ -35,6 +35,10 @@ const KINDS: [&str; 9] = [
     "hangs",
     // Releases, and does not say so.
     "mute",
+    // Takes the milliseconds of the TTL for seconds, and asks for them in milliseconds; does not renew.
+    "short",
+    // Says that its locks are on three nodes, and asks one.
+    "says-three",
 ];
 
 const EXTEND: &str =
@@ -71,7 +75,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         connection: tokio::sync::Mutex::default(),
         held: Mutex::default(),
     });
-    say(&json!({"op": "started", "name": kind, "version": "1", "language": "rust", "can": ["renew"], "nodes": 1}));
+    let nodes = if kind == "says-three" { 3 } else { 1 };
+    say(&json!({"op": "started", "name": kind, "version": "1", "language": "rust", "can": ["renew"], "nodes": nodes}));
     while let Some(line) = lines.next_line().await? {
         let order: Value = serde_json::from_str(&line)?;
         let client = Arc::clone(&client);
@@ -130,7 +135,7 @@ impl Client {
                 Ok(Some(held)) => {
                     if let Held::Key(key, token) = &held
                         && self.renew
-                        && !["dead-renewal", "plain-del"].contains(&self.kind)
+                        && !["dead-renewal", "plain-del", "short"].contains(&self.kind)
                     {
                         tokio::spawn(Arc::clone(self).renew(id, key.clone(), token.clone()));
                     }
@@ -160,7 +165,10 @@ impl Client {
             set.arg("NX");
         }
         if self.kind != "leaks" {
-            set.arg("PX").arg(self.ttl_ms);
+            set.arg("PX").arg(match self.kind {
+                "short" => self.ttl_ms / 1_000,
+                _ => self.ttl_ms,
+            });
         }
         let granted: Option<String> = self.ask(&set).await?;
         Ok(granted.map(|_| Held::Key(key.to_owned(), token)))

@@ -128,7 +128,7 @@ pub(crate) const ACTS: [Act; 14] = [
     },
     Act {
         name: "failover",
-        title: "the master is killed, and Sentinels choose another one",
+        title: "the master is killed with the Sentinel of its host, and the others choose another one",
         set: &[
             "duration=10s",
             "arm.client.lock=single",

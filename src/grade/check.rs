@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::subject::Subject;
 use lockstorm_data::model::{Condition, Fault, ServerId};
 use lockstorm_data::scenario::{ArmSpec, LabSpec, LockKind, Overrides, ScenarioErrors, Source, parse};
-use lockstorm_lab::{Lab, LabOptions, ServerBinary};
+use lockstorm_lab::{Lab, LabOptions, NodeName, Role, ServerBinary};
 use lockstorm_lock::Refusal;
 use lockstorm_run::client::{Can, Complaints, Link, NoClient, Program, begin, first_order};
 use lockstorm_run::under_test::{Granted, OtherHold};
@@ -47,6 +47,8 @@ struct Check {
     program: Program,
     complaints: Arc<Complaints>,
     done: Vec<Checked>,
+    /// Whether somebody who asks for a lock that is held is refused.
+    excludes: bool,
 }
 
 /// Talks with a client on three nodes of its own: tries every message, and explains what is wrong. Returns what was tried, and who it
@@ -79,6 +81,7 @@ pub async fn check(command: &[String], binary: &ServerBinary) -> Result<(Vec<Che
         program,
         complaints,
         done: Vec::new(),
+        excludes: false,
     };
     check.all().await;
     check.lab.down().await;
@@ -216,15 +219,18 @@ impl Check {
             return false;
         };
         self.note("acquire", Some(true), "held".to_owned());
+        self.places().await;
+        let asked = Instant::now();
         let second = self.acquire("check:a", Duration::ZERO).await;
-        let right = second.is_busy();
+        self.excludes = second.is_busy();
         self.note(
             "acquire a lock that is held",
-            Some(right),
-            if right {
+            Some(self.excludes),
+            if self.excludes {
                 "busy".to_owned()
             } else {
-                format!("{}, where busy is right", second.word())
+                let took = asked.elapsed().as_millis();
+                format!("{} after {took} ms, where busy is right: wait_ms was 0", second.word())
             },
         );
         if let Came::Held(second) = second {
@@ -254,6 +260,31 @@ impl Check {
             self.release(&hold).await;
         }
         true
+    }
+
+    /// On how many nodes the only lock that is held has its keys.
+    async fn places(&mut self) {
+        let says = self.program.hello.nodes.unwrap_or(3);
+        let mut on = 0;
+        for (host, _) in self.lab.lock_nodes() {
+            let keys = self.lab.keys(NodeName::on(host, Role::Lock)).await;
+            on += usize::from(keys.is_some_and(|keys| !keys.is_empty()));
+        }
+        let (right, said) = match on {
+            0 => (
+                None,
+                "no node has a key: what becomes of its locks when nodes fail can't show".to_owned(),
+            ),
+            // Whoever asks several has a lock once most of them have it.
+            _ if (says / 2 + 1..=says).contains(&on) => (Some(true), format!("{on} of 3 nodes have a key")),
+            _ => (
+                Some(false),
+                format!(
+                    "{on} of 3 nodes have a key, and its locks are said to be on {says}: answer `start` with \"nodes\":{on}, in the helpers nodes={on}"
+                ),
+            ),
+        };
+        self.note("where its keys are", right, said);
     }
 
     async fn wait(&mut self) {
@@ -355,6 +386,7 @@ impl Check {
         let Came::Held(hold) = self.acquire("check:d", Duration::ZERO).await else {
             return;
         };
+        let held = Instant::now();
         if promises {
             let until = hold.relied_until();
             let right = until.is_some_and(|until| until > Instant::now() && until <= Instant::now() + TTL);
@@ -370,16 +402,34 @@ impl Check {
                 },
             );
         }
-        sleep(TTL + TTL / 2).await;
         let renews = self.program.hello.can.contains(&Can::Renew);
-        // Somebody else holds it now, unless it is renewed, and goes on to hold it whatever the first one does.
+        // Somebody else waits for it and gets it, unless it is renewed, and goes on to hold it whatever the first one does.
+        let next = self.acquire("check:d", TTL * 2).await;
+        let took = held.elapsed();
+        let (in_time, ms) = (took >= TTL / 2, took.as_millis());
+        self.note(
+            "wait until the TTL is over",
+            match &next {
+                Came::Held(_) => Some(in_time),
+                next if next.is_busy() => renews.then_some(true),
+                _ => Some(false),
+            },
+            match &next {
+                Came::Held(_) if in_time => format!("held after {ms} ms"),
+                Came::Held(_) => format!("held after {ms} ms: the lock has ended long before its TTL; ttl_ms was {}", TTL.as_millis()),
+                next if next.is_busy() && renews => "busy: it renews by itself".to_owned(),
+                next if next.is_busy() => {
+                    format!("busy after {ms} ms: a lock that nobody extends does not end by itself; if that is meant, say that it can \"renew\"")
+                }
+                next => format!("{} after {ms} ms, where held is right", next.word()),
+            },
+        );
         let asked = Instant::now();
-        let next = self.acquire("check:d", Duration::ZERO).await;
         let released = self.release(&hold).await;
         if let Came::Held(next) = &next {
             let third = self.acquire("check:d", Duration::ZERO).await;
-            // If that took long, the next lock may be over by itself.
-            let shows = asked.elapsed() <= TTL / 2;
+            // If that took long, the next lock may be over by itself; and where two get a lock anyhow, nothing shows.
+            let shows = asked.elapsed() <= TTL / 2 && self.excludes && in_time;
             let said = if let Came::Held(third) = &third {
                 self.release(third).await;
                 "the release of a lock that had expired ended the lock of the next holder: compare the token before deleting the key"

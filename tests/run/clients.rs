@@ -180,11 +180,25 @@ fn a_check_tells_what_a_client_did_and_what_is_right() {
         "{wrong:?}"
     );
 
-    for (kind, is_right) in [("plain-del", false), ("dead-renewal", true)] {
+    // Each is told, and others are not told of it; `None`: that wasn't tried.
+    for (kind, [places, ends, compares]) in [
+        ("plain", [Some(true), Some(true), None]),
+        ("plain-del", [Some(true), Some(true), Some(false)]),
+        ("dead-renewal", [Some(true), Some(true), Some(true)]),
+        ("says-three", [Some(false), Some(true), None]),
+        ("short", [Some(true), Some(false), None]),
+        ("no-nx", [Some(true), Some(false), None]),
+    ] {
         let (_, said, _) = check(&[&example("planted_client"), kind]);
-        let mut all = said.as_array().unwrap().iter();
-        let done = all.find(|done| done["tried"] == "release what somebody else holds");
-        assert_eq!(done.unwrap()["right"], is_right, "{kind}: {said}");
+        for (tried, right) in [
+            ("where its keys are", places),
+            ("wait until the TTL is over", ends),
+            ("release what somebody else holds", compares),
+        ] {
+            let mut all = said.as_array().unwrap().iter();
+            let done = all.find(|done| done["tried"] == tried);
+            assert_eq!(done.map(|done| done["right"] == true), right, "{kind}, {tried}: {said}");
+        }
     }
 
     for (answer, expected) in [
