@@ -9,15 +9,9 @@ use malkusch\lock\mutex\PHPRedisMutex;
 
 final class Opened extends PHPRedisMutex
 {
-    public function take(string $key, int $seconds): bool
-    {
-        return $this->acquire($key, $seconds);
-    }
+    public function take(string $key, int $seconds): bool { return $this->acquire($key, $seconds); }
 
-    public function give(string $key): bool
-    {
-        return $this->release($key);
-    }
+    public function give(string $key): bool { return $this->release($key); }
 }
 
 final class Locks

@@ -332,7 +332,7 @@ fn the_page_draws_double_holds_to_scale_and_says_what_was_not_shown() {
     assert_eq!(code, Some(3));
     // From -0.3 to 15.3 ms are 860 pixels from 80 on; both relied on it from 5 to 10 ms.
     assert!(
-        found.contains(r##"<rect x="372.2" y="92" width="275.6" height="24" fill="#c00">"##),
+        found.contains(r##"<rect x="372.2" y="100" width="275.6" height="24" fill="#c00">"##),
         "{found}"
     );
     assert!(found.contains("&lt;a&gt;</text>") && !found.contains("<a>"), "{found}");

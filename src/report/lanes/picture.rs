@@ -5,7 +5,7 @@ use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::{Action, Condition, Event, EventKind, HostId, Target, printable};
 
 /// How many characters of a name have room before a lane.
-const LABEL: usize = 10;
+const LABEL: usize = 8;
 
 /// A row of the picture.
 #[derive(Debug, PartialEq)]
@@ -97,7 +97,10 @@ impl Picture {
         let from = lanes.iter().map(|(_, [from, _], _)| from / 1000).min().unwrap_or(0);
         let until = lanes.iter().map(|(_, [_, until], _)| until / 1000).max().unwrap_or(0);
         let lane = |(label, [from, until], kind): (&str, [i64; 2], Kind)| Lane {
-            label: printable(label).chars().take(LABEL).collect(),
+            label: match label.char_indices().nth(LABEL) {
+                Some((end, _)) => printable(&label[..end]) + "…",
+                None => printable(label),
+            },
             spans: vec![Span {
                 from: from / 1000,
                 until: until / 1000,

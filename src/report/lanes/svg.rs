@@ -57,8 +57,9 @@ pub fn svg(shown: &ShownHold<'_>) -> String {
 
 /// Lanes without words, for a page that has these beside them.
 pub(in crate::report) fn lanes(picture: &Picture) -> Markup {
-    let height = 24.0 + LANE * picture.lanes.len() as f64;
-    html! { svg viewBox=(format!("0 0 {WIDTH} {height}")) font-size="13" { (rows(picture, 24.0)) } }
+    let top = 32.0;
+    let height = top + LANE * picture.lanes.len() as f64;
+    html! { svg viewBox=(format!("0 0 {WIDTH} {height}")) font-size="13" { (rows(picture, top)) } }
 }
 
 /// Where a time is, in pixels from the left.
