@@ -6,6 +6,7 @@ use super::question::Question;
 use super::row::{self, Row, Shortfall};
 use super::setting::{Renewal, Setting};
 use super::wish::Wish;
+use lockstorm_data::metrics::units::rounded;
 
 /// Steps of a decade below 10 s, which are 1.33 to 1.67 apart.
 const STEPS: [u64; 6] = [10, 15, 20, 30, 50, 70];
@@ -21,10 +22,14 @@ const MOST: usize = 12;
 /// and that survives a pause as long as it should; where a takeover was asked for, one step further than that. If there would be too many, the longer ones. Without renewal no TTL is shorter than the
 /// median of a section, since half of the sections would outlast it; a lock that is renewed may be much shorter than its section.
 pub fn grid(question: &Question, renewals: &[Renewal]) -> Vec<Setting> {
-    renewals
-        .iter()
-        .flat_map(|renewal| of_renewal(question, *renewal))
-        .collect()
+    let mut settings: Vec<Vec<Setting>> = renewals.iter().map(|renewal| of_renewal(question, *renewal)).collect();
+    if !settings.iter().flatten().any(|setting| will_do(question, setting)) {
+        for (settings, renewal) in settings.iter_mut().zip(renewals) {
+            settings.extend(between(question, *renewal));
+            settings.sort_by_key(|setting| setting.ttl);
+        }
+    }
+    settings.concat()
 }
 
 fn of_renewal(question: &Question, renewal: Renewal) -> Vec<Setting> {
@@ -54,6 +59,22 @@ fn of_renewal(question: &Question, renewal: Renewal) -> Vec<Setting> {
         }
     }
     settings.split_off(settings.len().saturating_sub(MOST))
+}
+
+/// What a table of round TTLs would miss: one a little shorter than the longest that may be waited.
+fn between(question: &Question, renewal: Renewal) -> Option<Setting> {
+    let most = question.goal.takeover?;
+    let part = |tenths: u64| Setting {
+        ttl: Duration::from_millis(rounded(most * 100.0 * tenths as f64)),
+        renewal,
+    };
+    [9, 8].map(part).into_iter().find(|setting| will_do(question, setting))
+}
+
+/// Whether its risk is low enough, and its takeover short enough.
+fn will_do(question: &Question, setting: &Setting) -> bool {
+    let row = row::of(question, *setting);
+    may_do(&row) && question.goal.takeover.is_none_or(|most| row.longest_wait() <= most)
 }
 
 /// From 10 ms to a day.

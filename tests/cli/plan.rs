@@ -47,6 +47,16 @@ fn the_recommended_setting_meets_the_goal_and_the_next_shorter_one_does_not() {
     assert!(overlaps(best) <= 24.0 && overlaps(best - 1) > 24.0, "{plan:#}");
 }
 
+/// No round TTL is long enough for the risk and short enough for the takeover, but one between them is.
+#[test]
+fn a_ttl_between_the_round_ones_is_found_if_none_of_those_will_do() {
+    let work = "--hold lognormal:200ms,0.866 --rate 40/s --takeover 5s --risk 1/month";
+    assert_eq!(recommended(work), (4_500, 1_500));
+    // One that will do is in no need of it.
+    let plan = planned(&format!("{work} --takeover 8s").replace("--takeover 5s ", ""), 0);
+    assert!(!plan.contains("7.2 s   ttl") && !plan.contains("6.4 s   ttl"), "{plan}");
+}
+
 /// The recommended TTL and renewal interval in milliseconds, 0 if there is none.
 fn recommended(words: &str) -> (u64, u64) {
     let plan = json(words, 0);
