@@ -306,7 +306,7 @@ impl Reported {
             || "without a lock that it could rely on all the time".to_owned(),
             |end| {
                 format!(
-                    "{:.3} ms after it had reason to rely on its lock",
+                    "{:.3} ms after its reason to rely on its lock had ended",
                     ms(event.t.saturating_sub(end))
                 )
             },
