@@ -186,6 +186,7 @@ impl Past<'_> {
             double_holds: arm.evidence.iter().filter(begun).cloned().collect(),
             // If nothing good can be said of an arm at the end, nothing good is said before.
             doubt: doubt(arm, self.until),
+            damage_stands: arm.damage_stands,
             series: Arc::new(series),
             figures,
             // These are not in a record, or only in total.

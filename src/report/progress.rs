@@ -252,6 +252,7 @@ mod tests {
             done: false,
             live: Live::default(),
             doubt: None,
+            damage_stands: true,
         });
         Snapshot {
             number: 0,

@@ -326,6 +326,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         done: false,
         live: Live::default(),
         doubt: None,
+        damage_stands: true,
     }
 }
 

@@ -231,6 +231,7 @@ pub fn arm_record(name: &str, lock: &str, figures: Figures) -> ArmRecord {
         ttl: Duration::from_secs(2),
         node_timeout: None,
         doubt: None,
+        damage_stands: true,
         figures,
         histograms: BTreeMap::new(),
         evidence: Vec::new(),

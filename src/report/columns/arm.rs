@@ -9,6 +9,8 @@ pub(crate) struct Arm<'a> {
     pub figures: &'a Figures,
     /// Whether nothing good can be said about it.
     pub is_doubted: bool,
+    /// Whether damage is proven in spite of that.
+    pub damage_stands: bool,
     /// Whether the scenario predicts of its lock what has not shown: its faults have not put it to the test.
     pub is_untested: bool,
     /// How many nodes its lock uses.
@@ -40,6 +42,7 @@ impl<'a> Arm<'a> {
         let arms = record.arms.iter().zip(&record.scenario.arms);
         let arms = arms.map(|(arm, spec)| Self {
             is_doubted: arm.doubt.is_some(),
+            damage_stands: arm.damage_stands,
             after_end: arm.after_end.counts[Count::Completed],
             series: Some(&arm.series),
             ..Self::new(&arm.name, &arm.figures, spec, &record.scenario)
@@ -52,6 +55,7 @@ impl<'a> Arm<'a> {
         let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms);
         let arms = arms.map(|(arm, spec)| Self {
             is_doubted: arm.doubt.is_some(),
+            damage_stands: arm.damage_stands,
             series: Some(arm.series.as_ref()),
             now: Some(arm),
             ..Self::new(&arm.name, &arm.figures, spec, &snapshot.scenario)
@@ -64,6 +68,7 @@ impl<'a> Arm<'a> {
             name,
             figures,
             is_doubted: false,
+            damage_stands: true,
             is_untested: is_untested(name, figures, scenario),
             nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
@@ -85,6 +90,7 @@ impl<'a> Arm<'a> {
             name: "",
             figures,
             is_doubted: false,
+            damage_stands: true,
             is_untested: false,
             nodes: 3,
             locks: true,

@@ -25,14 +25,18 @@ impl Verdict {
     /// The verdict on an arm.
     pub fn of(arm: &Arm<'_>, is_control: bool, workload: &WorkloadSpec) -> Self {
         let display = workload.about().display();
-        let is_hit = display.verdicts.iter().any(|metric| metric.is_proven(arm.figures));
+        // What is in the books stands, but for what this machine may have done itself.
+        let stands = |metric: &Metric| {
+            !arm.is_doubted || arm.damage_stands && metric.by_stalls(arm.figures) < metric.of(arm.figures)
+        };
+        let is_hit = |metric: &Metric| metric.is_proven(arm.figures) && stands(metric);
         let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
         if is_control {
             Self::Control
+        } else if display.verdicts.iter().any(is_hit) {
+            Self::Unsafe
         } else if arm.is_doubted {
             Self::Inconclusive
-        } else if is_hit {
-            Self::Unsafe
         } else if marks().any(|mark| mark == Mark::Poor) {
             Self::Poor(display.words.poor)
         } else if Metric::proven(arm.figures).next().is_some() {
@@ -191,9 +195,37 @@ mod tests {
         of(&mut figures);
         let arm = Arm {
             is_doubted,
+            damage_stands: false,
             ..Arm::of_figures(&figures)
         };
         Verdict::of(&arm, false, &scenario.workload)
+    }
+
+    #[test]
+    fn damage_in_the_books_stands_in_spite_of_a_doubt_unless_this_machine_may_have_done_it() {
+        let scenario = scenario("failover");
+        let verdict = |lost_by_stalls, damage_stands| {
+            let figures = Figures {
+                orders: 100,
+                lost_updates: 3,
+                lost_updates_peak: 3,
+                lost_by_stalls,
+                ..Figures::default()
+            };
+            let arm = Arm {
+                is_doubted: true,
+                damage_stands,
+                ..Arm::of_figures(&figures)
+            };
+            Verdict::of(&arm, false, &scenario.workload)
+        };
+        assert_eq!(verdict(2, true), Verdict::Unsafe);
+        assert_eq!(verdict(3, true), Verdict::Inconclusive);
+        assert_eq!(
+            verdict(0, false),
+            Verdict::Inconclusive,
+            "the clock stepped, or the run stood still"
+        );
     }
 
     #[test]

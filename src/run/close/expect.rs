@@ -135,6 +135,7 @@ mod tests {
             ttl: Duration::ZERO,
             node_timeout: None,
             doubt: None,
+            damage_stands: true,
             figures: Figures::default(),
             histograms: BTreeMap::new(),
             evidence: Vec::new(),

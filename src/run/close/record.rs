@@ -160,6 +160,9 @@ pub struct ArmRecord {
     pub node_timeout: Option<Duration>,
     /// Why nothing good can be said about the arm, no matter what its figures are.
     pub doubt: Option<String>,
+    /// Whether damage was proven in spite of `doubt`: whatever was lost or failed, it is in the books.
+    #[serde(default)]
+    pub damage_stands: bool,
     /// The error of the first failed request.
     pub first_error: Option<String>,
     /// Its figures: `figures` has each under its name in docs/figures.md, and the fields beside it what they are computed from.
@@ -190,6 +193,7 @@ impl ArmRecord {
             ttl: spec.ttl,
             node_timeout: spec.lock.uses_nodes().then_some(spec.node_timeout),
             doubt: None,
+            damage_stands: true,
             first_error: None,
             figures: Figures::default(),
             histograms: BTreeMap::new(),

@@ -170,8 +170,10 @@ impl Engine {
         let figures = self.figures(index);
         let phases = self.arms[index].collector.phases.end();
         let arm = &self.arms[index];
+        let (doubt, damage_stands) = self.doubt_of(index, &figures);
         ArmRecord {
-            doubt: self.doubt_of(index, &figures),
+            doubt,
+            damage_stands,
             figures,
             histograms: arm.collector.totals.measured.histograms(),
             phases,
@@ -181,6 +183,10 @@ impl Engine {
                 .holds
                 .evidence(&self.timing.timeline, |server| self.lab.host_of(server)),
             first_error: arm.collector.first_error.clone(),
+            lock: match arm.complaints.who() {
+                Some(who) => arm.spec.label_of(&who),
+                None => arm.spec.label(),
+            },
             ..ArmRecord::of(&arm.spec)
         }
     }

@@ -9,7 +9,7 @@ use tokio::time::Interval;
 use super::preparation::{enough_connections, prepare};
 use super::timing::{TICK, Timing, every};
 use crate::close::doubt;
-use crate::close::flaws::{self, Doubt, Flaws};
+use crate::close::flaws::{self, Doubt, Flaws, Leaves};
 use crate::close::journal::Journal;
 use crate::collect::arm::Arm;
 use crate::collect::arm_history::{head, put};
@@ -170,9 +170,11 @@ impl Engine {
         doubt::all(&self.flaws, &self.arms[arm], figures, &self.scenario.expect)
     }
 
-    /// Why nothing good can be said about an arm with these figures.
-    pub fn doubt_of(&self, arm: usize, figures: &Figures) -> Option<String> {
-        self.doubts_of(arm, figures).into_iter().next().map(|doubt| doubt.why)
+    /// Why nothing good can be said about an arm with these figures, and whether damage is proven all the same.
+    pub fn doubt_of(&self, arm: usize, figures: &Figures) -> (Option<String>, bool) {
+        let doubts = self.doubts_of(arm, figures);
+        let damage_stands = doubts.iter().all(|doubt| doubt.leaves != Leaves::Nothing);
+        (doubts.into_iter().next().map(|doubt| doubt.why), damage_stands)
     }
 
     pub fn tick(&mut self) {
@@ -233,6 +235,7 @@ impl Engine {
             let figures = arm.figures(&self.swarm, elapsed, earlier.map(|arm| &arm.figures));
             let collector = &arm.collector;
             let host = |server| self.lab.host_of(server);
+            let (doubt, damage_stands) = self.doubt_of(arm.index, &figures);
             ArmView {
                 name: arm.spec.name.clone(),
                 series: Arc::clone(&collector.curves.series),
@@ -244,7 +247,8 @@ impl Engine {
                 outlasted: Outlasted::of(collector.totals.measured.time(Time::Needed).as_deref(), &ttls),
                 done: self.swarm.is_done(arm.index),
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),
-                doubt: self.doubt_of(arm.index, &figures),
+                doubt,
+                damage_stands,
                 figures,
             }
         };

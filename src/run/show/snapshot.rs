@@ -192,6 +192,8 @@ pub struct ArmView {
     /// Why nothing good can be said about the arm, no matter what its figures are: a loss, a fault of the scenario that
     /// did not take effect (known at the end), too many failed requests.
     pub doubt: Option<String>,
+    /// Whether damage is proven in spite of that.
+    pub damage_stands: bool,
 }
 
 /// A lock that was given back.
