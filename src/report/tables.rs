@@ -5,7 +5,7 @@ use super::paint::Tone;
 use super::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Column, Metric, NodeLoad, ServerLoad};
-use lockstorm_data::scenario::WorkloadSpec;
+use lockstorm_data::scenario::{LockKind, WorkloadSpec};
 use lockstorm_run::{ArmRecord, Record};
 
 /// The table of the locks; `None` if no arm has one.
@@ -44,7 +44,10 @@ pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
     let nodes = record
         .arms
         .iter()
-        .flat_map(|arm| arm.figures.nodes.iter().enumerate().map(move |node| (arm, node)));
+        .zip(&record.scenario.arms)
+        // What another program sends is not known.
+        .filter(|(_, spec)| spec.lock != LockKind::Client)
+        .flat_map(|(arm, _)| arm.figures.nodes.iter().enumerate().map(move |node| (arm, node)));
     let has_causes = nodes.clone().any(|(_, (_, node))| !node.causes.is_empty());
     let mut head = ["nodes", "sets", "extensions", "deletes"].map(str::to_owned).to_vec();
     if has_causes {

@@ -134,6 +134,8 @@ fn last_locks(arm: &str, last: &[LastLock], theme: &Theme) -> Vec<Line<'static>>
         let hosts: Vec<String> = belief.votes.iter().map(ToString::to_string).collect();
         let votes = match belief.nodes {
             0 => "on no node".to_owned(),
+            // A client does not say which.
+            nodes if hosts.is_empty() => format!("– of {nodes}"),
             nodes => format!("{} of {nodes} ({})", hosts.len(), hosts.join(", ")),
         };
         // The name of the arm stands in the title.

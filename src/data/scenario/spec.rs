@@ -418,7 +418,11 @@ impl ArmSpec {
 
     /// A few words for tables: the lock, and its fence if it has one.
     pub fn label(&self) -> String {
-        let label = self.lock.row().label;
+        self.label_of(self.lock.row().label)
+    }
+
+    /// The same of a lock with another name: a client's own.
+    pub fn label_of(&self, lock: &str) -> String {
         let on = match self.nodes() {
             LockNodes::Master => ", by Sentinel".to_owned(),
             LockNodes::FirstMaster => ", first master".to_owned(),
@@ -432,8 +436,8 @@ impl ArmSpec {
         };
         let lock = match (self.update, self.wait_replicas) {
             (Update::Atomic, _) => "atomic update".to_owned(),
-            (_, 0) => format!("{label}{on}"),
-            (_, replicas) => format!("{label}{on}, WAIT {replicas}"),
+            (_, 0) => format!("{lock}{on}"),
+            (_, replicas) => format!("{lock}{on}, WAIT {replicas}"),
         };
         match self.fence {
             Fence::Off => lock,

@@ -63,7 +63,8 @@ pub(crate) const HOLDS: &[Shown] = &[
 
 pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
     let acquires = arm.figures.outcomes.total();
-    (arm.nodes > 0 && acquires > 0)
+    // What another program tries is not known.
+    (arm.nodes > 0 && acquires > 0 && !arm.is_client)
         .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
 }
 

@@ -82,8 +82,12 @@ fn told(event: &Event) -> Option<Line> {
 }
 
 fn votes(belief: &Belief) -> String {
-    if belief.nodes == 0 {
-        return ", which is on no node".to_owned();
+    match belief.nodes {
+        0 => return ", which is on no node".to_owned(),
+        1 if belief.votes.is_empty() => return ", which is on one node".to_owned(),
+        // A client does not say which of its nodes voted.
+        nodes if belief.votes.is_empty() => return format!(", on most of {nodes} nodes"),
+        _ => {}
     }
     let hosts: Vec<String> = belief.votes.iter().map(ToString::to_string).collect();
     let hosts = match hosts.len() {
@@ -138,6 +142,28 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
     let (forgot, had) = (forgot.join(" and "), counted(votes.len() as u64, "vote", "votes"));
     let left = votes.len().saturating_sub(double.lost.len());
     let new_master = double.lost.iter().find_map(|lost| lost.new_master);
+    if votes.is_empty() {
+        let (lost, what) = match nodes {
+            1 if has_replicas => (
+                "its master has lost all keys, or was replaced by one without them",
+                "that",
+            ),
+            1 => ("its node has lost all keys", "one node that forgets"),
+            _ => ("most of its nodes have lost all keys", "so many nodes that forget"),
+        };
+        return match ruling {
+            Ruling::Explained => {
+                format!("Why: {lost}. The lock did what it promises; this set-up can't survive {what}.")
+            }
+            Ruling::Unknown => {
+                "Nobody knows why: nodes have lost keys, and a client does not say which of them had voted for it."
+                    .to_owned()
+            }
+            Ruling::Violation => {
+                "Nothing explains it: no node has lost a key. The lock, or a node, is broken.".to_owned()
+            }
+        };
+    }
     match ruling {
         Ruling::Explained if new_master.is_some() => format!(
             "Why: host {} became the master without the key of {holder}, of which it had no copy yet. What the master before it, on \

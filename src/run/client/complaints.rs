@@ -18,6 +18,7 @@ struct Told {
     errors: Lines,
     /// The last error that nobody has asked for, new or not.
     last_error: Option<String>,
+    who: Option<String>,
 }
 
 /// Each line is told once.
@@ -68,6 +69,16 @@ impl Complaints {
     /// The text of the last error since this was asked before.
     pub fn take_last_error(&self) -> Option<String> {
         self.with(|told| told.last_error.take())
+    }
+
+    /// Says who the clients are, by their own account.
+    pub fn introduce(&self, who: String) {
+        self.with(|told| told.who = Some(who));
+    }
+
+    /// Who they are, once one has started.
+    pub fn who(&self) -> Option<String> {
+        self.with(|told| told.who.clone())
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Told) -> T) -> T {

@@ -104,6 +104,8 @@ impl Clients {
             }
         };
         let Program { link, hello, .. } = program.clone();
+        self.complaints
+            .introduce(format!("{} {}", hello.name, hello.version).trim().to_owned());
         if let Some(used) = hello.nodes.filter(|used| self.arm.lock_is_on_hosts() && *used != given) {
             return Err(format!(
                 "{} uses {used} of the {given} nodes that it is given: set hosts = {used} for this arm (--set arm.{}.hosts={used})",

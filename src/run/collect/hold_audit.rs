@@ -245,7 +245,10 @@ impl HoldAudit {
         for hold in self.holds.open() {
             let voters = hold.voters();
             let look = |lock: VotedLock<'_>| {
-                let is_hit = !lock.lost(at, &self.losses[before..]).is_empty();
+                let new = &self.losses[before..];
+                // Of a lock that does not say who voted for it a loss is certain if it alone lets a second holder in.
+                let is_lost = || lock.voters.is_empty() && lock.ruling(at, new) == Ruling::Explained;
+                let is_hit = !lock.lost(at, new).is_empty() || is_lost();
                 is_hit.then(|| lock.ruling(at, &self.losses))
             };
             let is_valid = hold.relied_until().is_none_or(|until| until > at);
