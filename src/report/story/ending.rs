@@ -17,21 +17,36 @@ const MOMENTS: usize = 7;
 /// The columns of the verdicts that stay however narrow the screen is: the lock, the verdict, what it cost.
 const LEAST: usize = 3;
 
-/// The verdict on each lock, with what it cost by `first` and by the other damage that its workload knows, and why. What does not fit
-/// into `columns` is left out, the cause first.
+/// Figures that are no damage, and that a scenario may be about.
+const PREDICTED: [Metric; 5] = [
+    Metric::GaveUp,
+    Metric::Missed,
+    Metric::Aborted,
+    Metric::AcquireMax,
+    Metric::LostAtFailover,
+];
+
+/// The verdict on each lock, with what it cost by `first` and by the other damage that its workload knows, what else the scenario is about,
+/// and why. What does not fit into `columns` is left out: first what else it is about, and then the cause.
 pub(crate) fn verdicts(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, columns: usize) -> Table {
-    let mut table = table(scenario, arms, first);
-    while table.width() > columns && table.head.len() > LEAST {
-        table.head.pop();
-        table.rows.iter_mut().for_each(|row| _ = row.pop());
+    let is_predicted = |metric: &Metric| scenario.expect.iter().any(|expected| expected.metric == *metric);
+    let mut predicted: Vec<Metric> = PREDICTED.into_iter().filter(is_predicted).collect();
+    let mut shown = table(scenario, arms, first, &predicted);
+    while shown.width() > columns && predicted.pop().is_some() {
+        shown = table(scenario, arms, first, &predicted);
     }
-    table
+    while shown.width() > columns && shown.head.len() > LEAST {
+        shown.head.pop();
+        shown.rows.iter_mut().for_each(|row| _ = row.pop());
+    }
+    shown
 }
 
-fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric) -> Table {
+fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metric]) -> Table {
     let workload = &scenario.workload;
     let others = workload.about().display().verdicts.iter().copied();
-    let others: Vec<Metric> = others.filter(|metric| *metric != first).collect();
+    let others = others.filter(|metric| *metric != first);
+    let others: Vec<Metric> = others.chain(predicted.iter().copied()).collect();
     let any = |is: fn(&Arm<'_>) -> bool| arms.iter().any(is);
     let has = [
         any(|arm| arm.nodes > 0),
