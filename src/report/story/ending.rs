@@ -264,6 +264,8 @@ pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::story::verdict::counted;
+    use lockstorm_data::metrics::Figures;
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     #[test]
@@ -278,5 +280,27 @@ mod tests {
         assert!(!told(&scenario, &[]), "a run that was killed has no results");
         scenario.expect.clear();
         assert!(!told(&scenario, &[]), "nothing was predicted");
+    }
+
+    #[test]
+    fn what_a_scenario_is_about_has_a_column_where_there_is_room_and_gives_way_before_the_cause() {
+        let heads = |name: &str, columns: usize| {
+            let source = Source::open(name).expect("it is built in");
+            let scenario = parse(&source, &Overrides::default()).expect("it is valid");
+            let figures = Figures::default();
+            let arms: Vec<Arm<'_>> = scenario.arms.iter().map(|_| Arm::of_figures(&figures)).collect();
+            let heads = verdicts(&scenario, &arms, counted(&scenario), columns).head;
+            heads.into_iter().map(|head| head.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let has = |heads: &[String], title: &str| heads.iter().any(|head| head == title);
+        let of_payment: Vec<_> = (40..120).map(|columns| heads("payment", columns)).collect();
+        let both = |gave_up, why| {
+            let is_so = |heads: &&Vec<String>| has(heads, "gave up") == gave_up && has(heads, "why") == why;
+            of_payment.iter().filter(is_so).count()
+        };
+        assert!(both(true, true) > 0 && both(false, true) > 0 && both(false, false) > 0);
+        assert_eq!(both(true, false), 0, "{of_payment:?}");
+        assert!(has(&heads("job-twice", 120), "missed"));
+        assert!(!has(&heads("failover", 120), "gave up"), "nothing is predicted of it");
     }
 }
