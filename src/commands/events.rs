@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::net::Shutdown;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,8 +15,9 @@ use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::history::{Event, HELD, INSIDE, Reader, Reported};
 use lockstorm_run::oracle::past;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::net::UnixListener;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::print::print_result;
 use super::report::write;
@@ -28,6 +30,10 @@ use crate::failure::{Failure, tell};
 const SOCKET: &str = "unix:";
 /// How long connections are still accepted that had been opened when the end came.
 const LAST: Duration = Duration::from_millis(10);
+/// The pause after a connection could not be accepted, because too many files are open.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many files may be open while it listens, if the hard limit allows it.
+const FILES: u64 = 65_536;
 
 /// Reads all events, judges the holds that they make up, and prints what was found.
 pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
@@ -138,29 +144,84 @@ async fn gather(path: &Path, events: &mpsc::Sender<Option<Event>>) -> Result<(),
         ))
     };
     let mut stops = Stops::listen().map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
-    let listener = UnixListener::bind(path).map_err(cannot)?;
+    allow_files();
+    let listener = bind(path).map_err(cannot)?;
+    let own = place(path);
     tell(&format!(
         "listening at {}: Ctrl-C ends it, and what came is judged",
         path.display()
     ));
-    let mut open = Vec::new();
-    let mut take = |stream: tokio::net::UnixStream| open.extend(follow(stream, events).ok());
+    let (mut open, mut is_full) = (Vec::new(), false);
+    let mut take = |stream: tokio::net::UnixStream| match follow(stream, events) {
+        Ok(stream) => open.push(stream),
+        Err(error) => {
+            tell(&format!("a client's connection is closed unread: {error}"));
+            // The receiver lives as long as there are senders.
+            let _ = events.send(None);
+        }
+    };
     loop {
         tokio::select! {
-            accepted = listener.accept() => accepted.map(|(stream, _)| take(stream)).map_err(cannot)?,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => take(stream),
+                Err(error) => {
+                    if !is_full {
+                        tell(&format!("a client is not heard: {error}"));
+                        let _ = events.send(None);
+                    }
+                    is_full = true;
+                    sleep(PAUSE).await;
+                }
+            },
             _ = stops.next() => break,
         }
     }
     while let Ok(Ok((stream, _))) = timeout(LAST, listener.accept()).await {
         take(stream);
     }
-    // It was bound here. If somebody has removed it, it is gone.
-    let _ = fs::remove_file(path);
+    // It was bound here, unless somebody has put something else there.
+    if own.is_some() && place(path) == own {
+        let _ = fs::remove_file(path);
+    }
     for stream in open {
         // What has arrived can still be read.
         let _ = stream.shutdown(Shutdown::Read);
     }
     Ok(())
+}
+
+/// Which file is at this path.
+fn place(path: &Path) -> Option<(u64, u64)> {
+    let file = fs::symlink_metadata(path).ok()?;
+    Some((file.dev(), file.ino()))
+}
+
+/// Listens there. A socket of this user at which nobody listens any more was left by one that was killed, and is replaced.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    let bound = UnixListener::bind(path);
+    let is_left = || {
+        let file = fs::symlink_metadata(path).ok()?;
+        let is_ours = file.file_type().is_socket() && file.uid() == nix::unistd::geteuid().as_raw();
+        let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        (is_ours && UnixStream::connect(path).is_err_and(refused)).then_some(())
+    };
+    match bound {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left().is_some() => {
+            fs::remove_file(path)?;
+            UnixListener::bind(path)
+        }
+        bound => bound,
+    }
+}
+
+/// Raises the limit of open files: each client has two.
+fn allow_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < FILES
+    {
+        // Whoever has no room is told, and what came is not all.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, FILES.min(hard), hard);
+    }
 }
 
 /// Reads a connection on a thread of its own, until its end or a line that can't be read, for which there is a `None`; returns the connection.

@@ -29,6 +29,9 @@ pub fn grade(args: &GradeArgs, look: Look) -> Result<ExitCode, Failure> {
         .map(known_failing)
         .transpose()?
         .unwrap_or_default();
+    if let Some(act) = args.only.iter().find(|act| !names().contains(&act.as_str())) {
+        return Err(Failure::usage(no_act(act)));
+    }
     if let Some(out) = &args.out {
         RecordFile::check(out).map_err(Failure::usage)?;
     }
@@ -78,7 +81,7 @@ fn checked(command: &[String], binary: &ServerBinary) -> Result<(Vec<Checked>, S
 fn judge(grades: &Grades, known: &[String]) -> ExitCode {
     let any = |letter| grades.with(letter, known).next().is_some();
     match () {
-        () if any(Letter::F) => ExitCode::from(exit_code::NO),
+        () if any(Letter::F) || grades.excludes_nobody() => ExitCode::from(exit_code::NO),
         () if any(Letter::Unknown) => ExitCode::from(exit_code::INCONCLUSIVE),
         () => ExitCode::SUCCESS,
     }
@@ -94,9 +97,13 @@ fn known_failing(path: &Path) -> Result<Vec<String>, Failure> {
         .map(|line| line.split('#').next().unwrap_or_default().trim());
     let acts: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     match acts.iter().find(|act| !names().contains(&act.as_str())) {
-        Some(act) => Err(bad(format!("\"{act}\" is no act; they are: {}", names().join(", ")))),
+        Some(act) => Err(bad(no_act(act))),
         None => Ok(acts),
     }
+}
+
+fn no_act(name: &str) -> String {
+    format!("\"{name}\" is no act; they are: {}", names().join(", "))
 }
 
 /// Checks a client, or prints the schema of what is said.

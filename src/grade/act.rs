@@ -93,14 +93,14 @@ pub(crate) const ACTS: [Act; 14] = [
     Act {
         name: "healthy",
         title: "nothing fails",
-        asks: &[criterion::busy_is_told],
+        asks: &[criterion::busy_is_told, criterion::lasts, criterion::enough],
         ..PLAIN
     },
     Act {
         name: "contention",
         title: "twelve workers want one lock",
         set: &["workload.products=1", "workload.hold=5ms"],
-        asks: &[criterion::busy_is_told],
+        asks: &[criterion::busy_is_told, criterion::lasts, criterion::enough],
         ..PLAIN
     },
     Act {

@@ -38,6 +38,9 @@ const SLOWER: u64 = 200_000;
 /// quarters, the others nine tenths at least.
 const FEWER: u64 = 85;
 
+/// How many locks must be granted while nothing fails, in all.
+const LEAST: u64 = 12;
+
 /// How much earlier than its holder was told a lock may end, in microseconds: Redis counts in whole milliseconds. The algorithm of Redlock
 /// takes off as much.
 const RESOLUTION: u64 = 2_000;
@@ -82,6 +85,39 @@ pub(crate) fn exclusion(seen: &Seen<'_>) -> Option<Mark> {
         ),
         () => None,
     }
+}
+
+/// Where nothing fails and the work is a small part of the TTL, a lock lasts as long as its work. If its end is told before that, its holder
+/// relies on nothing, and no two holders can show.
+pub(crate) fn lasts(seen: &Seen<'_>) -> Option<Mark> {
+    let counts = &seen.figures.counts;
+    let over = counts[Count::LocksLost]
+        .max(counts[Count::Overran])
+        .max(counts[Count::Aborted]);
+    let acquired = seen.figures.outcomes.acquired;
+    (over * 20 > acquired).then(|| {
+        Mark::new(
+            Letter::F,
+            format!(
+                "{} of {} locks were over before the work was done, by the client's own account: \"until\" is past or in another unit, or \
+                 \"lost\" was told",
+                count(over),
+                count(acquired)
+            ),
+        )
+    })
+}
+
+/// Enough locks are granted that something can be seen.
+pub(crate) fn enough(seen: &Seen<'_>) -> Option<Mark> {
+    let acquired = seen.figures.outcomes.acquired;
+    (acquired < LEAST).then(|| {
+        let granted = counted(acquired, "lock was", "locks were");
+        Mark::new(
+            Letter::Unknown,
+            format!("only {granted} granted: too few to show anything"),
+        )
+    })
 }
 
 /// What the lock guards is unharmed, if nobody else held the lock.
@@ -300,6 +336,22 @@ mod tests {
     fn a_client_that_grants_nothing_does_not_work() {
         assert_eq!(says(works, |_| ()), Some(Letter::F));
         assert_eq!(says(works, |seen| seen.outcomes.acquired = 1), None);
+    }
+
+    #[test]
+    fn locks_that_are_over_at_once_or_hardly_granted_show_nothing_good() {
+        let over = |count, number| {
+            says(lasts, move |seen| {
+                seen.outcomes.acquired = 100;
+                seen.counts[count] = number;
+            })
+        };
+        for count in [Count::LocksLost, Count::Overran, Count::Aborted] {
+            assert_eq!(over(count, 5), None, "a machine may be slow once");
+            assert_eq!(over(count, 6), Some(Letter::F));
+        }
+        assert_eq!(says(enough, |seen| seen.outcomes.acquired = 11), Some(Letter::Unknown));
+        assert_eq!(says(enough, |seen| seen.outcomes.acquired = 12), None);
     }
 
     #[test]

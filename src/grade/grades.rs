@@ -1,7 +1,7 @@
 use lockstorm_data::metrics::Quantiles;
 use serde::Serialize;
 
-use super::check::Checked;
+use super::check::{Checked, HELD_ALREADY, UNTIL};
 use super::letter::Letter;
 
 /// What a client got.
@@ -42,7 +42,15 @@ pub struct Grade {
     pub acquire_p99_us: u64,
 }
 
+/// What a check tries that shows whether there is a lock at all: if it fails, whatever the acts have found is worth nothing.
+const VITAL: [&str; 2] = [HELD_ALREADY, UNTIL];
+
 impl Grades {
+    /// Whether the check has found that a lock keeps nobody out, or is over when it is granted.
+    pub fn excludes_nobody(&self) -> bool {
+        self.wrong.iter().any(|done| VITAL.contains(&done.tried))
+    }
+
     /// The acts with this letter, without those that may have it.
     pub fn with<'a>(&'a self, letter: Letter, but: &'a [String]) -> impl Iterator<Item = &'a Grade> + 'a {
         let acts = self.acts.iter().filter(move |act| act.letter == letter);

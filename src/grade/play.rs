@@ -62,7 +62,7 @@ pub fn grade(
     let letters: Vec<Letter> = acts.iter().map(|act| act.letter).collect();
     // What is found stands, whatever else was not shown.
     let worst = letters.iter().copied().find(|letter| *letter == Letter::F);
-    let grades = Grades {
+    let mut grades = Grades {
         client: subject.to_string(),
         command: match subject {
             Subject::Client { command, .. } => command.clone(),
@@ -75,6 +75,9 @@ pub fn grade(
         wrong,
         acts,
     };
+    if grades.excludes_nobody() {
+        grades.letter = Letter::F;
+    }
     Ok((grades, stop))
 }
 

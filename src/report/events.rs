@@ -46,7 +46,7 @@ impl EventsJudged {
                 printable(&double.key),
                 printable(second),
                 printable(first),
-                (until - at) as f64 / 1e6
+                until.saturating_sub(at) as f64 / 1e6
             )
         };
         let drawn = |double: &PastDouble| {

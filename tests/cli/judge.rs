@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::process::Command;
 
 use lockstorm_kit::program::{read_until, send};
 use lockstorm_kit::{ended, lockstorm};
@@ -304,6 +305,36 @@ fn clients_report_at_a_socket_until_a_signal() {
         send(judge.id(), Signal::SIGTERM);
         assert_eq!(judge.wait().unwrap().code(), Some(code));
     }
+    // What somebody else has put at the path stays, and a socket at which nobody listens any more is replaced.
+    let (mut judge, _stderr) = listening();
+    fs::remove_file(directory.path().join("judge.sock")).unwrap();
+    fs::write(directory.path().join("judge.sock"), "precious").unwrap();
+    send(judge.id(), Signal::SIGTERM);
+    judge.wait().unwrap();
+    assert_eq!(
+        fs::read_to_string(directory.path().join("judge.sock")).unwrap(),
+        "precious"
+    );
+    fs::remove_file(directory.path().join("judge.sock")).unwrap();
+    let (mut judge, _stderr) = listening();
+    send(judge.id(), Signal::SIGKILL);
+    judge.wait().unwrap();
+    assert!(directory.path().join("judge.sock").exists());
+    let (mut judge, mut stderr) = listening();
+    let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "unix:judge.sock"]));
+    assert!(
+        code == Some(2) && err.contains("name a path at which nothing is"),
+        "{err}"
+    );
+    // Clients for whom there is no room are told, and nothing good is said.
+    let limit = ["--nofile=20:20".to_owned(), format!("--pid={}", judge.id())];
+    assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    let _open: Vec<_> = (0..30).map(|_| connect()).collect();
+    connect().write_all(lines(FINE).as_bytes()).unwrap();
+    read_until(&mut stderr, "oo many open files");
+    send(judge.id(), Signal::SIGTERM);
+    assert_ne!(judge.wait().unwrap().code(), Some(0));
+    let _ = fs::remove_file(directory.path().join("judge.sock"));
     // A path that is taken is left alone.
     fs::write(directory.path().join("judge.sock"), "mine").unwrap();
     let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "unix:judge.sock"]));

@@ -569,6 +569,19 @@ fn a_keeper_that_is_killed_ends_the_lab() {
 }
 
 #[test]
+fn a_lab_whose_run_directory_is_removed_ends() {
+    let place = Place::new();
+    place.up();
+    let (service, keeper) = (place.service(), keeper_of(&place.run()));
+    fs::remove_dir_all(place.run()).expect("it is there");
+    eventually("both processes are gone", || {
+        let alive: Vec<u32> = processes().collect();
+        !alive.contains(&service) && !alive.contains(&keeper)
+    });
+    place.is_clean();
+}
+
+#[test]
 fn a_start_that_is_interrupted_leaves_nothing() {
     let place = Place::new();
     let server = place.deaf_server();

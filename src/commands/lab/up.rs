@@ -95,6 +95,9 @@ fn foreground(order: &LabOrder, turn: StartLock, look: Look) -> Result<ExitCode,
                 tell("the lab is down");
                 Ok(ExitCode::SUCCESS)
             }
+            End::Removed => Err(failure(KeptError::Ended(
+                "somebody has removed its run directory; it is down".to_owned(),
+            ))),
             End::KeeperGone(why) => Err(failure(KeptError::Ended(format!(
                 "its keeper is gone ({why}), and all hosts with it"
             )))),

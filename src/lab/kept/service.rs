@@ -1,4 +1,5 @@
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -57,6 +58,8 @@ pub enum End {
     Signal(Stop),
     /// Its keeper has gone, with its last message, and all hosts with it.
     KeeperGone(String),
+    /// Somebody has removed its run directory, so that nobody can find it any more.
+    Removed,
 }
 
 impl Service {
@@ -129,8 +132,10 @@ impl Service {
                     break End::Asked;
                 }
                 stop = stops.next() => break End::Signal(stop),
-                _ = look.tick() => if let Some(words) = self.kept.lab.keeper_gone() {
-                    break End::KeeperGone(words);
+                _ = look.tick() => match self.kept.lab.keeper_gone() {
+                    Some(words) => break End::KeeperGone(words),
+                    None if is_gone(self.kept.lab.dir()) => break End::Removed,
+                    None => {}
                 },
             }
         };
@@ -141,6 +146,11 @@ impl Service {
         }
         end
     }
+}
+
+/// Whether nothing is at this path.
+fn is_gone(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Makes a lab the one that is kept, and whatever its users need.

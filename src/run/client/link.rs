@@ -497,12 +497,18 @@ impl State {
     }
 }
 
-/// The line without this secret, nor the beginning of it where the line was cut off.
+/// The line without this secret, nor the beginning of it where the line was cut off, nor its end where the line begins with that.
 fn without(line: &str, secret: &str) -> String {
     let line = line.replace(secret, "***");
     let cut = secret.char_indices().skip(4).map(|(end, _)| &secret[..end]);
-    match cut.filter_map(|start| line.strip_suffix(start)).last() {
+    let line = match cut.filter_map(|start| line.strip_suffix(start)).last() {
         Some(before) => format!("{before}***"),
+        None => line,
+    };
+    let ends = secret.char_indices().map(|(at, _)| &secret[at..]);
+    let mut ends = ends.filter(|end| end.chars().count() > 3);
+    match ends.find_map(|end| line.strip_prefix(end)) {
+        Some(after) => format!("***{after}"),
         None => line,
     }
 }
@@ -527,6 +533,8 @@ mod tests {
             ("at redis://:s3cret99@h and s3cret99", "at redis://:***@h and ***"),
             ("at redis://:s3cre", "at redis://:***"),
             ("a short s3c", "a short s3c"),
+            ("cret99 and more", "*** and more"),
+            ("t99, and short", "t99, and short"),
             ("nothing", "nothing"),
         ] {
             assert_eq!(without(line, "s3cret99"), shown);
