@@ -232,6 +232,16 @@ fn a_check_tells_what_a_client_did_and_what_is_right() {
         assert_eq!(messages.count(), 1, "{said}");
     }
 
+    let only = Command::new(program())
+        .args(["grade", "--only", "nosuch", "--", "true"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&only.stderr);
+    assert!(
+        only.status.code() == Some(2) && error.contains("\"nosuch\" is no act; they are: healthy"),
+        "{error}"
+    );
+
     // What happened, and not the frames of its stack.
     let stack = (1..10).fold("Error: no jar".to_owned(), |stack, frame| {
         format!("{stack}\n    at frame {frame}")
