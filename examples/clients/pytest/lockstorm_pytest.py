@@ -2,19 +2,37 @@
 `from lockstorm_pytest import *`. LOCKSTORM names the program if it is not on PATH. The lab has a TMPDIR of its own.
 """
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
+import sys
+import time
 
 import pytest
 
 __all__ = ["lab", "lockstorm_lab", "lockstorm_options"]
+PROGRAM = os.environ.get("LOCKSTORM", "lockstorm")
+
+
+def _end_with_parent():
+    """Whoever kills pytest ends the lab, too; PR_SET_PDEATHSIG is 1."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 class Lab:
     def __init__(self, tmpdir, options):
         self._environment = {**os.environ, "TMPDIR": str(tmpdir)}
-        self("up", "--port", 0, *options)
+        command = [PROGRAM, "lab", "up", "--foreground", "--port", "0", *map(str, options)]
+        self._up = subprocess.Popen(
+            command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=_end_with_parent
+        )
+        while subprocess.run([PROGRAM, "lab", "status"], env=self._environment, capture_output=True).returncode == 3:
+            if self._up.poll() is not None:
+                raise RuntimeError(f"{' '.join(command[1:])}: {self._up.stderr.read().strip()}")
+            time.sleep(0.1)
         urls = json.loads(self("status", "--json"))["urls"]
         with_password = lambda file, plain: open(file).read().strip().split(",") if file else plain
         self.urls = with_password(urls["nodes_file"], urls["nodes"])
@@ -22,7 +40,7 @@ class Lab:
 
     def __call__(self, *words):
         """Runs `lockstorm lab WORDS` and returns what it prints; it returns once the effect is verified."""
-        command = [os.environ.get("LOCKSTORM", "lockstorm"), "lab", *map(str, words)]
+        command = [PROGRAM, "lab", *map(str, words)]
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command[1:])}: exit code {done.returncode}: {done.stderr.strip()}")
