@@ -264,7 +264,7 @@ keys! {
     Faults, Run, "f", "", "make it the master, by hand": Char('f') => Fault(Fault::Failover { by: Way::Hand });
     Faults, Run, "F :", "faults", "every fault, found by typing": Char('F') => Palette, Char(':') => Palette;
     Faults, Run, "s", "servers", "digits: app servers, or hosts": Char('s') => SwitchDigits;
-    Faults, Run, "← →", "", "select the neighbour; a cursor": Left => Neighbour(Back), Right => Neighbour(Forth);
+    Faults, Run, "← →", "", "the neighbour; a cursor": Left => Neighbour(Back), Right => Neighbour(Forth);
     Run, Run, "R", "again", "run again: same seed, new lab": Char('R') => Reset;
     Run, Run, "g", "", "hold the schedule, or release": Char('g') => Hold;
     Look, Run, "v", "view", "next view": Char('v') => NextView;

@@ -20,11 +20,11 @@ const SIGNS: [(&str, &str); 11] = [
     ("✖ red", "proven damage (it stays)"),
     ("✔", "no damage, and it would show"),
     ("…", "no damage, but no proof yet"),
-    ("= ≠", "as predicted, not as predicted"),
+    ("= ≠", "as predicted, or not"),
     ("▲", "an arm that cannot work now"),
     ("● ✖ ‖", "up, down, paused"),
     ("━ ╌ ▇", "granting, unavailable, damage"),
-    ("K S P R", "kill, shutdown, pause, restore"),
+    ("K S P R", "kill, stop, pause, restore"),
     ("B M C L", "bounce, new master, cut, lag"),
     ("k s p r", "asked for, not yet in effect"),
     ("?", "a fault not verified"),
@@ -115,4 +115,19 @@ fn entry(label: &'static str, words: &'static str, theme: &Theme) -> Line<'stati
         Span::styled(text::left(label, LABEL), theme.accent),
         Span::raw(words),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_left_column_leaves_room_before_the_right_one_on_the_smallest_terminal() {
+        let keys = TABLE
+            .iter()
+            .filter(|row| matches!(row.group, Group::Record | Group::Faults | Group::Knobs));
+        for (label, words) in keys.map(|row| (row.label, row.help)).chain(SIGNS) {
+            assert!(words.chars().count() <= 29, "{label}: {words}");
+        }
+    }
 }

@@ -182,6 +182,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn captions_fit_into_their_line_on_the_smallest_terminal() {
+        for builtin in builtin::ALL {
+            let source = Source::open(builtin.name).expect("it is built in");
+            let scenario = parse(&source, &Overrides::default()).expect("it is valid");
+            let of_faults = scenario.faults.iter().filter_map(|fault| fault.caption.as_ref());
+            for caption in of_faults.chain(&scenario.caption) {
+                // Before it stands which act it is.
+                assert!(caption.chars().count() <= 70, "{}: {caption}", builtin.name);
+            }
+        }
+    }
+
     fn after(kinds: &[ConsequenceKind]) -> impl FnOnce(&mut Figures) {
         let one = |kind: &ConsequenceKind| Consequence {
             at: 1.0,
