@@ -71,7 +71,12 @@ fn each_kind_of_damage_is_counted_and_nothing_else() {
             3,
             [1, 0, 0, 0, 0],
         ),
-        // Inside without a lock; and both of them at once.
+        // Inside without a lock, though nobody has seen it leave; inside without a lock; and both of them at once.
+        (
+            "a acquired 0, a released 2, a entered 3, b acquired 5, b released 6",
+            3,
+            [0, 0, 0, 1, 1],
+        ),
         (
             "a acquired 0, a entered 1, a released 2, a left 4, b acquired 5, b released 6",
             3,

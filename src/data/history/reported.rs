@@ -140,6 +140,16 @@ impl Reported {
                 let outlived = lock.holds.get(&client).is_none_or(|hold| !hold.lasts_at(heard[client]));
                 made.cut_off += 1;
                 made.doubtful += u64::from(outlived || lock.entered.iter().any(met));
+                if inside.overran {
+                    made.overran += 1;
+                    let who = made.clients.get(client).map_or("", String::as_str);
+                    let (key, who, from) = (printable(&key), printable(who), inside.from);
+                    made.late.extend((made.late.len() < TOLD).then(|| {
+                        format!(
+                            "\"{key}\": {who} was inside at {from}, without a lock that it could rely on all the time"
+                        )
+                    }));
+                }
             }
             let mut holds = std::mem::take(&mut lock.holds);
             for (&client, hold) in holds.iter_mut().filter(|(_, hold)| !hold.is_closed) {

@@ -159,6 +159,11 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
                 "Nobody knows why: nodes have lost keys, and a client does not say which of them had voted for it."
                     .to_owned()
             }
+            Ruling::Violation if double.first.relied_until_us.is_none() => {
+                "No node has lost a key. Either the lock had expired, and its \
+                 holder heard nothing of it (this client does not say until when a lock is valid), or it is broken."
+                    .to_owned()
+            }
             Ruling::Violation => {
                 "Nothing explains it: no node has lost a key. The lock, or a node, is broken.".to_owned()
             }
