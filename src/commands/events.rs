@@ -176,7 +176,12 @@ async fn gather(path: &Path, events: &mpsc::Sender<Option<Event>>) -> Result<(),
             _ = stops.next() => break,
         }
     }
-    while let Ok(Ok((stream, _))) = timeout(LAST, listener.accept()).await {
+    while let Ok(accepted) = timeout(LAST, listener.accept()).await {
+        let Ok((stream, _)) = accepted else {
+            // Whoever waits there has no room.
+            let _ = events.send(None);
+            break;
+        };
         take(stream);
     }
     // It was bound here, unless somebody has put something else there.

@@ -144,7 +144,7 @@ use Quantile::{Max, P50, P90, P99, P999};
 use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
 const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
-const PIPE: &str = "time of one acquire of a client that does nothing, asked a hundred times a second meanwhile: what of the \
+const PIPE: &str = "time of one acquire of a client that does nothing, asked some ninety times a second meanwhile: what of the \
                     client's own times is the pipe's and this machine's";
 const RESPONSE: &str = "time of a request from its *intended* start: in an open loop (`rate`) work that begins late \
                         counts its delay";

@@ -1,4 +1,4 @@
-//! What the pipe to clients costs: beside the clients of an arm, one that does nothing is asked for a lock a hundred times a second.
+//! What the pipe to clients costs: beside the clients of an arm, one that does nothing is asked for a lock ten milliseconds after each answer.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
