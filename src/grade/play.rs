@@ -102,6 +102,7 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) ->
     // What was found stands, whatever else is in doubt, but nothing good is said; and of a client that has ended, or says nonsense, nothing
     // at all. One that leaves orders without an answer is found, too.
     let found = marks.iter().any(|mark| mark.letter == Letter::F);
+    marks.retain(|mark| !found || mark.letter != Letter::Unknown);
     for why in &record.inconclusive {
         let is_its_own = why.contains(": the client of ");
         let letter = match is_its_own && why.contains(UNANSWERED) {
