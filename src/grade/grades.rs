@@ -57,3 +57,28 @@ impl Grades {
         acts.filter(|act| !but.iter().any(|name| name == act.act))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_finds_no_lock_outweighs_the_acts() {
+        let finds = |tried| Grades {
+            client: String::new(),
+            command: Vec::new(),
+            nodes: 1,
+            letter: Letter::A,
+            complete: true,
+            pipe_us: None,
+            wrong: vec![Checked {
+                tried,
+                right: Some(false),
+                said: String::new(),
+            }],
+            acts: Vec::new(),
+        };
+        assert!(finds(HELD_ALREADY).excludes_nobody() && finds(UNTIL).excludes_nobody());
+        assert!(!finds("release after the TTL").excludes_nobody());
+    }
+}

@@ -409,6 +409,44 @@ mod tests {
         assert_eq!((evidence[0].first.sale, evidence[0].second.sale), (None, Some(sale)));
     }
 
+    /// Of a lock that does not say who voted for it, as those of other programs.
+    #[test]
+    fn a_lock_on_one_node_is_forgotten_with_its_keys_though_it_names_no_voter_and_one_on_three_is_not() {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let forgotten = |nodes, keys| {
+            let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
+            let granted = Granted {
+                key: "k".to_owned(),
+                number: 0,
+                token: String::new(),
+                asked: Instant::now(),
+                voters: Vec::new(),
+                nodes,
+                fence: None,
+            };
+            let lock = HeldLock::Other(Arc::new(OtherHold::new(granted, None)));
+            let _holder = held.enter(1, true, "k", Some(lock));
+            audit.look([Arc::clone(&held)].into_iter(), &Timeline::from(Instant::now()), None);
+            audit.lost(Loss {
+                servers: vec![server()],
+                event: Some(3),
+                new_master: None,
+                since: monotonic_ns(Instant::now()),
+                asked_from: i64::MIN,
+                asked_before: i64::MAX,
+                keys,
+            })
+        };
+        assert_eq!(forgotten(1, LostKeys::All), (1, 0));
+        assert_eq!(forgotten(1, LostKeys::Unknown), (0, 0));
+        assert_eq!(
+            forgotten(3, LostKeys::All),
+            (0, 0),
+            "which nodes have voted is not known"
+        );
+    }
+
     #[test]
     fn a_node_that_the_locks_are_not_on_explains_nothing() {
         let source = Source::open("single-vs-redlock").unwrap();
