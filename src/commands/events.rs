@@ -14,8 +14,8 @@ use std::time::Duration;
 use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::history::{Event, HELD, INSIDE, Reader, Reported};
+use lockstorm_run::needs;
 use lockstorm_run::oracle::past;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::net::UnixListener;
 use tokio::time::{sleep, timeout};
 
@@ -32,7 +32,7 @@ const SOCKET: &str = "unix:";
 const LAST: Duration = Duration::from_millis(10);
 /// The pause after a connection could not be accepted, because too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many files may be open while it listens, if the hard limit allows it.
+/// How many files may be open while it listens, if the hard limit allows it: each client has two.
 const FILES: u64 = 65_536;
 
 /// Reads all events, judges the holds that they make up, and prints what was found.
@@ -138,14 +138,18 @@ fn listen(path: &Path) -> Result<(Vec<Event>, bool), Failure> {
 /// Passes on what comes at the socket until a signal comes. What had arrived then is read to its end.
 async fn gather(path: &Path, events: &mpsc::Sender<Option<Event>>) -> Result<(), Failure> {
     let cannot = |error| {
-        Failure::usage(format!(
-            "cannot listen at {}: {error}; name a path at which nothing is",
-            path.display()
-        ))
+        let why = format!("cannot listen at {}: {error}", path.display());
+        // Whose socket it was nobody can tell, so it is not ours to remove.
+        let is_left = UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+            && fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+        Failure::usage(match is_left {
+            true => format!("{why}; nobody listens there any more: remove it, or name another path"),
+            false => format!("{why}; name a path at which nothing is"),
+        })
     };
     let mut stops = Stops::listen().map_err(|error| Failure::error(format!("cannot listen for signals: {error}")))?;
-    allow_files();
-    let listener = bind(path).map_err(cannot)?;
+    needs::raise_files(FILES);
+    let listener = UnixListener::bind(path).map_err(cannot)?;
     let own = place(path);
     tell(&format!(
         "listening at {}: Ctrl-C ends it, and what came is judged",
@@ -199,34 +203,6 @@ async fn gather(path: &Path, events: &mpsc::Sender<Option<Event>>) -> Result<(),
 fn place(path: &Path) -> Option<(u64, u64)> {
     let file = fs::symlink_metadata(path).ok()?;
     Some((file.dev(), file.ino()))
-}
-
-/// Listens there. A socket of this user at which nobody listens any more was left by one that was killed, and is replaced.
-fn bind(path: &Path) -> io::Result<UnixListener> {
-    let bound = UnixListener::bind(path);
-    let is_left = || {
-        let file = fs::symlink_metadata(path).ok()?;
-        let is_ours = file.file_type().is_socket() && file.uid() == nix::unistd::geteuid().as_raw();
-        let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-        (is_ours && UnixStream::connect(path).is_err_and(refused)).then_some(())
-    };
-    match bound {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left().is_some() => {
-            fs::remove_file(path)?;
-            UnixListener::bind(path)
-        }
-        bound => bound,
-    }
-}
-
-/// Raises the limit of open files: each client has two.
-fn allow_files() {
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < FILES
-    {
-        // Whoever has no room is told, and what came is not all.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, FILES.min(hard), hard);
-    }
 }
 
 /// Reads a connection on a thread of its own, until its end or a line that can't be read, for which there is a `None`; returns the connection.

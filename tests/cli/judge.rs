@@ -310,7 +310,7 @@ fn clients_report_at_a_socket_until_a_signal() {
         send(judge.id(), Signal::SIGTERM);
         assert_eq!(judge.wait().unwrap().code(), Some(code));
     }
-    // What somebody else has put at the path stays, and a socket at which nobody listens any more is replaced.
+    // What somebody else has put at the path stays, and a socket at which nobody listens any more is named as that.
     let (mut judge, _stderr) = listening();
     fs::remove_file(directory.path().join("judge.sock")).unwrap();
     fs::write(directory.path().join("judge.sock"), "precious").unwrap();
@@ -324,7 +324,12 @@ fn clients_report_at_a_socket_until_a_signal() {
     let (mut judge, _stderr) = listening();
     send(judge.id(), Signal::SIGKILL);
     judge.wait().unwrap();
-    assert!(directory.path().join("judge.sock").exists());
+    let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "unix:judge.sock"]));
+    assert!(
+        code == Some(2) && err.contains("nobody listens there any more: remove it"),
+        "{err}"
+    );
+    fs::remove_file(directory.path().join("judge.sock")).unwrap();
     let (mut judge, mut stderr) = listening();
     let (code, _, err) = ended(&mut lockstorm(directory.path(), &["judge", "unix:judge.sock"]));
     assert!(

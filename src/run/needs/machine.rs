@@ -40,10 +40,14 @@ impl Machine {
 /// thousand million, because our child processes inherit the limit, and some programs close all files up to it. A
 /// redis-server raises its own limit to what its `maxclients` needs.
 pub fn raise(needs: &Needs) {
+    raise_files(needs.files + needs.files / 2 + cost::FILES_BASE);
+}
+
+/// Raises the limit of open files to this many, or as far as the hard limit allows.
+pub fn raise_files(wanted: u64) {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return;
     };
-    let wanted = needs.files + needs.files / 2 + cost::FILES_BASE;
     if wanted > soft {
         // A limit that can't be raised was compared with the needs before.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);

@@ -10,5 +10,5 @@ mod room;
 
 pub use estimate::{Amount, Needs, of};
 pub(crate) use machine::memory;
-pub use machine::{Machine, free_disk, raise};
+pub use machine::{Machine, free_disk, raise, raise_files};
 pub use room::{Room, compare};
