@@ -128,7 +128,8 @@ pub struct Changes {
     pub set: Vec<String>,
     /// Add an arm whose lock is another program's, which speaks lockstorm-client/1 (docs/clients.md).
     ///
-    /// It is called "client", has the times of the scenario's redlock, or of its last lock on nodes, and can be changed like any arm: `--set arm.client.hosts=1`.
+    /// It is called "client", has the times of the scenario's redlock, or of its last lock on nodes, and can be changed like any arm:
+    /// `--set arm.client.hosts=1`.
     #[arg(long, value_name = "COMMAND", value_parser = program)]
     pub client: Option<Program>,
     /// The seed of every random choice.

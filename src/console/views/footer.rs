@@ -30,7 +30,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
             // Without a run there is nothing behind the picker.
             let is_behind = !matches!(app.stage, RunStage::Picking);
             let back = if is_behind { " · Esc goes back" } else { "" };
-            Line::styled(format!(" ↑ and ↓ choose · Enter shows it{back}"), theme.accent)
+            Line::styled(format!(" ↑ and ↓ choose · Enter twice starts{back}"), theme.accent)
         }
         _ => Line::default(),
     };
