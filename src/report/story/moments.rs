@@ -55,6 +55,15 @@ impl Moment {
         event.is_some_and(|event| self.events.contains(&event))
     }
 
+    /// Whether it is known that nobody got a lock of this arm in this second because of it, in an outage that is worth telling.
+    fn keeps_out(&self, arm: &Arm<'_>, second: f64) -> bool {
+        let long = arm.figures.outages.iter().filter(|outage| outage.lasted_us >= LONG_US);
+        long.filter(|outage| self.has(outage.event)).any(|outage| {
+            let until = outage.at + outage.lasted_us as f64 / 1e6;
+            outage.at.floor() <= second && second < until.ceil()
+        })
+    }
+
     /// Whether it is known to have let others in while locks of this arm were held.
     fn opened_locks_of(&self, arm: &Arm<'_>) -> bool {
         let mut its = arm.figures.consequences.iter().filter(|one| self.has(one.event));
@@ -169,25 +178,35 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
 #[derive(Debug, Clone, Copy, Default)]
 struct Doing {
     lost: u64,
-    /// Whether some of what was lost within its time is another moment's doing.
+    /// Whether some of what was lost within its time is another moment's doing, or some of this was lost after it.
     is_part: bool,
 }
 
 /// What an arm lost by each moment. A second belongs to the last moment in whose time it is of those that opened locks of this
-/// arm, and if there are none, to the last one.
+/// arm; if there are none, to the one that brought the outage in which it is; and else to the last one, if the arm loses nothing
+/// where nothing has happened yet.
 fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
     let mut all = vec![Doing::default(); moments.len()];
-    for (second, lost) in losses(arm, cost) {
+    let losses = losses(arm, cost);
+    let is_fault = |moment: &&Moment| moment.until.is_some();
+    let first = moments.iter().find(is_fault).map_or(0.0, |moment| moment.at.floor());
+    let loses_anyway = losses.first().is_some_and(|(second, _)| (*second as f64) < first);
+    for (second, lost) in losses {
         let second = second as f64;
         let has = |moment: &Moment| {
             let until = moment.until.is_some_and(|until| second < until.floor());
             until && moment.at.floor() <= second
         };
         let within: Vec<usize> = (0..moments.len()).filter(|index| has(&moments[*index])).collect();
-        let opened = within.iter().rev().find(|index| moments[**index].opened_locks_of(arm));
-        let Some(of) = opened.or(within.last()) else { continue };
-        all[*of].lost += lost;
-        for other in within.iter().filter(|other| *other != of) {
+        let opened = within.iter().rfind(|index| moments[**index].opened_locks_of(arm));
+        let out = || moments.iter().position(|moment| moment.keeps_out(arm, second));
+        let last = || within.last().copied().filter(|_| !loses_anyway);
+        let Some(of) = opened.copied().or_else(out).or_else(last) else {
+            continue;
+        };
+        all[of].lost += lost;
+        all[of].is_part |= !within.contains(&of);
+        for other in within.iter().filter(|other| **other != of) {
             all[*other].is_part = true;
         }
     }
@@ -427,7 +446,7 @@ mod tests {
             arm(
                 "single",
                 &[(1, ConsequenceKind::Forgot { locks: 4 })],
-                &[(3, 9), (4, 2), (8, 1), (9, 7)],
+                &[(4, 2), (8, 1), (9, 7)],
             ),
             arm("redlock", &[(1, kept)], &[]),
         ];
@@ -476,6 +495,30 @@ mod tests {
                 "4.2 host 1 bounced, came back EMPTY → forgotten: single 4, both 4; sales overwritten: both 3; sales \
                  overwritten in 5 s: single 5",
                 "6.5 host 2 bounced, came back EMPTY → forgotten: both 4; sales overwritten in 5 s: both 2, neither 5",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_an_arm_loses_anyway_is_no_fault_s_doing_and_what_it_loses_in_an_outage_is_that_of_its_fault() {
+        let forgot = [(0, ConsequenceKind::Forgot { locks: 4 })];
+        let anyway = [(1, 2), (5, 3)];
+        let outage = Outage {
+            at: 4.2,
+            event: Some(0),
+            lasted_us: 7_000_000,
+            over: true,
+        };
+        let mut open = arm("proceeds", &[], &[(4, 9), (10, 2), (11, 3), (12, 4)]);
+        open.figures.outages = vec![outage];
+        let arms = [arm("unlocked", &[], &anyway), arm("forgetful", &forgot, &anyway), open];
+        let events = [fault(0, 4.2, KILL, None), fault(1, 10.4, RESTART, Some(0))];
+        assert_eq!(
+            told(&events, &arms),
+            [
+                "4.2 host 1 died, came back EMPTY → forgotten: forgetful 4; sales overwritten: proceeds 14; sales overwritten in 5 s: \
+                 forgetful 3; unavailable: proceeds 7.0 s",
+                "10.4 host 1 is back → sales overwritten: proceeds 4",
             ]
         );
     }
