@@ -55,7 +55,7 @@ impl Moment {
         event.is_some_and(|event| self.events.contains(&event))
     }
 
-    /// Whether it is known that nobody got a lock of this arm in this second because of it, in an outage that is worth telling.
+    /// Whether it kept everybody from this arm's locks in this second, in an outage that is worth telling.
     fn keeps_out(&self, arm: &Arm<'_>, second: f64) -> bool {
         let long = arm.figures.outages.iter().filter(|outage| outage.lasted_us >= LONG_US);
         long.filter(|outage| self.has(outage.event)).any(|outage| {
@@ -183,8 +183,8 @@ struct Doing {
 }
 
 /// What an arm lost by each moment. A second belongs to the last moment in whose time it is of those that opened locks of this
-/// arm; if there are none, to the one that brought the outage in which it is; and else to the last one, if the arm loses nothing
-/// where nothing has happened yet.
+/// arm; if there are none, to the one that brought the outage in which it is; and else to the last one, unless the arm lost something
+/// before the first fault already.
 fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
     let mut all = vec![Doing::default(); moments.len()];
     let losses = losses(arm, cost);
@@ -502,16 +502,21 @@ mod tests {
     #[test]
     fn what_an_arm_loses_anyway_is_no_fault_s_doing_and_what_it_loses_in_an_outage_is_that_of_its_fault() {
         let forgot = [(0, ConsequenceKind::Forgot { locks: 4 })];
-        let anyway = [(1, 2), (5, 3)];
+        let anyway = [(1, 2), (4, 3)];
         let outage = Outage {
             at: 4.2,
             event: Some(0),
             lasted_us: 7_000_000,
             over: true,
         };
+        let mut unlocked = arm("unlocked", &[], &anyway);
+        unlocked.figures.outages = vec![Outage {
+            lasted_us: LONG_US - 1,
+            ..outage
+        }];
         let mut open = arm("proceeds", &[], &[(4, 9), (10, 2), (11, 3), (12, 4)]);
         open.figures.outages = vec![outage];
-        let arms = [arm("unlocked", &[], &anyway), arm("forgetful", &forgot, &anyway), open];
+        let arms = [unlocked, arm("forgetful", &forgot, &anyway), open];
         let events = [fault(0, 4.2, KILL, None), fault(1, 10.4, RESTART, Some(0))];
         assert_eq!(
             told(&events, &arms),
