@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use lockstorm::report::{RecordFile, render_sweep};
 use lockstorm_base::Stop;
-use lockstorm_data::scenario::{Overrides, Scenario, Source, parse, warnings};
+use lockstorm_data::scenario::{Overrides, Scenario, Source, WorkloadSpec, parse, warnings};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
 use lockstorm_plan::sweep::{
     Cell, Grid, Journal, JournalError, Outcome, Scale, Search, all_held, start, tradeoffs, while_expectations,
@@ -29,11 +29,12 @@ pub fn sweep(args: &SweepArgs, look: Look) -> Result<ExitCode, Failure> {
     let Played {
         cells,
         outcomes,
+        workload,
         path,
         stop,
         found,
     } = play(args)?;
-    let tradeoffs = tradeoffs(&cells, &outcomes);
+    let tradeoffs = tradeoffs(&cells, &outcomes, &workload);
     let result = json!({
         "rows": tradeoffs,
         "found": found,
@@ -104,6 +105,7 @@ pub(super) fn play(args: &SweepArgs) -> Result<Played, Failure> {
     Ok(Played {
         cells,
         outcomes: journal.outcomes,
+        workload: stage.base.workload,
         path,
         stop,
         found,
@@ -148,6 +150,7 @@ struct ToPlay {
 pub(super) struct Played {
     pub cells: Vec<Cell>,
     pub outcomes: Vec<Outcome>,
+    workload: WorkloadSpec,
     /// The file of the results.
     path: PathBuf,
     /// The signal that ended it.

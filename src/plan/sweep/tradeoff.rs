@@ -3,7 +3,8 @@ use serde::{Serialize, Serializer};
 use super::cell::Cell;
 use super::outcome::{ArmOutcome, Outcome};
 use crate::formulas::wilson;
-use lockstorm_data::metrics::{Count, Figures, Metric, Quantiles, Time};
+use lockstorm_data::metrics::{Alarm, Count, Figures, Metric, Quantiles, Time};
+use lockstorm_data::scenario::WorkloadSpec;
 
 /// What one arm did with one setting, over all repeats: a row of `lockstorm sweep`, and of its JSON. What is `None` is null there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,16 +24,16 @@ pub struct Tradeoff {
     pub overran: u64,
     /// The 95 % interval of the part of the sections that did, 0 to 1 (Wilson 1927); `None` without sections.
     pub overran_interval: Option<[f64; 2]>,
-    /// Lost updates; `None` if nothing was sold, so that none could be lost.
-    pub lost_updates: Option<u64>,
-    /// Units sold beyond the stock; `None` as long as every play had units left, so that it could not show.
-    pub oversold: Option<u64>,
+    /// The figures by which its workload is judged, the most important first, each under its name in JSON: the damage of all plays, the
+    /// worst of what is no damage; `None` if a play could not show it.
+    #[serde(flatten, serialize_with = "by_name")]
+    pub verdicts: Vec<(Metric, Option<f64>)>,
     /// Answers a second.
     pub throughput: f64,
-    /// Those of them that sold something.
-    pub sold_per_second: f64,
+    /// Those of them that sold something; `None` if the workload sells nothing.
+    pub sold_per_second: Option<f64>,
     /// Those of them that found their product sold out.
-    pub sold_out_per_second: f64,
+    pub sold_out_per_second: Option<f64>,
     /// Requests that did not get their lock.
     pub gave_up: u64,
     /// The worst p99 of an acquire, in microseconds.
@@ -56,8 +57,12 @@ fn by_key<S: Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> 
     serializer.collect_map(cell.0.iter().map(|(key, value)| (key, value)))
 }
 
+fn by_name<S: Serializer>(verdicts: &[(Metric, Option<f64>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(verdicts.iter().copied())
+}
+
 /// A row for each cell and arm, in the order of `cells`; cells that were not played are left out.
-pub fn tradeoffs(cells: &[Cell], outcomes: &[Outcome]) -> Vec<Tradeoff> {
+pub fn tradeoffs(cells: &[Cell], outcomes: &[Outcome], workload: &WorkloadSpec) -> Vec<Tradeoff> {
     let of_cell = |cell: &Cell| -> Vec<&Outcome> { outcomes.iter().filter(|outcome| outcome.cell == *cell).collect() };
     cells
         .iter()
@@ -66,12 +71,12 @@ pub fn tradeoffs(cells: &[Cell], outcomes: &[Outcome]) -> Vec<Tradeoff> {
             let names: Vec<String> = plays
                 .first()
                 .map_or_else(Vec::new, |play| play.arms.iter().map(|arm| arm.name.clone()).collect());
-            names.into_iter().map(move |name| sum(cell, name, &plays))
+            names.into_iter().map(move |name| sum(cell, name, &plays, workload))
         })
         .collect()
 }
 
-fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
+fn sum(cell: &Cell, arm: String, plays: &[&Outcome], workload: &WorkloadSpec) -> Tradeoff {
     let figures: Vec<(&Figures, f64)> = plays
         .iter()
         .flat_map(|play| {
@@ -91,16 +96,26 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         let sent: u64 = nodes.iter().map(|node| node.extends).sum();
         sent as f64 / (nodes.len().max(1) as f64)
     };
-    // What a job or a payment has of that is called otherwise.
-    let orders = total(&|figures| figures.orders);
-    let oversold = total(&|figures| figures.oversold + figures.run_again);
-    let lost = total(&|figures| figures.lost_updates + figures.money_made + figures.money_lost);
+    let verdict = |metric: Metric| {
+        let values = figures.iter().map(|(figures, _)| metric.of(figures));
+        let value = if metric.is_damage() {
+            values.sum()
+        } else {
+            values.fold(0.0, f64::max)
+        };
+        let shows = |figures: &Figures| match metric.row().alarm {
+            Alarm::Damage(evidence) => (evidence.shows)(figures),
+            _ => metric.is_known(figures),
+        };
+        let all_show = !figures.is_empty() && figures.iter().all(|(figures, _)| shows(figures));
+        (metric, Some(value).filter(|value| *value > 0.0 || all_show))
+    };
+    let (verdicts, sells) = (workload.about().display().verdicts, workload.about().sells());
     let (sections, overran) = (
         // The same as [`Figures::sections`], but none in arms without lock nodes, which can't overrun.
         total(&|figures| figures.times[Time::Needed].count),
         total(&|figures| figures.counts[Count::Overran]),
     );
-    let all_sold_out = !figures.is_empty() && figures.iter().all(|(figures, _)| figures.sold_out_all);
     Tradeoff {
         cell: cell.clone(),
         plays: plays.len(),
@@ -108,11 +123,10 @@ fn sum(cell: &Cell, arm: String, plays: &[&Outcome]) -> Tradeoff {
         sections,
         overran,
         overran_interval: (sections > 0).then(|| wilson(overran as f64, sections as f64).into()),
-        lost_updates: Some(lost).filter(|lost| *lost > 0 || orders > 0),
-        oversold: Some(oversold).filter(|oversold| *oversold > 0 || all_sold_out),
+        verdicts: verdicts.iter().copied().map(verdict).collect(),
         throughput: mean(Metric::Throughput),
-        sold_per_second: mean(Metric::SoldPerSecond),
-        sold_out_per_second: mean(Metric::SoldOutPerSecond),
+        sold_per_second: sells.then(|| mean(Metric::SoldPerSecond)),
+        sold_out_per_second: sells.then(|| mean(Metric::SoldOutPerSecond)),
         gave_up: total(&|figures| figures.counts[Count::GaveUp]),
         acquire_p99_us: figures
             .iter()
@@ -145,6 +159,13 @@ fn proves_nothing(play: &Outcome, arm: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::scenario::{Overrides, Source, parse};
+
+    /// The workload of a built-in scenario.
+    fn of(scenario: &str) -> WorkloadSpec {
+        let source = Source::open(scenario).unwrap();
+        parse(&source, &Overrides::default()).unwrap().workload
+    }
 
     fn outcome(ttl: &str, figures: Figures, inconclusive: &[&str]) -> Outcome {
         Outcome {
@@ -185,21 +206,43 @@ mod tests {
         let cells: Vec<Cell> = ["1s", "2s", "3s"]
             .map(|ttl| outcome(ttl, Figures::default(), &[]).cell)
             .into();
-        let rows = tradeoffs(&cells, &plays);
+        let workload = of("failover");
+        let rows = tradeoffs(&cells, &plays, &workload);
         assert_eq!(rows.len(), 2);
         let (one, two) = (&rows[0], &rows[1]);
         assert_eq!((one.plays, one.sections, one.overran, one.inconclusive), (2, 400, 4, 0));
-        assert_eq!(
-            (one.lost_updates, one.oversold, one.throughput),
-            (Some(0), Some(0), 100.0)
-        );
-        assert_eq!((two.lost_updates, two.oversold, two.inconclusive), (None, None, 1));
+        let [oversold, lost] = [Metric::Oversold, Metric::LostUpdates];
+        assert_eq!(one.verdicts, [(oversold, Some(0.0)), (lost, Some(0.0))]);
+        assert_eq!(two.verdicts, [(oversold, None), (lost, None)]);
+        assert_eq!((one.throughput, two.inconclusive), (100.0, 1));
         assert_eq!((one.takeover, two.takeover), (None, None));
         let half = [
             outcome("1s", figures(1, 0, 5, true), &[]),
             outcome("1s", figures(1, 0, 5, false), &[]),
         ];
-        assert_eq!(tradeoffs(&cells, &half)[0].oversold, None);
+        assert_eq!(tradeoffs(&cells, &half, &workload)[0].verdicts[0], (oversold, None));
+    }
+
+    #[test]
+    fn each_workload_is_judged_by_its_own_figures() {
+        let mut bad = figures(100, 0, 50, false);
+        (bad.lost_updates, bad.oversold, bad.run_again, bad.money_lost) = (1, 2, 3, 4);
+        let mut worse = bad.clone();
+        (bad.db_hits_per_expiry.mean, bad.db_hits_per_expiry.expiries) = (2.5, 8);
+        (worse.db_hits_per_expiry.mean, worse.db_hits_per_expiry.expiries) = (1.5, 8);
+        let plays = [outcome("1s", bad, &[]), outcome("1s", worse, &[])];
+        let judged = |scenario: &str| {
+            let row = tradeoffs(&[plays[0].cell.clone()], &plays, &of(scenario)).remove(0);
+            let said = row.verdicts.iter().map(|(metric, value)| (metric.name(), *value));
+            (said.collect::<Vec<_>>(), row.sold_per_second.is_some())
+        };
+        let inventory = vec![("oversold", Some(4.0)), ("lost_updates", Some(2.0))];
+        assert_eq!(judged("failover"), (inventory, true));
+        assert_eq!(judged("job-twice"), (vec![("run_again", Some(6.0))], false));
+        let money = vec![("money_made", Some(0.0)), ("money_lost", Some(8.0))];
+        assert_eq!(judged("payment"), (money, false));
+        let cache = vec![("db_hits_per_expiry", Some(2.5))];
+        assert_eq!(judged("stampede"), (cache, false));
     }
 
     #[test]
@@ -215,7 +258,7 @@ mod tests {
             outcome("1s", figures, &[])
         };
         let plays = [play(3, 100, 500), play(1, 300, 300), play(0, 0, 0)];
-        let rows = tradeoffs(&[plays[0].cell.clone()], &plays);
+        let rows = tradeoffs(&[plays[0].cell.clone()], &plays, &of("failover"));
         let expected = Takeover {
             p50_us: 150,
             max_us: 500,

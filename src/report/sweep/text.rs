@@ -1,11 +1,12 @@
 //! A sweep as text: what each setting did, arm by arm.
 
 use super::plot::plot_sweep;
+use crate::report::columns::{Mark, marked};
 use crate::report::figures::{percent, percents};
 use crate::report::paint::{Paint, Tone};
 use crate::report::table::{Cell, Table};
-use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{count, micros, rate};
+use lockstorm_data::metrics::{Alarm, Metric, figure};
 use lockstorm_plan::sweep::Tradeoff;
 
 /// The table, in colour if wanted, and with a plot of so many columns and lines.
@@ -14,15 +15,13 @@ pub fn render_sweep(rows: &[Tradeoff], paint: Paint, plot: Option<(u16, u16)>) -
     let keys: Vec<&str> = rows
         .first()
         .map_or_else(Vec::new, |row| row.cell.0.iter().map(|(key, _)| key.as_str()).collect());
+    let verdicts = rows.first().map_or(&[][..], |row| &row.verdicts);
     let mut head: Vec<String> = vec!["arm".to_owned()];
     head.extend(keys.iter().map(|key| (*key).to_owned()));
+    head.extend(["sections", "overran", "95 % interval"].map(str::to_owned));
+    head.extend(verdicts.iter().map(|(metric, _)| metric.title().to_owned()));
     head.extend(
         [
-            "sections",
-            "overran",
-            "95 % interval",
-            "lost updates",
-            "oversold",
             Metric::Throughput.title(),
             Metric::SoldPerSecond.title(),
             Metric::SoldOutPerSecond.title(),
@@ -66,11 +65,16 @@ fn leave_out_empty_columns(table: &mut Table) {
 }
 
 fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
-    let damage = |n: Option<u64>| match (n, row.inconclusive) {
-        (None, _) => Cell::none(),
-        (Some(0), 0) => Cell::new(Tone::Good, "✔ 0"),
-        (Some(0), _) => Cell::new(Tone::Doubt, "? 0"),
-        (Some(n), _) => Cell::new(Tone::Bad, format!("✖ {}", count(n))),
+    let verdict = |&(metric, value): &(Metric, Option<f64>)| {
+        value.map_or_else(Cell::none, |value| {
+            let mark = match metric.row().alarm {
+                Alarm::Damage(_) if value > 0.0 => Mark::Damage,
+                Alarm::Poor(most) if value > most => Mark::Poor,
+                _ if row.inconclusive > 0 => Mark::Pending,
+                _ => Mark::Good,
+            };
+            marked(mark, figure(metric, value), false)
+        })
     };
     let overran = match row.overran_interval {
         None => [Cell::none(), Cell::none()],
@@ -83,11 +87,13 @@ fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
     cells.extend(row.cell.0.iter().map(|(_, value)| Cell::plain(value.clone())));
     cells.push(Cell::plain(count(row.sections)));
     cells.extend(overran);
-    cells.push(damage(row.lost_updates));
-    cells.push(damage(row.oversold));
+    cells.extend(row.verdicts.iter().map(verdict));
     let if_any = |value: f64, text: String| if value > 0.0 { Cell::plain(text) } else { Cell::none() };
     cells.push(Cell::plain(rate(row.throughput)));
-    cells.extend([row.sold_per_second, row.sold_out_per_second].map(|sold| if_any(sold, rate(sold))));
+    cells.extend(
+        [row.sold_per_second, row.sold_out_per_second]
+            .map(|sold| sold.map_or_else(Cell::none, |sold| if_any(sold, rate(sold)))),
+    );
     cells.push(if_any(row.gave_up as f64, count(row.gave_up)));
     cells.push(Cell::plain(micros(row.acquire_p99_us)));
     if with_takeover {
