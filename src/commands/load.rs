@@ -2,7 +2,8 @@
 
 use std::env;
 
-use lockstorm_data::scenario::{Overrides, Scenario, ScenarioErrors, Source, parse};
+use lockstorm_data::scenario::{LockKind, Overrides, Scenario, ScenarioErrors, Source, parse};
+use lockstorm_lab::is_command;
 use lockstorm_run::needs::{self, Machine};
 
 use crate::cli::Changes;
@@ -17,7 +18,15 @@ pub(super) fn load(spec: &str, changes: &Changes) -> Result<Scenario, ScenarioEr
 
 /// Compares the scenario's needs with this machine: warnings, or a line for each reason why it can't run here.
 pub(super) fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
-    let room = needs::compare(&needs::of(scenario), &Machine::look());
+    let mut room = needs::compare(&needs::of(scenario), &Machine::look());
+    for arm in scenario.arms.iter().filter(|arm| arm.lock == LockKind::Client) {
+        if let Some(program) = arm.command.first().filter(|program| !is_command(program)) {
+            room.refusals.push(format!(
+                "arm \"{}\": there is no program {program}: name one on PATH, or its path",
+                arm.name
+            ));
+        }
+    }
     if room.refusals.is_empty() {
         Ok(room.warnings)
     } else {

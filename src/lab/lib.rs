@@ -160,6 +160,7 @@ pub use self::server::containers::Containers;
 pub use self::server::node::last_lines;
 pub use self::server::node_name::{NodeName, Role};
 pub use self::server::probe_keys::Kept;
+pub use self::server::programs::is_command;
 pub use self::server::secret_url::secret_url;
 pub use self::server::settings::{NodeSettings, TlsFiles};
 pub use self::server::state::{HostState, is_back};

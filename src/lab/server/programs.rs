@@ -15,6 +15,15 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| is_program(file))
 }
 
+/// Whether a command can begin with this word: the path of a program, or the name of one on PATH.
+pub fn is_command(word: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match word.contains('/') {
+        true => is_program(Path::new(word)),
+        false => std::env::split_paths(&path).any(|directory| is_program(&directory.join(word))),
+    }
+}
+
 /// Whether this is an executable file.
 pub(crate) fn is_program(file: &Path) -> bool {
     file.metadata()
