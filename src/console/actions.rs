@@ -13,7 +13,7 @@ use super::theme::Theme;
 use super::ttls;
 use crate::report::order;
 use lockstorm_data::model::{
-    Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target,
+    Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target, TargetKind,
 };
 use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 
@@ -62,7 +62,9 @@ impl App {
             _ if self.replay.is_some() && act.needs_a_run() => {
                 return Err("this is a record: nothing can be broken, turned or started in it".to_owned());
             }
-            Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => return self.fault(act, again),
+            Act::Fault(_) | Act::Bounce | Act::PauseOrResume | Act::Restore => {
+                return self.fault(act, self.selected, again);
+            }
             Act::Turn(kind, turn) => return self.turn(kind, turn),
             // It stands beside the key that restores a host.
             Act::Reset if !again && self.is_live() => {
@@ -187,8 +189,7 @@ impl App {
         Ok(Some(Intent::Command(Command::Turn(knob))))
     }
 
-    pub(super) fn fault(&mut self, act: Act, again: bool) -> Result<Option<Intent>, String> {
-        let target = self.selected;
+    pub(super) fn fault(&mut self, act: Act, target: Target, again: bool) -> Result<Option<Intent>, String> {
         let snapshot = self.live()?;
         let action = self.wanted(act, target, snapshot)?;
         let order = self.orders.next();
@@ -227,7 +228,11 @@ impl App {
         let shown = match target {
             Target::Host(id) => snapshot.hosts.get(id.index()).map(|host| &host.conditions),
             Target::Server(id) => snapshot.servers.get(id.index()).map(|server| &server.conditions),
-            Target::Link(_) | Target::Client(_) => None,
+            Target::Client(id) => snapshot
+                .servers
+                .get(id.index())
+                .and_then(|server| server.clients.as_ref()),
+            Target::Link(_) => None,
         };
         let mut now = shown.ok_or_else(|| format!("there is no {target}"))?.clone();
         // An action that was ordered but not done yet counts as done.
@@ -496,7 +501,7 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
             None => return Err(format!("{target} is up")),
         },
     };
-    if act == Act::Bounce && action.undo(kind).is_none() {
+    if act == Act::Bounce && kind != TargetKind::Host {
         return Err("only hosts can be bounced: k kills an app server, p pauses it".to_owned());
     }
     let obstacle = match now.first() {
@@ -511,6 +516,10 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
         }
         Obstacle::Already(condition, _) | Obstacle::First(condition, _) if condition.is_undone_on(kind) => {
             let undo = Action::Undo(condition).verbs()[0];
+            // No key is for clients.
+            if kind == TargetKind::Client {
+                return Err(format!("{target} are {}: {undo} them first", condition.word()));
+            }
             format!("{target} is {}: r {undo}s it", condition.word())
         }
         Obstacle::Already(condition, how) | Obstacle::First(condition, how) | Obstacle::ForGood(condition, how) => {

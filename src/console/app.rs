@@ -589,7 +589,7 @@ pub(super) fn target_exists(snapshot: &Snapshot, target: Target) -> bool {
     match target {
         Target::Host(id) => id.0 >= 1 && id.0 <= snapshot.hosts.len(),
         Target::Server(id) => id.0 >= 1 && id.0 <= snapshot.servers.len(),
-        // Only a scenario breaks links and clients.
+        // No key selects them.
         Target::Link(_) | Target::Client(_) => false,
     }
 }

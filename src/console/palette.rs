@@ -49,7 +49,9 @@ impl App {
             .to_lowercase();
         let hosts = snapshot.hosts.iter().map(|host| Target::Host(host.id));
         let servers = snapshot.servers.iter().map(|server| Target::Server(server.id));
-        let targets: Vec<Target> = hosts.chain(servers).collect();
+        let with_clients = snapshot.servers.iter().filter(|server| server.clients.is_some());
+        let clients = with_clients.map(|server| Target::Client(server.id));
+        let targets: Vec<Target> = hosts.chain(servers).chain(clients).collect();
         let all = targets
             .into_iter()
             .flat_map(|target| ACTS.map(|act| self.choice(act, target, snapshot)));
@@ -66,7 +68,7 @@ impl App {
             Act::Bounce => Action::Fault(Fault::Kill),
             _ => Action::Fault(Fault::Pause),
         };
-        if !plain.is_for(target.kind()) || act == Act::Bounce && plain.undo(target.kind()).is_none() {
+        if !plain.is_for(target.kind()) || act == Act::Bounce && !matches!(target, Target::Host(_)) {
             return None;
         }
         let wanted = self.live().and_then(|_| self.wanted(act, target, snapshot));
@@ -87,7 +89,11 @@ impl App {
             words,
             act,
             target,
-            key: keys::label(act),
+            key: if matches!(target, Target::Client(_)) {
+                ""
+            } else {
+                keys::label(act)
+            },
             refused: wanted.err(),
         })
     }
@@ -129,8 +135,12 @@ impl App {
             return Err(why.clone());
         }
         self.palette = None;
-        self.selected = choice.target;
-        self.digits_pick_servers = matches!(choice.target, Target::Server(_));
-        self.fault(choice.act, true)
+        // No key selects clients: their app server stands for them.
+        self.selected = match choice.target {
+            Target::Client(id) => Target::Server(id),
+            target => target,
+        };
+        self.digits_pick_servers = matches!(self.selected, Target::Server(_));
+        self.fault(choice.act, choice.target, true)
     }
 }

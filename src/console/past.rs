@@ -8,7 +8,7 @@ use super::past_figures::{doubt, figures};
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Point, Series};
 use lockstorm_data::model::{Conditions, Event, EventKind, HostId, ServerId, Target};
-use lockstorm_data::scenario::{ArmSpec, LockNodes};
+use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes};
 use lockstorm_lab::{NodeName, Role};
 use lockstorm_run::{Act, ArmView, Health, HostView, Live, Outlasted, Phase, Record, ServerView, Snapshot};
 
@@ -43,7 +43,13 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
     let servers = (0..record.scenario.swarm.servers).map(|index| {
         let id = ServerId::from_index(index);
         let conditions = conditions(&events, Target::Server(id), at);
-        ServerView { id, conditions }
+        let has_clients = record.scenario.arms.iter().any(|arm| arm.lock == LockKind::Client);
+        let clients = has_clients.then(|| self::conditions(&events, Target::Client(id), at));
+        ServerView {
+            id,
+            conditions,
+            clients,
+        }
     });
     let mut nodes = record.nodes.iter().filter(|node| node.name.host.is_some());
     Snapshot {

@@ -183,6 +183,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
     let servers = (1..=scenario.swarm.servers).map(|number| ServerView {
         id: ServerId(number),
         conditions: Conditions::default(),
+        clients: None,
     });
     #[expect(
         clippy::cast_possible_truncation,

@@ -797,6 +797,25 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     let mut app = storm("Fno such thing");
     assert!(code(&mut app, KeyCode::Enter).is_none());
     says(status(&app), &["nothing fits"]);
+    // Clients of others have no key.
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.servers[0].clients = Some(Conditions::default());
+    snapshot.servers[1].clients = Some(Conditions::only(Condition::Paused, None, Duration::from_secs(2)));
+    let mut app = after(snapshot, "Fclients");
+    let screen = drawn(&app, WIDE);
+    says(
+        &screen,
+        &[
+            "kill the clients of app server 1",
+            "resume the clients of app server 2",
+            "client PAUSED 2.0 s",
+        ],
+    );
+    assert!(!screen.contains("bounce the clients"), "{screen}");
+    press(&mut app, " 2 resume");
+    let resumed = fault(RESUME, Target::Client(ServerId(2)));
+    assert_eq!(commands(code(&mut app, KeyCode::Enter)), resumed);
+    assert_eq!(app.selected(), Target::Server(ServerId(2)));
     // A failure closes it: keys are keys again.
     let mut failed = storm("F");
     failed.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));

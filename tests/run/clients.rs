@@ -299,6 +299,12 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
         }
     };
     run.until("locks are granted", |now| acquired(now) > before + 8);
+    let well = |now: &lockstorm_run::Snapshot| [now.servers[0].is_well(), now.servers[1].is_well()];
+    run.until("it is back", |now| well(now) == [true, true]);
+    run.fault(Fault::Pause, client);
+    run.until("one stands still", |now| well(now) == [false, true]);
+    run.undo(lockstorm_data::model::Condition::Paused, client);
+    run.until("it goes on", |now| well(now) == [true, true]);
     let before = acquired(&run.now());
     for _ in 0..5 {
         run.fault(Fault::Kill, client);
@@ -314,7 +320,7 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
         .filter(|event| event.text.contains("clients of app server 1"))
         .count();
     assert!(
-        told >= 12 && told.is_multiple_of(2),
+        told >= 14 && told.is_multiple_of(2),
         "each kill and each restart is told: {told}"
     );
     let told: Vec<_> = record
@@ -324,6 +330,20 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
         .collect();
     assert!(told.is_empty(), "it was ordered: {told:?}");
     assert!(record.arms[0].figures.law_violations > 0, "no key was lost");
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_refused_before_anything_starts() {
+    let mut run = lockstorm_kit::lockstorm(
+        std::path::Path::new("."),
+        &["run", "quorum-loss", "--client", "./no-such-client x"],
+    );
+    let (code, out, error) = lockstorm_kit::ended(&mut run);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{error}");
+    assert!(
+        error.contains("arm \"client\": there is no program ./no-such-client"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use super::{charts, happened, hosts, locks, servers};
 use crate::console::app::App;
 use crate::report::{Arm, Moment, moments};
-use lockstorm_run::Snapshot;
+use lockstorm_run::{ServerView, Snapshot};
 
 /// From this width on, the charts stand beside the story.
 const WIDE: u16 = 180;
@@ -32,8 +32,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
 
 fn story(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let gap = u16::from(area.height >= 24);
-    let of_servers =
-        u16::from(app.digits_pick_servers || snapshot.servers.iter().any(|server| !server.conditions.is_up()));
+    let of_servers = u16::from(app.digits_pick_servers || !snapshot.servers.iter().all(ServerView::is_well));
     let room = area.height.saturating_sub(1 + of_servers + 2 * gap);
     // Some rows are for what happened.
     let rows = locks::height(snapshot, room.saturating_sub(if area.height < 16 { 2 } else { 5 }));

@@ -169,6 +169,15 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
     };
     let why = why(conditions).unwrap_or_default();
     let mut lines = vec![styled("state", format!("{symbol} {words} {why}"), style, theme)];
+    if let Target::Server(id) = target
+        && let Some(clients) = snapshot
+            .servers
+            .get(id.index())
+            .and_then(|server| server.clients.as_ref())
+    {
+        let (symbol, words, style) = state(clients, "up", theme);
+        lines.push(styled("its clients", format!("{symbol} {words}"), style, theme));
+    }
     if let Target::Host(id) = target
         && let Some(host) = snapshot.hosts.get(id.index())
     {
@@ -186,7 +195,11 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
         _ => None,
     };
     lines.push(Line::default());
-    let its = |kind: &EventKind| matches!(kind, EventKind::Fault { target: of, .. } if *of == target);
+    let its = |kind: &EventKind| match (kind, target) {
+        (EventKind::Fault { target: of, .. }, Target::Server(id)) => [target, Target::Client(id)].contains(of),
+        (EventKind::Fault { target: of, .. }, _) => *of == target,
+        _ => false,
+    };
     let events = snapshot
         .events
         .iter()

@@ -10,7 +10,7 @@ use crate::console::text;
 use lockstorm_run::Snapshot;
 
 /// The columns of what is done.
-const WORDS: usize = 28;
+const WORDS: usize = 36;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, palette: &Palette, snapshot: &Snapshot) {
     let theme = &app.theme;

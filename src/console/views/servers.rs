@@ -22,9 +22,13 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     };
     for (index, server) in snapshot.servers.iter().enumerate().skip(first) {
         // One that is up needs no words.
-        let (symbol, words, style) = state(&server.conditions, "", theme);
+        let (symbol, words, mut style) = state(&server.conditions, "", theme);
         let why = why(&server.conditions).unwrap_or_default();
-        let state = format!("{symbol} {words} {why}").trim_end().to_owned();
+        let mut state = format!("{symbol} {words} {why}").trim_end().to_owned();
+        if let Some(broken) = server.broken_clients() {
+            let (_, words, warn) = self::state(broken, "", theme);
+            (state, style) = (format!("{state} client {words}"), warn);
+        }
         let number = if app.digits_pick_servers {
             format!("[{}]", server.id.0)
         } else {

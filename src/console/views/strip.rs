@@ -49,10 +49,12 @@ fn states<'a>(app: &'a App, snapshot: &Snapshot, short: bool) -> impl Iterator<I
         };
         vec![name(called, Target::Host(host.id)), state]
     });
-    let down = snapshot.servers.iter().filter(|server| !server.conditions.is_up());
+    let down = snapshot.servers.iter().filter(|server| !server.is_well());
     let servers = down.map(move |server| {
-        let (symbol, words, style) = state(&server.conditions, "", &theme);
-        let state = Span::styled(format!(" {symbol} {words}"), style);
+        let clients = server.broken_clients();
+        let (symbol, words, style) = state(clients.unwrap_or(&server.conditions), "", &theme);
+        let whose = if clients.is_some() { "client " } else { "" };
+        let state = Span::styled(format!(" {symbol} {whose}{words}"), style);
         vec![name(server.id.to_string(), Target::Server(server.id)), state]
     });
     hosts.chain(servers).collect::<Vec<_>>().into_iter()

@@ -11,7 +11,7 @@ use crate::lab::Lab;
 use crate::protocol::{NodeOrder, Start};
 use crate::server::node::last_lines;
 use lockstorm_data::model::{
-    Action, Condition, Fault, Finding, Observer, Obstacle, ServerId, Target, TargetKind, Verified,
+    Action, Condition, Conditions, Fault, Finding, Observer, Obstacle, ServerId, Target, TargetKind, Verified,
 };
 
 /// How long the kernel may take to stop, continue or end one.
@@ -56,6 +56,16 @@ impl Lab {
     /// Its process id, while it runs.
     pub fn guest_pid(&self, guest: &Guest) -> Option<u32> {
         self.site.client.slot(guest.start.id).pid
+    }
+
+    /// What is wrong with the guests of an app server, and since when; `None` if it has none.
+    pub fn guest_conditions(&self, server: ServerId) -> Option<Conditions<Instant>> {
+        let conditions = |guest: &Guest| self.site.client.slot(guest.start.id).state.conditions;
+        let all = self.guests.of(server);
+        all.iter().map(conditions).reduce(|mut all, other| {
+            all.join(other);
+            all
+        })
     }
 
     /// How a guest ended that nobody has killed, with the last lines that it wrote to stderr; `None` if it runs, or was killed on order.

@@ -7,7 +7,9 @@ use crate::swarm::{AppServer, Load, Queue};
 use crate::workload::{Hurry, LiveSettings};
 use lockstorm_base::output::Stream;
 use lockstorm_data::metrics::{Figures, NodeLoad};
+use lockstorm_data::model::Conditions;
 use lockstorm_data::scenario::Voter;
+use lockstorm_lab::Lab;
 use lockstorm_lock::Gauges;
 
 /// The app servers of a run and their load.
@@ -79,13 +81,12 @@ impl LiveSwarm {
     }
 
     /// What is shown of the app servers.
-    pub fn views(&self, now: Instant) -> Vec<ServerView> {
+    pub fn views(&self, lab: &Lab, now: Instant) -> Vec<ServerView> {
+        let aged = |conditions: Conditions<Instant>| conditions.timed(|since| now.saturating_duration_since(*since));
         let view = |server: &AppServer| ServerView {
             id: server.id,
-            conditions: server
-                .control
-                .conditions()
-                .timed(|since| now.saturating_duration_since(*since)),
+            conditions: aged(server.control.conditions()),
+            clients: lab.guest_conditions(server.id).map(aged),
         };
         self.servers.iter().map(view).collect()
     }

@@ -98,9 +98,11 @@ impl Engine {
         } = order;
         if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
             let fault = due.map(|due| due.fault);
+            let is_of_clients = matches!(target, Target::Client(_));
             for arm in &mut self.arms {
+                let is_concerned = arm.spec.lock.uses_nodes() && (!is_of_clients || arm.spec.lock == LockKind::Client);
                 // An arm that has nothing left to do asks for no lock.
-                if arm.spec.lock.uses_nodes() && !self.swarm.is_done(arm.index) {
+                if is_concerned && !self.swarm.is_done(arm.index) {
                     arm.collector.outage_from(verified.at, fault, Some(event));
                 }
             }

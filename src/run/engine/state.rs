@@ -260,7 +260,7 @@ impl Engine {
             phase: self.stage.phase.clone(),
             elapsed,
             hosts: self.lab.host_views(&self.arms, now),
-            servers: self.swarm.views(now),
+            servers: self.swarm.views(&self.lab.handle, now),
             arms,
             events: self.log.newest(),
             caption: self.stage.caption.clone(),

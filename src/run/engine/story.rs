@@ -56,8 +56,9 @@ impl Engine {
                 .servers
                 .get(id.index())
                 .map(|server| server.control.conditions())?,
-            // No key breaks links or clients.
-            Target::Link(_) | Target::Client(_) => return None,
+            Target::Client(id) => self.lab.handle.guest_conditions(id)?,
+            // No key breaks links.
+            Target::Link(_) => return None,
         };
         action.obstacle(target.kind(), &now)
     }

@@ -161,6 +161,21 @@ pub struct ServerView {
     pub id: ServerId,
     /// What is wrong with it, and for how long; empty while it is up.
     pub conditions: Conditions<Duration>,
+    /// The same of the clients by which it acquires `client` locks; `None` if it has none.
+    pub clients: Option<Conditions<Duration>>,
+}
+
+impl ServerView {
+    /// What is wrong with its clients alone: what is done to an app server is done to them, too.
+    pub fn broken_clients(&self) -> Option<&Conditions<Duration>> {
+        let clients = self.clients.as_ref();
+        clients.filter(|clients| self.conditions.is_up() && !clients.is_up())
+    }
+
+    /// Whether nothing is wrong with it, nor with its clients.
+    pub fn is_well(&self) -> bool {
+        self.conditions.is_up() && self.broken_clients().is_none()
+    }
 }
 
 /// One arm.
