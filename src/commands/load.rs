@@ -22,7 +22,7 @@ pub(super) fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
     for arm in scenario.arms.iter().filter(|arm| arm.lock == LockKind::Client) {
         if let Some(program) = arm.command.first().filter(|program| !is_command(program)) {
             room.refusals.push(format!(
-                "arm \"{}\": there is no program {program}: name one on PATH, or its path",
+                "arm \"{}\": {program} is not a program: name one on PATH, or the path of an executable file",
                 arm.name
             ));
         }

@@ -234,6 +234,16 @@ impl App {
                 .and_then(|server| server.clients.as_ref()),
             Target::Link(_) => None,
         };
+        if let Target::Client(id) = target
+            && snapshot
+                .servers
+                .get(id.index())
+                .is_some_and(|server| server.conditions.has(Condition::Down))
+        {
+            return Err(format!(
+                "{id} was killed with its clients and does not come back: R starts a new run"
+            ));
+        }
         let mut now = shown.ok_or_else(|| format!("there is no {target}"))?.clone();
         // An action that was ordered but not done yet counts as done.
         if let Some(Expected::After(action)) = self.orders.expected(target) {

@@ -135,12 +135,11 @@ impl App {
             return Err(why.clone());
         }
         self.palette = None;
-        // No key selects clients: their app server stands for them.
-        self.selected = match choice.target {
-            Target::Client(id) => Target::Server(id),
-            target => target,
-        };
-        self.digits_pick_servers = matches!(self.selected, Target::Server(_));
+        // No key selects clients.
+        if !matches!(choice.target, Target::Client(_)) {
+            self.selected = choice.target;
+            self.digits_pick_servers = matches!(choice.target, Target::Server(_));
+        }
         self.fault(choice.act, choice.target, true)
     }
 }

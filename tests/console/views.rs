@@ -815,7 +815,13 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     press(&mut app, " 2 resume");
     let resumed = fault(RESUME, Target::Client(ServerId(2)));
     assert_eq!(commands(code(&mut app, KeyCode::Enter)), resumed);
-    assert_eq!(app.selected(), Target::Server(ServerId(2)));
+    assert_eq!(app.selected(), HOST);
+    let mut snapshot = picture::calm(picture::inventory(), 12.3);
+    snapshot.servers[0].clients = Some(Conditions::default());
+    snapshot.servers[0].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_secs(2));
+    let mut app = after(snapshot, "Fclients");
+    assert!(code(&mut app, KeyCode::Enter).is_none());
+    says(status(&app), &["was killed with its clients"]);
     // A failure closes it: keys are keys again.
     let mut failed = storm("F");
     failed.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));

@@ -341,7 +341,7 @@ fn a_program_that_does_not_exist_is_refused_before_anything_starts() {
     let (code, out, error) = lockstorm_kit::ended(&mut run);
     assert_eq!((code, out.as_str()), (Some(2), ""), "{error}");
     assert!(
-        error.contains("arm \"client\": there is no program ./no-such-client"),
+        error.contains("arm \"client\": ./no-such-client is not a program"),
         "{error}"
     );
 }

@@ -80,13 +80,13 @@ impl LiveSwarm {
         }
     }
 
-    /// What is shown of the app servers.
-    pub fn views(&self, lab: &Lab, now: Instant) -> Vec<ServerView> {
+    /// What is shown of the app servers, and of their clients in this lab.
+    pub fn views(&self, lab: Option<&Lab>, now: Instant) -> Vec<ServerView> {
         let aged = |conditions: Conditions<Instant>| conditions.timed(|since| now.saturating_duration_since(*since));
         let view = |server: &AppServer| ServerView {
             id: server.id,
             conditions: aged(server.control.conditions()),
-            clients: lab.guest_conditions(server.id).map(aged),
+            clients: lab.and_then(|lab| lab.guest_conditions(server.id)).map(aged),
         };
         self.servers.iter().map(view).collect()
     }

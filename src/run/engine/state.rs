@@ -253,6 +253,8 @@ impl Engine {
             }
         };
         let arms = self.arms.iter().map(arm_view).collect();
+        // When the load has ended, we end the clients ourselves.
+        let with_clients = matches!(self.stage.phase, Phase::WarmUp | Phase::Running);
         let snapshot = Snapshot {
             number: before.number + 1,
             scenario: Arc::clone(&self.scenario),
@@ -260,7 +262,7 @@ impl Engine {
             phase: self.stage.phase.clone(),
             elapsed,
             hosts: self.lab.host_views(&self.arms, now),
-            servers: self.swarm.views(&self.lab.handle, now),
+            servers: self.swarm.views(with_clients.then_some(&*self.lab.handle), now),
             arms,
             events: self.log.newest(),
             caption: self.stage.caption.clone(),
