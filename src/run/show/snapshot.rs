@@ -161,7 +161,7 @@ pub struct ServerView {
     pub id: ServerId,
     /// What is wrong with it, and for how long; empty while it is up.
     pub conditions: Conditions<Duration>,
-    /// The same of the clients by which it acquires `client` locks; `None` if it has none.
+    /// The same of the clients by which it acquires `client` locks; `None` if it has none, or the load has ended.
     pub clients: Option<Conditions<Duration>>,
 }
 
