@@ -670,6 +670,7 @@ pub struct CompareArgs {
 Examples:
   lockstorm judge events.jsonl -o found.html
   my-program | lockstorm judge -
+  lockstorm judge events.jsonl --record before.json              then: lockstorm compare before.json -- after.json
   lockstorm judge unix:/tmp/judge.sock --history held.jsonl      until Ctrl-C
 
 Exit codes: 0 nothing is broken, 1 error, 2 usage, or a line can't be read, 3 there are double holds, double uses, late writes or sections \
@@ -684,6 +685,9 @@ pub struct JudgeArgs {
     /// Write what was found as a page to this file, too, with the double holds drawn to scale.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write an ordinary record to FILE, for `lockstorm report`, `compare`, `record show` and `view`. An existing file is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,

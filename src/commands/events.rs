@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
-use lockstorm_data::history::{Event, HELD, INSIDE, Reader, Reported};
-use lockstorm_run::needs;
-use lockstorm_run::oracle::past;
+use lockstorm_data::history::{Event, Reported};
+use lockstorm_run::oracle::reported::JudgedEvents;
+use lockstorm_run::{Record, needs};
 use tokio::net::UnixListener;
 use tokio::time::{sleep, timeout};
 
@@ -40,7 +40,8 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
     let same = |one: &Path, other: &Path| {
         fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
     };
-    for path in args.history.iter().chain(&args.out) {
+    let outputs: Vec<&PathBuf> = args.history.iter().chain(&args.out).chain(&args.record).collect();
+    for (place, path) in outputs.iter().enumerate() {
         RecordFile::check(path).map_err(Failure::usage)?;
         if same(path, Path::new(&args.events)) {
             return Err(Failure::usage(format!(
@@ -48,15 +49,15 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
                 path.display()
             )));
         }
+        if outputs[..place].iter().any(|other| other == path || same(other, path)) {
+            return Err(Failure::usage(format!(
+                "{} is used twice; name another file",
+                path.display()
+            )));
+        }
     }
-    if let (Some(history), Some(out)) = (&args.history, &args.out)
-        && (history == out || same(history, out))
-    {
-        return Err(Failure::usage(format!(
-            "{} is used twice; name another file for the page",
-            out.display()
-        )));
-    }
+    let record = args.record.as_deref().map(RecordFile::check).transpose();
+    let record = record.map_err(Failure::usage)?;
     let (events, is_whole) = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
         ("-", _) => read(io::stdin().lock(), "standard input")?,
         (_, Some("")) => return Err(Failure::usage("unix: names no socket: write unix:PATH")),
@@ -71,13 +72,19 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         let written = output::replace(path, |file| file.write_all(reported.history.as_bytes()));
         written.map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))?;
     }
-    let judged = judged(reported)?;
+    let judged = JudgedEvents::of(reported)
+        .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
     let unread = || (!is_whole).then(|| "not all of what came could be read".to_owned());
     let doubt = judged.doubt().or_else(unread).filter(|_| !judged.is_broken());
+    let told = EventsJudged::of(&judged);
     if let Some(out) = &args.out {
-        write(out, &events_page(&judged, &args.events, doubt.as_deref()))?;
+        write(out, &events_page(&told, &args.events, doubt.as_deref()))?;
     }
-    print_result(args.json, &judged, |paint| render_events(&judged, paint), look)?;
+    if let Some(record) = record {
+        let made = Record::of_reported(&source(&args.events), &judged, doubt.clone());
+        record.write(&made).map_err(Failure::error)?;
+    }
+    print_result(args.json, &told, |paint| render_events(&told, paint), look)?;
     if let Some(doubt) = doubt {
         tell(&format!("nothing was shown: {doubt}"));
         return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
@@ -85,16 +92,14 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if judged.is_broken() { exit_code::NO } else { 0 }))
 }
 
-/// Lets the judge of histories judge what was reported.
-fn judged(reported: Reported) -> Result<EventsJudged, Failure> {
-    let mut doubles = Vec::new();
-    // It was made here, and a mistake in it is ours.
-    let arms = Reader::open(reported.history.as_bytes())
-        .and_then(|history| past::judge_telling(history, |double| doubles.push(double)))
-        .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
-    let of = |arm: &str| arms.get(arm).copied().unwrap_or_default();
-    let (held, inside) = (of(HELD), of(INSIDE));
-    Ok(EventsJudged::of(reported, held, inside, &doubles))
+/// What a record calls the place that events came from.
+fn source(events: &str) -> String {
+    match events {
+        "-" => "standard input".to_owned(),
+        path => Path::new(path.strip_prefix(SOCKET).unwrap_or(path))
+            .file_name()
+            .map_or_else(|| path.to_owned(), |file| file.to_string_lossy().into_owned()),
+    }
 }
 
 fn unreadable(what: &str, why: impl std::fmt::Display) -> Failure {

@@ -210,7 +210,9 @@ impl Past<'_> {
         let last = |is: fn(&&Point) -> bool| Duration::from_secs(series.iter().rev().take_while(is).count() as u64);
         let refused = last(|point| point.is_refused());
         let silent = last(|point| point.offered > 0 && point.answered == 0);
-        let is_still = refused >= STILL || silent >= STILL + self.hold;
+        // How long another program's work takes nobody has told.
+        let is_known = self.record.scenario.workload.reported().is_none();
+        let is_still = refused >= STILL || is_known && silent >= STILL + self.hold;
         let recent: Vec<u64> = series.last(RECENT).map(|point| point.answered).collect();
         Live {
             health: match of_nodes.unwrap_or_default() {

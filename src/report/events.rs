@@ -2,7 +2,8 @@
 
 use lockstorm_data::history::{Holder, Reported};
 use lockstorm_data::model::printable;
-use lockstorm_run::oracle::past::{Judgement, PastDouble};
+use lockstorm_run::oracle::past::PastDouble;
+use lockstorm_run::oracle::reported::JudgedEvents;
 use maud::html;
 use serde::Serialize;
 
@@ -15,11 +16,13 @@ use super::table::{Cell, Column, Table};
 /// How many double holds are told in words.
 const TOLD: usize = 10;
 
-/// What the events of another program prove.
+/// What is told of the events of another program.
 #[derive(Debug, Serialize)]
-pub struct EventsJudged {
+pub struct EventsJudged<'a> {
+    #[serde(skip)]
+    judged: &'a JudgedEvents,
     #[serde(flatten)]
-    reported: Reported,
+    reported: &'a Reported,
     clients: usize,
     /// How often a lock was held: the holder had reason to rely on it.
     holds: u64,
@@ -29,18 +32,18 @@ pub struct EventsJudged {
     double_uses: u64,
     /// The first double holds, in words.
     doubles: Vec<String>,
-    /// The same, to scale.
-    #[serde(skip)]
-    pictures: Vec<Picture>,
 }
 
-impl EventsJudged {
-    /// Puts together what the judge found of beliefs, and of who was inside.
-    pub fn of(reported: Reported, held: Judgement, inside: Judgement, doubles: &[PastDouble]) -> Self {
-        let name = |holder: Holder| reported.clients.get(holder.server - 1).map_or("", String::as_str);
-        let told = || doubles.iter().take(TOLD);
+impl<'a> EventsJudged<'a> {
+    /// Puts it into words.
+    pub fn of(judged: &'a JudgedEvents) -> Self {
+        let reported = &judged.reported;
         let in_words = |double: &PastDouble| {
-            let (first, second, [at, until]) = (name(double.first), name(double.second), double.overlap());
+            let (first, second, [at, until]) = (
+                name(reported, double.first),
+                name(reported, double.second),
+                double.overlap(),
+            );
             format!(
                 "\"{}\": {} got it at {at} while {} had it: both relied on it for {:.3} ms",
                 printable(&double.key),
@@ -49,59 +52,40 @@ impl EventsJudged {
                 until.saturating_sub(at) as f64 / 1e6
             )
         };
-        let drawn = |double: &PastDouble| {
-            let (first, second) = (name(double.first), name(double.second));
-            Picture::of_spans([
-                (first, double.first_relied, Kind::Belief),
-                (second, double.second_relied, Kind::Belief),
-                ("both", double.overlap(), Kind::Both),
-            ])
-        };
         Self {
-            doubles: told().map(in_words).collect(),
-            pictures: told().map(drawn).collect(),
+            doubles: judged.double_holds.iter().take(TOLD).map(in_words).collect(),
             clients: reported.clients.len(),
-            holds: held.beliefs,
-            double_holds: held.double_holds,
-            double_uses: inside.double_uses,
+            holds: judged.holds,
+            double_holds: judged.double_holds.len() as u64,
+            double_uses: judged.double_uses.len() as u64,
             reported,
+            judged,
         }
-    }
-
-    /// Whether the lock, or its use, is broken.
-    pub const fn is_broken(&self) -> bool {
-        self.double_holds + self.double_uses + self.reported.late_writes + self.reported.overran > 0
-    }
-
-    /// Why nothing can be shown, if that is so.
-    pub fn doubt(&self) -> Option<String> {
-        let reported = &self.reported;
-        Some(if reported.events == 0 {
-            "there was no event".to_owned()
-        } else if self.holds == 0 {
-            "nobody held a lock for any time: report `acquired` and `released`".to_owned()
-        } else if reported.shared_keys == 0 {
-            "no lock was acquired by two clients, so no overlap could show".to_owned()
-        } else if reported.doubtful > 0 {
-            format!(
-                "of {} of the holds and sections nobody reported the end, or they had no length: those may have overlapped with others",
-                reported.doubtful
-            )
-        } else {
-            return None;
-        })
     }
 }
 
+/// A double hold to scale.
+fn picture(reported: &Reported, double: &PastDouble) -> Picture {
+    Picture::of_spans([
+        (name(reported, double.first), double.first_relied, Kind::Belief),
+        (name(reported, double.second), double.second_relied, Kind::Belief),
+        ("both", double.overlap(), Kind::Both),
+    ])
+}
+
+fn name(reported: &Reported, holder: Holder) -> &str {
+    reported.clients.get(holder.server - 1).map_or("", String::as_str)
+}
+
 /// A table of what was found.
-fn table(judged: &EventsJudged) -> Table {
+fn table(judged: &EventsJudged<'_>) -> Table {
     fn count(count: u64) -> Cell {
         match count {
             0 => Cell::plain("0"),
             some => Cell::new(Tone::Bad, format!("✖ {some}")),
         }
     }
-    let columns: [Column<EventsJudged>; 9] = [
+    let columns: [Column<EventsJudged<'_>>; 9] = [
         ("events", |all| Cell::plain(all.reported.events.to_string())),
         ("clients", |all| Cell::plain(all.clients.to_string())),
         ("holds", |all| Cell::plain(all.holds.to_string())),
@@ -119,22 +103,22 @@ fn table(judged: &EventsJudged) -> Table {
 }
 
 /// How many double holds were found besides those that are told.
-fn more(judged: &EventsJudged) -> Option<String> {
+fn more(judged: &EventsJudged<'_>) -> Option<String> {
     let more = judged.double_holds.saturating_sub(judged.doubles.len() as u64);
     (more > 0).then(|| format!("and {more} more double holds"))
 }
 
 /// A table of what was found, and then the evidence.
-pub fn render_events(judged: &EventsJudged, paint: Paint) -> String {
+pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
     let (evidence, more) = (judged.doubles.iter().chain(&judged.reported.late), more(judged));
     let lines = evidence.chain(&more);
     lines.fold(table(judged).render(paint), |text, line| text + "\n" + line)
-        + if judged.is_broken() { "\n" } else { "" }
+        + if judged.judged.is_broken() { "\n" } else { "" }
 }
 
 /// The same as a page, with the double holds to scale. `source`: where the events came from; `doubt`: why nothing was shown.
-pub fn events_page(judged: &EventsJudged, source: &str, doubt: Option<&str>) -> String {
-    let (tone, verdict) = match (judged.is_broken(), doubt) {
+pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&str>) -> String {
+    let (tone, verdict) = match (judged.judged.is_broken(), doubt) {
         (true, _) => (
             Tone::Bad,
             "✖ two clients relied on one lock, or one worked on without it".to_owned(),
@@ -147,9 +131,9 @@ pub fn events_page(judged: &EventsJudged, source: &str, doubt: Option<&str>) -> 
             h1 { "What " (source) " tells of its locks" }
             p class=(class(tone)) { b { (verdict) } }
             (tabled(&table(judged)))
-            @for (double, picture) in judged.doubles.iter().zip(&judged.pictures) {
-                p { (double) }
-                (lanes(picture))
+            @for (words, double) in judged.doubles.iter().zip(&judged.judged.double_holds) {
+                p { (words) }
+                (lanes(&picture(judged.reported, double)))
             }
             @if let Some(line) = more(judged) { p { (line) } }
             @for line in &judged.reported.late { p { (line) } }

@@ -4,7 +4,7 @@ use super::columns::{Arm, HOLDS, LOAD, LOCKS, SECTIONS, heads, orders, table};
 use super::paint::Tone;
 use super::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Column, Metric, NodeLoad, ServerLoad};
+use lockstorm_data::metrics::{Column, Group, Metric, NodeLoad, ServerLoad};
 use lockstorm_data::scenario::{LockKind, WorkloadSpec};
 use lockstorm_run::{ArmRecord, Record};
 
@@ -13,9 +13,9 @@ pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
     arms.iter().any(|arm| arm.locks).then(|| table("locks", LOCKS, arms))
 }
 
-/// The table of the sections under the locks; `None` without lock nodes.
+/// The table of the sections under the locks; `None` without locks that may end before them.
 pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
-    let any = arms.iter().any(|arm| arm.nodes > 0);
+    let any = arms.iter().any(|arm| arm.has(Group::Leases));
     any.then(|| table("sections", SECTIONS, arms))
 }
 

@@ -319,6 +319,7 @@ fn journal(record: &Record) -> String {
     lines.push(JournalLine::Event(event));
     let belief = || Belief {
         holder: Holder { server: 1, worker: 2 },
+        name: None,
         token: String::new(),
         asked_us: None,
         from_us: 1,

@@ -28,11 +28,14 @@ pub fn summary(record: &Record) -> String {
 pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let (scenario, arms) = (&record.scenario, Arm::all_of_record(record));
     let cut = if record.interrupted { " (interrupted)" } else { "" };
+    let which = match scenario.workload.reported() {
+        Some(reported) => reported.to_string(),
+        None => format!("seed {}", record.seed),
+    };
     let name = format!(
-        "{} · {}{cut} · seed {}",
+        "{} · {}{cut} · {which}",
         printable(&scenario.name),
-        span(record.elapsed),
-        record.seed
+        span(record.elapsed)
     );
     let tally = tally(record.expectations.iter().map(|checked| checked.result));
     let tally = tally.map_or_else(String::new, |(tone, words)| {
@@ -154,6 +157,10 @@ fn head(record: &Record, paint: Paint) -> String {
     };
     // Another program may have written the record.
     let title = printable(&format!("{} · {}", scenario.name, scenario.title));
+    if let Some(reported) = scenario.workload.reported() {
+        let (title, elapsed) = (paint.apply(Tone::Strong, &title), span(record.elapsed));
+        return format!("{title}\n{elapsed} · {reported} · lockstorm {}\n", record.lockstorm);
+    }
     let replicated = scenario.lab.replicated.as_ref();
     let hurried = replicated
         .and_then(|spec| spec.sentinel_period)

@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-use lockstorm_kit::program::{read_until, send};
+use lockstorm_kit::program::{read_until, says, send};
 use lockstorm_kit::{ended, lockstorm};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -201,6 +201,162 @@ fn the_history_of_events_is_judged_alike() {
     assert_eq!(rows[2], ["inside", "2", "–", "1", "0"], "{out}");
     let (code, out, err) = run(&["record", "history", "h.jsonl", "--to", "porcupine", "--out", "."]);
     assert_eq!((code, out.as_str()), (Some(0), "./held.json\n"), "{err}");
+}
+
+/// Three seconds of three clients, in milliseconds: two that hold the lock at once, a loss and a late write after it, one that gives up while
+/// somebody holds the lock, and one while nobody does.
+const BUSY: &str = "a asked 0, a acquired 10, a entered 11, b asked 15, a left 40, a released 50, b acquired 65, b released 75, a asked 1000, \
+                    a acquired 1002, b asked 1005, b acquired 1010, a released 1020, b released 1030, c asked 1040, c refused 1050, \
+                    b asked 2000, b acquired 2001, c asked 2002, c refused 2012, b lost 2020, b write 2030, b released 2040";
+
+/// A time that is written in milliseconds, in nanoseconds, and not from 0 on.
+fn in_ms(events: &str) -> String {
+    let word = |word: &str| {
+        word.parse().map_or_else(
+            |_| word.to_owned(),
+            |ms: u64| (7_000_000_000 + ms * 1_000_000).to_string(),
+        )
+    };
+    let event = |event: &str| event.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    events.split(", ").map(event).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_record_has_what_was_reported() {
+    let directory = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+    let recorded = |events: &str| -> Value {
+        fs::write(directory.path().join("e.jsonl"), lines(&in_ms(events))).unwrap();
+        let (_, _, err) = run(&["judge", "e.jsonl", "--record", "r.json"]);
+        let text = fs::read_to_string(directory.path().join("r.json")).unwrap_or_else(|_| panic!("{events}: {err}"));
+        serde_json::from_str(&text).unwrap()
+    };
+    let busy = recorded(BUSY);
+    let arm = &busy["arms"][0];
+    let figures = &arm["figures"];
+    for (figure, wanted) in [
+        ("offered", 7),
+        ("completed", 7),
+        ("unfinished", 0),
+        ("answered", 5),
+        ("gave_up", 2),
+        ("acquired", 5),
+        ("contended", 1),
+        ("unknown", 1),
+        ("locks_lost", 1),
+        ("late_writes", 1),
+        ("overran", 0),
+        ("double_holds", 1),
+        ("double_uses", 0),
+        ("unguarded", 1),
+        ("first_double_hold", 1_010_000),
+        ("unavailable_ms", 15),
+        ("sections", 5),
+    ] {
+        assert_eq!(figures[figure], wanted, "{figure}: {figures}");
+    }
+    // Three digits of a histogram.
+    for (figure, ms) in [
+        ("acquire_max", 50.0),
+        ("contended_p99", 10.0),
+        ("overlap_max", 10.0),
+        ("response_max", 60.0),
+    ] {
+        let found = figures[figure].as_f64().unwrap() / 1000.0;
+        assert!((found - ms).abs() < ms / 500.0, "{figure}: {found} and not {ms}");
+    }
+    assert_eq!(busy["elapsed_us"], 2_040_000);
+    let outage = &arm["outages"][0];
+    assert_eq!((&outage["at_us"], &outage["over"]), (&50_000.into(), &true.into()));
+    // The points add up to the figures.
+    let points = arm["series"]["points"].as_array().unwrap();
+    let of = |name: &str| -> Vec<u64> { points.iter().map(|point| point[name].as_u64().unwrap_or(0)).collect() };
+    assert_eq!(of("acquired"), [2, 2, 1]);
+    assert_eq!(of("offered"), [2, 3, 2]);
+    assert_eq!(of("answered"), [2, 2, 1]);
+    assert_eq!(of("late_writes"), [0, 0, 1]);
+    assert_eq!(of("double_holds"), [0, 1, 0]);
+    assert_eq!(arm["evidence"][0]["second"]["name"], "b");
+    assert_eq!(arm["evidence"][0]["second"]["from_us"], 1_010_000);
+
+    let (code, out, err) = run(&["record", "show", "r.json", "-v"]);
+    assert_eq!(code, Some(0), "{err}");
+    says(
+        &out,
+        &[
+            "e.jsonl · 2.0 s · 23 events of 3 clients about 1 lock",
+            "program  ✖ UNSAFE           ✖ 1        ✖ 1  two held it, 1 ×",
+            "3 clients acquired 5 locks; 1 time two were inside at once, or one worked on without the lock;",
+        ],
+    );
+    assert!(
+        !out.contains("host") && !out.contains("seed") && !out.contains("worker"),
+        "{out}"
+    );
+    let (code, out, err) = run(&["record", "show", "r.json", "--double-hold", "1"]);
+    assert_eq!(code, Some(0), "{err}");
+    says(
+        &out,
+        &[
+            "1.010 s  b holds it too\n",
+            "a and b both had reason to believe for 10 ms that the lock was theirs alone.",
+        ],
+    );
+    let (code, out, err) = run(&["report", "r.json", "--format", "markdown"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        out.contains("UNSAFE") && !out.contains("play it again") && !out.contains("seed"),
+        "{out}"
+    );
+
+    // Two records are two sides; reports lay only runs of one scenario over each other.
+    fs::rename(directory.path().join("r.json"), directory.path().join("busy.json")).unwrap();
+    let fine = recorded(FINE);
+    assert_eq!(fine["arms"][0]["figures"]["unguarded"], 0, "{fine}");
+    let (_, out, err) = run(&["compare", "r.json", "--", "busy.json"]);
+    says(&out, &["program  ✔ safe  ✖ UNSAFE", "program: unguarded        0   1"]);
+    assert_eq!(err, "");
+    let (code, _, err) = run(&["report", "r.json", "busy.json"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("`lockstorm compare r.json -- busy.json`"), "{err}");
+    for again in [["--out", "busy.json"], ["--history", "./busy.json"]] {
+        let (code, _, err) = run(&[&["judge", "e.jsonl", "--record", "busy.json"], &again[..]].concat());
+        assert!(code == Some(2) && err.contains("is used twice"), "{err}");
+    }
+}
+
+/// What nobody has reported is not praised.
+#[test]
+fn a_record_says_nothing_good_of_what_could_not_show() {
+    let directory = TempDir::new().unwrap();
+    for (events, unguarded, verdict) in [
+        (
+            "a acquired 0, a released 5, b acquired 6, b released 7",
+            Value::Null,
+            "✔ safe           ✔ 0          –",
+        ),
+        (
+            "a acquired 0, a entered 1, a left 2, a released 5",
+            0.into(),
+            "inconclusive",
+        ),
+        ("", Value::Null, "inconclusive"),
+        // Nobody knows how long the last one held it.
+        ("a acquired 0, b acquired 5, b released 6", Value::Null, "inconclusive"),
+    ] {
+        fs::write(directory.path().join("e.jsonl"), lines(events)).unwrap();
+        ended(&mut lockstorm(
+            directory.path(),
+            &["judge", "e.jsonl", "--record", "r.json"],
+        ));
+        let record: Value =
+            serde_json::from_str(&fs::read_to_string(directory.path().join("r.json")).unwrap()).unwrap();
+        assert_eq!(record["arms"][0]["figures"]["unguarded"], unguarded, "{events}");
+        let (code, out, err) = ended(&mut lockstorm(directory.path(), &["record", "show", "r.json"]));
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(verdict), "{events}: {out}");
+        assert_eq!(out.contains('✔'), verdict.contains('✔'), "{events}: {out}");
+    }
 }
 
 /// What a killed program could not write may have been anything.

@@ -423,6 +423,7 @@ pub fn double_held(arm: usize) -> Snapshot {
     let mut now = storm();
     let belief = |worker, [from, until]: [i64; 2]| Belief {
         holder: Holder { server: 1, worker },
+        name: None,
         token: format!("token {worker}"),
         asked_us: Some(from - 400),
         from_us: from,

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, View, views};
+use lockstorm_data::history::{Event, Reported};
 use lockstorm_kit::console::{Console, Size};
 use lockstorm_kit::program::says;
 use lockstorm_run::Record;
+use lockstorm_run::oracle::reported::JudgedEvents;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -174,6 +176,43 @@ fn nothing_can_be_broken_turned_or_started_in_a_record() {
     assert!(app.status().is_some_and(|said| said.contains("lockstorm plan RECORD")));
     assert!(matches!(press(&mut app, &chars("S"))[..], [Intent::Save(_)]));
     assert!(matches!(press(&mut app, &chars("q"))[..], [Intent::Quit]), "at once");
+}
+
+/// It has neither hosts nor app servers, and no second 0 but its first event.
+#[test]
+fn what_another_program_reported_is_played_too() {
+    let events = r#"{"event":"acquired","client":"a","key":"k","t":0}
+{"event":"acquired","client":"b","key":"k","t":1500000000}
+{"event":"released","client":"a","key":"k","t":2000000000}
+{"event":"released","client":"b","key":"k","t":3500000000}"#;
+    let events = Event::read(events.as_bytes()).collect::<Result<_, _>>().expect("lines");
+    let reported = Reported::of(events).expect("clients can do that");
+    let judged = JudgedEvents::of(reported).expect("its own history");
+    let record = Record::of_reported("mine.jsonl", &judged, None);
+    let keys = [" vvvvvvvvTlLi1sekrx?/wcS", "dDpn", "q"].map(chars).concat();
+    let codes = [
+        KeyCode::Home,
+        KeyCode::Right,
+        KeyCode::End,
+        KeyCode::Enter,
+        KeyCode::Tab,
+        KeyCode::Esc,
+    ];
+    for size in [WIDE, SMALL] {
+        let mut app = playing(record.clone());
+        says(&screen_at(&app, size).join("\n"), &["mine.jsonl"]);
+        for code in codes.iter().flat_map(|code| [&[*code], &keys[..]].concat()) {
+            press(&mut app, &[code]);
+            screen_at(&app, size);
+        }
+    }
+    let mut app = playing(record);
+    press(&mut app, &[KeyCode::Char(' '), KeyCode::Right, KeyCode::Right]);
+    says(&screen(&app), &["● ready", "two held it, 1 ×"]);
+    press(&mut app, &[KeyCode::Tab]);
+    says(&screen(&app), &["4 events of 2 clients about 1 lock"]);
+    press(&mut app, &[KeyCode::End]);
+    says(&screen(&app), &["✖ UNSAFE", "Did not hold: program"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Scenarios for tests, as text.
 
-use lockstorm_data::scenario::{Overrides, Scenario, Source, WorkloadSpec, builtin, parse};
+use lockstorm_data::scenario::{Overrides, ReportedSpec, Scenario, Source, WorkloadSpec, builtin, parse};
 
 /// A single lock and a redlock on the same 16 products, four workers for a minute, no fault.
 pub const TWO_ARMS: &str = r#"
@@ -33,9 +33,10 @@ pub fn builtin(name: &str, set: &[&str]) -> Scenario {
     read(&Source::open(name).expect("it is built in"), set)
 }
 
-/// The workloads of all built-in scenarios: every kind, in each form in which something else is shown of it.
+/// The workloads of all built-in scenarios, and that of reported events: every kind, in each form in which something else is shown of it.
 pub fn workloads() -> impl Iterator<Item = WorkloadSpec> {
-    builtin::ALL.iter().map(|scenario| builtin(scenario.name, &[]).workload)
+    let all = builtin::ALL.iter().map(|scenario| builtin(scenario.name, &[]).workload);
+    all.chain([WorkloadSpec::Reported(ReportedSpec::default())])
 }
 
 fn read(source: &Source, set: &[&str]) -> Scenario {

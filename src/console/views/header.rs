@@ -86,6 +86,9 @@ fn settings(scenario: &Scenario, snapshot: Option<&Snapshot>, theme: &Theme) -> 
     let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
     let mut parts = Vec::new();
     let plain = |text: String| vec![Span::raw(text)];
+    if let Some(reported) = scenario.workload.reported() {
+        return vec![plain(reported.to_string())];
+    }
     let (servers, workers) = (scenario.swarm.servers, units::count(workers as u64));
     parts.push(plain(format!("{servers}×{workers} workers")));
     let ttl = knobs.and_then(|knobs| knobs.ttl);

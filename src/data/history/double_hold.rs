@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::holder::Holder;
+use crate::model::printable;
 
 /// Two holders of one lock who both had reason to rely on it at the same time, with what is known of the cause. Times are microseconds
 /// since second 0.
@@ -28,6 +29,9 @@ pub struct DoubleHold {
 pub struct Belief {
     /// Who.
     pub holder: Holder,
+    /// What another program calls it that has reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The value of the keys, by which the nodes tell this holder from others; empty for a lock without nodes.
     pub token: String,
     /// When the attempt began that acquired it; null for a lock without nodes.
@@ -44,6 +48,13 @@ pub struct Belief {
     pub nodes: usize,
     /// What it sold; null if it sold nothing, or if it let the database count (`update = "atomic"`).
     pub sale: Option<BeliefSale>,
+}
+
+impl Belief {
+    /// Who, in words.
+    pub fn who(&self) -> String {
+        self.name.as_deref().map_or_else(|| self.holder.to_string(), printable)
+    }
 }
 
 /// The order that a holder wrote into the ledger: that of its own name and of this time.

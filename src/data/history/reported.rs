@@ -1,13 +1,16 @@
 //! What a program reports of its locks, as a history. Time goes in as numbers and no clock is read here.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use serde::Serialize;
 
 use super::event::{Event, EventWord};
 use super::holder::Holder;
+use super::load::Load;
 use super::operation::{Acquire, Answer, Head, Operation, Release};
-use crate::model::printable;
+use crate::metrics::{Count, Outage, Time};
+use crate::model::{Outcome, printable};
 
 /// The arm of a history that has when each holder had reason to rely on its lock.
 pub const HELD: &str = "held";
@@ -39,6 +42,18 @@ pub struct Reported {
     pub doubtful: u64,
     /// The longest time in which a client waited for a lock that nobody held; `None` if nobody has reported that it asked.
     pub unavailable_ns: Option<i64>,
+    /// The same, with its beginning since the first event, and whether it had an end.
+    #[serde(skip)]
+    pub outage: Outage,
+    /// Whether it was reported what anybody did inside a lock.
+    #[serde(skip)]
+    pub is_used: bool,
+    /// How many locks there were.
+    #[serde(skip)]
+    pub keys: usize,
+    /// What clients did over time.
+    #[serde(skip)]
+    pub load: Load,
 }
 
 /// How many late writes and sections are told in words.
@@ -60,6 +75,7 @@ struct Lock {
 
 #[derive(Debug)]
 struct Hold {
+    asked: Option<i64>,
     from: i64,
     until: Option<i64>,
     /// When it was lost or given back, the earlier.
@@ -109,13 +125,14 @@ impl Reported {
     pub fn of(mut events: Vec<Event>) -> Result<Self, String> {
         // Of the same instant what was told first comes first.
         events.sort_by_key(|event| event.t);
+        let [first, last] = [events.first(), events.last()].map(|event| event.map_or(0, |event| event.t));
         let mut made = Self {
             events: events.len(),
+            load: Load::of([first, last]),
             ..Self::default()
         };
         let (mut locks, mut numbers, mut heard) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut lines = String::new();
-        let last = events.last().map_or(0, |event| event.t);
         for event in events {
             let next = made.clients.len();
             let client = *numbers.entry(event.client.clone()).or_insert(next);
@@ -132,16 +149,17 @@ impl Reported {
             let lock: &mut Lock = locks.entry(event.key.clone()).or_insert_with(new);
             made.take(client, lock, &event, &mut lines)?;
         }
+        made.keys = locks.len();
         for (key, mut lock) in locks {
             made.shared_keys += usize::from(lock.holds.len() > 1);
-            made.waited(&lock, lock.waiting.values().min().copied(), last);
+            made.waited(&lock, lock.waiting.values().min().copied(), last, false);
             for (&client, inside) in &lock.inside {
                 let met = |(&other, &t): (&usize, &i64)| other != client && t >= inside.from;
                 let outlived = lock.holds.get(&client).is_none_or(|hold| !hold.lasts_at(heard[client]));
                 made.cut_off += 1;
                 made.doubtful += u64::from(outlived || lock.entered.iter().any(met));
                 if inside.overran {
-                    made.overran += 1;
+                    made.overran(last);
                     let who = made.clients.get(client).map_or("", String::as_str);
                     let (key, who, from) = (printable(&key), printable(who), inside.from);
                     made.late.extend((made.late.len() < TOLD).then(|| {
@@ -160,9 +178,14 @@ impl Reported {
                 }
                 made.doubtful += u64::from(known.is_some_and(|end| hold.is_doubtful(end)));
                 let end = known.unwrap_or_else(|| heard[client].max(hold.from));
+                if known.is_some() {
+                    made.hold_ended(hold, end, last);
+                }
                 put(&mut lines, &hold.release(holder(client, &lock), &key, end, None));
             }
         }
+        made.load.at(last).counts[Count::CutOff] = made.cut_off;
+        made.load.close();
         let head = Head {
             history: Head::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
@@ -186,16 +209,17 @@ impl Reported {
                 event.client, event.key
             ))
         };
+        self.is_used |= matches!(event.event, EventWord::Entered | EventWord::Write);
         let covered = lock.holds.get(&client).is_some_and(|hold| hold.covers(t));
         match event.event {
             EventWord::Asked => {
-                lock.waiting.entry(client).or_insert(t);
+                if let Entry::Vacant(place) = lock.waiting.entry(client) {
+                    place.insert(t);
+                    self.load.at(t).counts[Count::Begun] += 1;
+                }
                 self.unavailable_ns.get_or_insert(0);
             }
-            EventWord::Refused => {
-                let since = lock.waiting.remove(&client);
-                self.waited(lock, since, t);
-            }
+            EventWord::Refused => self.refused(client, lock, t),
             EventWord::Extended if covered => {
                 if let Some(hold) = lock.holds.get_mut(&client) {
                     hold.until = event.until;
@@ -214,6 +238,7 @@ impl Reported {
                         );
                     };
                     self.doubtful += u64::from(hold.is_doubtful(end));
+                    self.hold_ended(hold, end, t);
                     put(lines, &hold.release(who, &event.key, end, None));
                 }
                 self.begin(client, lock, event, lines);
@@ -222,12 +247,14 @@ impl Reported {
                 // One that was given back, or never acquired, can't be lost any more.
                 if let Some(hold) = lock.holds.get_mut(&client).filter(|hold| hold.ended.is_none()) {
                     hold.ended = Some(t);
+                    self.load.at(t).counts[Count::LocksLost] += 1;
                 }
             }
             EventWord::Released => match lock.holds.get_mut(&client).filter(|hold| !hold.is_closed) {
                 Some(hold) => {
                     hold.ended.get_or_insert(t);
                     let end = hold.end().unwrap_or(t);
+                    self.hold_ended(hold, t, t);
                     self.doubtful += u64::from(hold.is_doubtful(end));
                     put(lines, &hold.release(who, &event.key, end, Some(t)));
                 }
@@ -244,6 +271,7 @@ impl Reported {
             EventWord::Write if covered => {}
             EventWord::Write => {
                 self.late_writes += 1;
+                self.load.at(t).counts[Count::LateWrites] += 1;
                 self.tell_late(lock, client, event, "wrote");
             }
             EventWord::Left => {
@@ -251,7 +279,7 @@ impl Reported {
                     return can_not("it is not inside: report its `entered` before");
                 };
                 if inside.overran || !covered {
-                    self.overran += 1;
+                    self.overran(t);
                     self.tell_late(lock, client, event, "was inside");
                 }
                 let release = Release {
@@ -270,6 +298,23 @@ impl Reported {
         Ok(())
     }
 
+    /// A client gives up.
+    fn refused(&mut self, client: usize, lock: &mut Lock, t: i64) {
+        let since = lock.waiting.remove(&client);
+        self.waited(lock, since, t, true);
+        let counts = &mut self.load.at(t).counts;
+        counts[Count::Begun] += u64::from(since.is_none());
+        counts[Count::GaveUp] += 1;
+        let is_held = lock
+            .holds
+            .iter()
+            .any(|(other, hold)| *other != client && hold.lasts_at(t));
+        // Why else it was refused nobody has reported.
+        let outcome = if is_held { Outcome::Contended } else { Outcome::Unknown };
+        self.load.acquire(outcome, since, t);
+        self.load.completed(since, t);
+    }
+
     /// A client has got a lock, or extended it too late.
     fn begin(&mut self, client: usize, lock: &mut Lock, event: &Event, lines: &mut String) {
         let t = event.t;
@@ -277,16 +322,22 @@ impl Reported {
             inside.overran = true;
         }
         let first = lock.waiting.values().min().copied();
-        self.waited(lock, first, t);
-        let asked = lock.waiting.remove(&client).unwrap_or(t);
+        self.waited(lock, first, t, true);
+        let asked = lock.waiting.remove(&client);
+        self.load.at(t).counts[Count::Begun] += u64::from(asked.is_none());
+        if event.event == EventWord::Acquired {
+            self.load.acquire(Outcome::Acquired, asked, t);
+        }
         let mut met = false;
         for (_, other) in lock.holds.iter_mut().filter(|(other, _)| **other != client) {
             let is_met = other.lasts_at(t);
             other.met |= is_met;
             met |= is_met;
         }
-        put(lines, &acquire(HELD, holder(client, lock), event, asked, event.until));
+        let called = asked.unwrap_or(t);
+        put(lines, &acquire(HELD, holder(client, lock), event, called, event.until));
         let hold = Hold {
+            asked,
             from: t,
             until: event.until,
             ended: None,
@@ -297,13 +348,34 @@ impl Reported {
         lock.holds.insert(client, hold);
     }
 
+    /// A section has ended that its client's lock did not cover.
+    fn overran(&mut self, t: i64) {
+        self.overran += 1;
+        self.load.at(t).counts[Count::Overran] += 1;
+    }
+
+    /// A hold has ended, which is known at `t`.
+    fn hold_ended(&mut self, hold: &Hold, end: i64, t: i64) {
+        self.load.took(Time::Hold, hold.from, end, t);
+        self.load.completed(hold.asked, t);
+    }
+
     /// Somebody waits since then, and did until `t`: how much of that nobody held the lock.
-    fn waited(&mut self, lock: &Lock, since: Option<i64>, t: i64) {
+    fn waited(&mut self, lock: &Lock, since: Option<i64>, t: i64, over: bool) {
         if let Some(since) = since
             && lock.holds.values().all(|hold| !hold.lasts_at(t))
         {
             let free = lock.holds.values().filter_map(Hold::end).fold(since, i64::max);
-            self.unavailable_ns = self.unavailable_ns.max(Some(t.saturating_sub(free)));
+            let lasted = t.saturating_sub(free);
+            if self.unavailable_ns < Some(lasted) {
+                self.unavailable_ns = Some(lasted);
+                self.outage = Outage {
+                    at: free.saturating_sub(self.load.span[0]) as f64 / 1e9,
+                    event: None,
+                    lasted_us: lasted.max(0).cast_unsigned() / 1000,
+                    over,
+                };
+            }
         }
     }
 

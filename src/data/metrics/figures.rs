@@ -174,6 +174,9 @@ pub struct Figures {
     /// Money of `payment` that is gone. The points have it as `oversold`.
     #[serde(default)]
     pub money_lost: u64,
+    /// Double uses, late writes and sections that overran, as another program reported them; null if it did not say who was inside.
+    #[serde(default)]
+    pub unguarded: Option<u64>,
     /// When the first update was lost, by the time of the sale that proves it.
     #[serde(rename = "first_lost_at_us", with = "in_us")]
     #[schemars(with = "Option<i64>")]

@@ -64,6 +64,8 @@ pub enum Group {
     Locks,
     /// Arms whose lock asks lock nodes.
     LockNodes,
+    /// Arms whose lock may end before the work under it does: those with lock nodes, and reported ones.
+    Leases,
     /// Arms whose lock is on the replicated nodes, or on the cluster.
     Masters,
     /// Arms with `lock = "client"`.
@@ -78,6 +80,8 @@ pub enum Group {
     Job,
     /// Workload `payment`.
     Payment,
+    /// What another program reported of its locks.
+    Reported,
     /// Workload `cache-fill`.
     CacheFill,
     /// Workload `cache-fill` with lists of pages.
@@ -91,7 +95,7 @@ impl Group {
     pub const fn is_of_a_workload(self) -> bool {
         matches!(
             self,
-            Self::Inventory | Self::Job | Self::Payment | Self::CacheFill | Self::Pages
+            Self::Inventory | Self::Job | Self::Payment | Self::Reported | Self::CacheFill | Self::Pages
         )
     }
 
@@ -100,6 +104,7 @@ impl Group {
         match self {
             Self::Locks => "arms with a lock",
             Self::LockNodes => "arms with lock nodes",
+            Self::Leases => "arms with lock nodes, reported events",
             Self::Masters => "arms on replicated nodes or a cluster",
             Self::Clients => "arms with `lock = \"client\"`",
             Self::Load => "every arm",
@@ -107,6 +112,7 @@ impl Group {
             Self::Inventory => "`inventory`",
             Self::Job => "`job`",
             Self::Payment => "`payment`",
+            Self::Reported => "reported events",
             Self::CacheFill => "`cache-fill`",
             Self::Pages => "`cache-fill` with pages",
             Self::Now => "the moment, in `when`",
@@ -139,7 +145,10 @@ pub struct Evidence {
 }
 
 use Alarm::{Damage, Doubt, Plain, Poor};
-use Group::{CacheFill, Clients, Inventory, Job, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages, Payment};
+use Group::{
+    CacheFill, Clients, Inventory, Job, Leases, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages, Payment,
+    Reported,
+};
 use Quantile::{Max, P50, P90, P99, P999};
 use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
@@ -244,8 +253,8 @@ metrics! {
         "attempts that the acquires took; the record and the summary list the commands that each node was sent";
     RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
         "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
-    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, |f| f.outages.len() as u64), LockNodes, Plain,
-        "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was available again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known";
+    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, |f| f.outages.len() as u64), Leases, Plain,
+        "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was available again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known. Of reported events: the longest time in which a client waited for a lock that nobody held";
     Stuck = "stuck", Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())), LockNodes, Doubt,
         "keys that nobody held at the end and that could still not be locked within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken";
     GrantedByOldMaster = "granted by old master", Largest(|f| f.granted_by_old_master, |f| f.new_masters), Masters, Doubt,
@@ -265,11 +274,11 @@ metrics! {
         "sections whose work the end of the run cut off, because it was stopped. They are in none of the other figures of sections, and none has done any damage";
     HoldP50 = "hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD;
     HoldP99 = "hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD;
-    LocksLost = "locks lost", Counted(Count::LocksLost), LockNodes, Doubt,
+    LocksLost = "locks lost", Counted(Count::LocksLost), Leases, Doubt,
         "locks lost while they were held, as the lock engine told the holder";
-    Overran = "overran", Counted(Count::Overran), LockNodes, Doubt,
+    Overran = "overran", Counted(Count::Overran), Leases, Doubt,
         "those of the `sections` that outlasted the validity of their lock";
-    LateWrites = "late writes", Counted(Count::LateWrites), LockNodes, Doubt,
+    LateWrites = "late writes", Counted(Count::LateWrites), Leases, Doubt,
         "those of the `sections` that sent their write after the validity of their lock had ended, and were not refused: a lock can't prevent that, a fence can";
     BareQuorums = "bare quorums", Counted(Count::BareQuorums), LockNodes, Plain,
         "released locks that had no more votes than a quorum needs, once all nodes had answered or had had their time to: the loss of one vote would have opened them";
@@ -348,6 +357,8 @@ metrics! {
          `money_lost`: the money on all accounts = that at the start of the measured part + made − lost";
     MoneyLost = "money lost", Number(|f| f.money_lost), Payment, Damage(IN_PAYMENTS),
         "money that is gone: by how much the balances that were written fall short of the balance before, changed by the payment";
+    Unguarded = "unguarded", Largest(|f| f.unguarded.unwrap_or(0), |f| u64::from(f.unguarded.is_some())), Reported, Damage(IN_HOLDS),
+        "what the lock is there to prevent: `double_uses`, `late_writes` and sections that `overran`, together. Without a report of what clients did inside the lock it is not known";
     Hits = "hits", Counted(Count::Hits), CacheFill, Plain, "reads that were served fresh from the cache";
     StaleReads = "stale reads", Counted(Count::StaleReads), CacheFill, Plain,
         "reads that were served old data while somebody else fills";

@@ -9,7 +9,7 @@ use strum::VariantArray;
 use crate::model::HostId;
 
 /// The lock of an arm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockKind {
     /// No lock.
@@ -24,6 +24,20 @@ pub enum LockKind {
     Cluster,
     /// Whatever another program does with the nodes that it is told: the arm's command, once for each app server.
     Client,
+    /// That of a program that has reported what its locks did. Nothing plays it, so no scenario can name it.
+    Reported,
+}
+
+/// Those that a scenario can name.
+impl VariantArray for LockKind {
+    const VARIANTS: &'static [Self] = &[
+        Self::None,
+        Self::Local,
+        Self::Single,
+        Self::Redlock,
+        Self::Cluster,
+        Self::Client,
+    ];
 }
 
 /// How the nodes of a lock relate to each other.
@@ -169,6 +183,12 @@ impl LockKind {
                 nodes: LockNodes::EveryHost,
                 topologies: &[Topology::Independent, Topology::Replicated, Topology::Cluster],
                 keys: &[WAITING, LEASE, &["topology", "hosts", "follow", "command"]],
+            },
+            Self::Reported => Row {
+                label: "reported",
+                nodes: LockNodes::Nowhere,
+                topologies: &[Topology::Independent],
+                keys: &[],
             },
         }
     }

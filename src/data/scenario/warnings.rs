@@ -16,6 +16,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
         WorkloadSpec::CacheFill(spec) => cache_fill::warnings(spec, scenario),
         WorkloadSpec::Job(spec) => job::warnings(spec, scenario),
         WorkloadSpec::Payment(spec) => payment::warnings(spec, scenario),
+        WorkloadSpec::Reported(_) => Vec::new(),
     };
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
     lines.extend(even_hosts(scenario));

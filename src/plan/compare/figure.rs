@@ -82,9 +82,11 @@ impl Compared {
             .iter()
             .map(|metric| metric.peak());
         let others = [Metric::DoubleHolds, Metric::UnavailableMs, Metric::AcquireP99];
-        let all = judged.chain(others);
+        let own: Vec<Metric> = judged.collect();
+        let others = others.into_iter().filter(|other| !own.contains(other));
+        let all: Vec<Metric> = own.iter().copied().chain(others).collect();
         let has = |metric: &Metric| arm.lock.is_some() || metric.row().group != Group::Locks;
-        all.filter(has).collect()
+        all.into_iter().filter(has).collect()
     }
 }
 

@@ -124,12 +124,13 @@ impl<'a> Arm<'a> {
         match group {
             Group::Locks => self.locks,
             Group::LockNodes => self.nodes > 0,
+            Group::Leases => self.nodes > 0 || self.has(Group::Reported),
             Group::Masters => self.has_master,
             Group::Clients => self.is_client,
             Group::OpenLoop => self.has_rate,
             Group::Now => self.now.is_some(),
             Group::Load => true,
-            Group::Inventory | Group::Job | Group::Payment | Group::CacheFill | Group::Pages => {
+            Group::Inventory | Group::Job | Group::Payment | Group::Reported | Group::CacheFill | Group::Pages => {
                 self.groups.contains(&group)
             }
         }

@@ -97,10 +97,7 @@ impl Picture {
         let from = lanes.iter().map(|(_, [from, _], _)| from / 1000).min().unwrap_or(0);
         let until = lanes.iter().map(|(_, [_, until], _)| until / 1000).max().unwrap_or(0);
         let lane = |(label, [from, until], kind): (&str, [i64; 2], Kind)| Lane {
-            label: match label.char_indices().nth(LABEL) {
-                Some((end, _)) => printable(&label[..end]) + "…",
-                None => printable(label),
-            },
+            label: short(&printable(label)),
             spans: vec![Span {
                 from: from / 1000,
                 until: until / 1000,
@@ -121,7 +118,7 @@ impl Picture {
         let left = |belief: &Belief| belief.until_us.unwrap_or(end);
         let until = left(first).max(left(second));
         let holder = |belief: &Belief| Lane {
-            label: belief.holder.to_string(),
+            label: short(&belief.who()),
             spans: holds(belief, left(belief)),
         };
         let mut lanes = vec![holder(first), holder(second)];
@@ -149,6 +146,14 @@ impl Picture {
             until: until + margin,
             lanes,
         }
+    }
+}
+
+/// A label for which there is room.
+fn short(label: &str) -> String {
+    match label.char_indices().nth(LABEL) {
+        Some((end, _)) => label[..end].to_owned() + "…",
+        None => label.to_owned(),
     }
 }
 
@@ -211,6 +216,7 @@ mod tests {
     fn a_hold_that_ends_before_it_begins_has_no_length() {
         let belief = Belief {
             holder: Holder { server: 1, worker: 1 },
+            name: None,
             token: String::new(),
             asked_us: None,
             from_us: 100,

@@ -26,10 +26,13 @@ impl<'a> ShownHold<'a> {
             has_replicas: specs.any(|spec| spec.name == arm.name && spec.has_master()),
             events: &record.events,
             end: record.elapsed,
-            run: format!(
-                "{} · seed {} · {} · lockstorm {}",
-                record.scenario.name, record.seed, record.started, record.lockstorm
-            ),
+            run: match record.scenario.workload.reported() {
+                Some(reported) => format!("{} · {reported}", record.scenario.name),
+                None => format!(
+                    "{} · seed {} · {} · lockstorm {}",
+                    record.scenario.name, record.seed, record.started, record.lockstorm
+                ),
+            },
         }
     }
 

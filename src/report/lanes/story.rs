@@ -12,17 +12,14 @@ pub(super) type Line = (i64, String);
 pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
     let (first, second) = (&double.first, &double.second);
     let mut lines = vec![
-        (
-            first.from_us,
-            format!("{} holds the lock{}", first.holder, votes(first)),
-        ),
+        (first.from_us, format!("{} holds the lock{}", first.who(), votes(first))),
         (
             second.from_us,
-            format!("{} holds it too{}", second.holder, votes(second)),
+            format!("{} holds it too{}", second.who(), votes(second)),
         ),
     ];
     for belief in [first, second] {
-        let holder = belief.holder;
+        let holder = belief.who();
         let sold = |sale: BeliefSale| {
             let (read, left) = (sale.left.saturating_add(1), sale.left);
             (
@@ -32,7 +29,11 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
         };
         lines.extend(belief.sale.map(sold));
         if let Some(left) = belief.until_us {
-            lines.push((left, format!("{holder} has done its work and releases it")));
+            let words = match belief.name {
+                Some(_) => "gives it back, or has no reason to rely on it any more",
+                None => "has done its work and releases it",
+            };
+            lines.push((left, format!("{holder} {words}")));
         }
         let over = belief
             .relied_until_us
@@ -83,6 +84,8 @@ fn told(event: &Event) -> Option<Line> {
 
 fn votes(belief: &Belief) -> String {
     match belief.nodes {
+        // Where it is was not reported.
+        0 if belief.name.is_some() => return String::new(),
         0 => return ", which is on no node".to_owned(),
         1 if belief.votes.is_empty() => return ", which is on one node".to_owned(),
         // A client does not say which of its nodes voted.
@@ -104,19 +107,24 @@ fn votes(belief: &Belief) -> String {
 /// What it comes to: how long both believed, and whether it is known why.
 /// `has_replicas`: whether the lock is on a master whose replicas may take its place.
 pub(super) fn conclusion(double: &DoubleHold, has_replicas: bool) -> Vec<String> {
-    let (first, second) = (double.first.holder, double.second.holder);
     let long = double
         .overlap_us
         .map_or_else(|| "to the end".to_owned(), |us| format!("for {}", time(us)));
-    let [one, other] = [first, second].map(|one| format!("{one} (worker {} of app server {})", one.worker, one.server));
+    let [one, other] = [&double.first, &double.second].map(|one| match one.name {
+        Some(_) => one.who(),
+        None => format!(
+            "{} (worker {} of app server {})",
+            one.holder, one.holder.worker, one.holder.server
+        ),
+    });
     let mut lines = vec![format!(
         "{one} and {other} both had reason to believe {long} that the lock was theirs alone."
     )];
     lines.extend(double.ruling.map(|ruling| why(ruling, double, has_replicas)));
     if let (Some(one), Some(other)) = (double.first.sale, double.second.sale) {
         let ((earlier, _), (later, buyer)) = match one.at_us <= other.at_us {
-            true => ((one, first), (other, second)),
-            false => ((other, second), (one, first)),
+            true => ((one, double.first.holder), (other, double.second.holder)),
+            false => ((other, double.second.holder), (one, double.first.holder)),
         };
         lines.push(match later.left < earlier.left {
             true => format!("No damage here: {buyer} read the stock after the other had written it."),

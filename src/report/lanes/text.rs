@@ -81,6 +81,7 @@ mod tests {
     fn belief(worker: usize, [from, until, relied]: [i64; 3], votes: &[usize]) -> Belief {
         Belief {
             holder: Holder { server: 1, worker },
+            name: None,
             token: format!("token {worker}"),
             asked_us: Some(from - 1_000),
             from_us: from,

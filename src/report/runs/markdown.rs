@@ -35,8 +35,10 @@ pub fn runs_markdown(runs: &Runs) -> Result<String, String> {
         let lines: Vec<String> = parts.caveats.iter().map(|text| format!("- {}", plain(text))).collect();
         all.push(folded("Read this with care", &lines.join("\n")));
     }
-    let again = format!("{}\n{}", fenced("sh", &parts.again), fenced("toml", &parts.scenario));
-    all.push(folded("To play it again", &again));
+    if !parts.scenario.is_empty() {
+        let again = format!("{}\n{}", fenced("sh", &parts.again), fenced("toml", &parts.scenario));
+        all.push(folded("To play it again", &again));
+    }
     all.extend(small(&parts.versions));
     Ok(all.join("\n\n") + "\n")
 }

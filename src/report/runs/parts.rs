@@ -44,6 +44,7 @@ pub(super) struct Parts {
     pub caveats: Vec<String>,
     /// How the scenario, in a file, is played again.
     pub again: String,
+    /// Empty if nothing was played here.
     pub scenario: String,
     pub versions: String,
 }
@@ -99,6 +100,9 @@ impl Parts {
 /// Which runs these are.
 fn subtitle(runs: &Runs) -> String {
     let (first, all) = (runs.first(), runs.all());
+    if let Some(reported) = first.scenario.workload.reported() {
+        return printable(&format!("{:.1} s · {reported}", first.elapsed));
+    }
     let length = setting(Duration::from_secs_f64(first.elapsed.round().max(0.0)));
     let runs = match all {
         [only] => format!("one run of {length}, seed {}", only.seed),
@@ -212,6 +216,9 @@ fn caveats(runs: &Runs) -> Vec<String> {
 /// What ran on what, when.
 fn versions(runs: &Runs) -> String {
     let first = runs.first();
+    if first.scenario.workload.reported().is_some() {
+        return printable(&format!("lockstorm {} · judged {}", first.lockstorm, first.started));
+    }
     let servers: BTreeSet<&str> = first.nodes.iter().map(|node| node.server.as_str()).collect();
     let mut all = vec![format!("lockstorm {}", first.lockstorm)];
     all.extend(servers.into_iter().map(str::to_owned));

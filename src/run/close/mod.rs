@@ -6,3 +6,4 @@ pub(crate) mod flaws;
 pub(crate) mod journal;
 pub(crate) mod record;
 pub(crate) mod recovered;
+mod reported;

@@ -76,6 +76,7 @@ impl ServerHold {
         let lock = self.hold.lock.as_ref();
         Belief {
             holder: self.holder(),
+            name: None,
             token: lock.map_or_else(String::new, |lock| lock.token().to_owned()),
             asked_us: lock.map(|lock| micros(monotonic_ns(lock.asked()))),
             from_us: micros(from),

@@ -45,6 +45,15 @@ impl PastDouble {
     }
 }
 
+/// What is found in a history.
+#[derive(Debug)]
+pub enum Told {
+    /// Two had reason to rely on one lock.
+    DoubleHold(PastDouble),
+    /// Two were inside at once, since then.
+    DoubleUse(i64),
+}
+
 /// A hold of which everything is known.
 #[derive(Debug, Clone)]
 struct PastHold {
@@ -96,7 +105,7 @@ impl Arm {
         self.keys.entry(acquire.key.clone()).or_default().0 += 1;
     }
 
-    fn ends(&mut self, section: &Section, tell: &mut impl FnMut(PastDouble)) {
+    fn ends(&mut self, section: &Section, tell: &mut impl FnMut(Told)) {
         let (acquire, key) = (&section.acquire, section.acquire.key.as_str());
         let Some((open, changes)) = self.keys.get_mut(key) else {
             return;
@@ -125,25 +134,26 @@ impl Arm {
         }
     }
 
-    fn judge(&mut self, changes: Vec<HoldChange<PastHold>>, tell: &mut impl FnMut(PastDouble)) {
+    fn judge(&mut self, changes: Vec<HoldChange<PastHold>>, tell: &mut impl FnMut(Told)) {
         self.judge.tell(changes);
         let found = self.judge.judge(i64::MAX);
         self.found.double_holds += found.double_holds.len() as u64;
         self.found.double_uses += found.double_uses.len() as u64;
         for double in found.over {
             let until = |hold: &PastHold, left: Option<i64>| left.map_or(hold.until, |left| left.min(hold.until));
-            tell(PastDouble {
+            tell(Told::DoubleHold(PastDouble {
                 key: double.second.key.to_string(),
                 first: double.first.client,
                 first_relied: [double.first_from, until(&double.first, double.first_until)],
                 second: double.second.client,
                 second_relied: [double.second_from, until(&double.second, double.second_until)],
-            });
+            }));
         }
+        found.double_uses.into_iter().for_each(|at| tell(Told::DoubleUse(at)));
     }
 
     /// Judges what is left: nothing ends any more.
-    fn close(mut self, tell: &mut impl FnMut(PastDouble)) -> Judgement {
+    fn close(mut self, tell: &mut impl FnMut(Told)) -> Judgement {
         for (_, (_, changes)) in std::mem::take(&mut self.keys) {
             self.judge(changes, tell);
         }
@@ -156,16 +166,16 @@ impl Arm {
 /// # Errors
 /// Those of the reader, and an operation that its client can't have done.
 pub fn judge(reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgement>, HistoryError> {
-    judge_telling(reader, |_| ())
+    judge_telling(reader, |_, _| ())
 }
 
-/// Judges the holds of each arm, as [`judge`] does, and tells each double hold once both have left.
+/// Judges the holds of each arm, as [`judge`] does, and tells what it finds in which arm once both have left.
 ///
 /// # Errors
 /// As [`judge`].
 pub fn judge_telling(
     mut reader: Reader<impl BufRead>,
-    mut tell: impl FnMut(PastDouble),
+    mut tell: impl FnMut(&str, Told),
 ) -> Result<BTreeMap<String, Judgement>, HistoryError> {
     let arms = reader.head.arms.iter().map(|arm| (arm.clone(), Arm::default()));
     let (mut arms, mut sections): (BTreeMap<String, Arm>, _) = (arms.collect(), Sections::default());
@@ -191,12 +201,15 @@ pub fn judge_telling(
         if let Some(section) = sections.take(operation).map_err(|why| reader.wrong(&why))? {
             arms.entry(section.acquire.arm.clone())
                 .or_default()
-                .ends(&section, &mut tell);
+                .ends(&section, &mut |told| tell(&section.acquire.arm, told));
         }
     }
     for arm in sections.open() {
         arms.entry(arm.to_owned()).or_default().found.cut_off += 1;
     }
-    let close = |(name, arm): (String, Arm)| (name, arm.close(&mut tell));
+    let close = |(name, arm): (String, Arm)| {
+        let judgement = arm.close(&mut |told| tell(&name, told));
+        (name, judgement)
+    };
     Ok(arms.into_iter().map(close).collect())
 }

@@ -15,6 +15,8 @@ pub enum SwarmError {
     NoLockNode(ServerId, HostId),
     #[error("{0}: the lock of arm \"{1}\": {2}")]
     Lock(ServerId, String, String),
+    #[error("{0}: what another program reported can't be played")]
+    Reported(ServerId),
     #[error("{0}: {1}")]
     Cache(ServerId, CacheError),
     #[error("cannot {} {id}: it {obstacle}", action.verbs()[0])]

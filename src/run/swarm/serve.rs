@@ -184,6 +184,7 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
             server: plan.id,
         };
         let workload = Workload::new(&plan.scenario.workload, &plan.scenario.database, tools);
+        let workload = workload.ok_or(SwarmError::Reported(plan.id))?;
         crews.push(Arc::new(Crew {
             workload,
             intake: arm.intake.clone(),

@@ -25,14 +25,15 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The workload of the scenario, for these workers.
-    pub fn new(spec: &WorkloadSpec, database: &DatabaseSpec, tools: Tools) -> Self {
-        match spec {
+    /// The workload of the scenario, for these workers; `None` if it is one that nothing plays.
+    pub fn new(spec: &WorkloadSpec, database: &DatabaseSpec, tools: Tools) -> Option<Self> {
+        Some(match spec {
             WorkloadSpec::CacheFill(spec) => Self::CacheFill(CacheFill::new(spec, database.read, tools)),
             WorkloadSpec::Inventory(spec) => Self::Inventory(Inventory::new(spec, database.read, tools)),
             WorkloadSpec::Job(spec) => Self::Job(Job::new(spec.clone(), database.read, tools)),
             WorkloadSpec::Payment(spec) => Self::Payment(Payment::new(spec.clone(), database.read, tools)),
-        }
+            WorkloadSpec::Reported(_) => return None,
+        })
     }
 
     /// Does request `number` of an open loop, or any of a closed one, from start to end, with the random generator of the worker. It counts what was done; the caller

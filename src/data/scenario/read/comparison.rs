@@ -35,8 +35,8 @@ impl Known<'_> {
             Group::Load | Group::Now => Ok(()),
             Group::Locks if arm.lock.is_some() => Ok(()),
             Group::Locks => Err(format!("\"{of}\" takes no lock, so it has no {name}")),
-            Group::LockNodes if arm.lock.uses_nodes() => Ok(()),
-            Group::LockNodes => Err(format!("the lock of \"{of}\" has no nodes, so it has no {name}")),
+            Group::LockNodes | Group::Leases if arm.lock.uses_nodes() => Ok(()),
+            Group::LockNodes | Group::Leases => Err(format!("the lock of \"{of}\" has no nodes, so it has no {name}")),
             Group::Masters if arm.has_master() => Ok(()),
             Group::Masters => Err(format!(
                 "the lock of \"{of}\" is neither on replicated nodes nor on a cluster, so it has no {name}"
@@ -49,7 +49,7 @@ impl Known<'_> {
             Group::Pages if own.contains(&Group::CacheFill) => {
                 Err(format!("no cache has pages, so there are no {name}"))
             }
-            Group::Inventory | Group::Job | Group::Payment | Group::CacheFill | Group::Pages => {
+            Group::Inventory | Group::Job | Group::Payment | Group::Reported | Group::CacheFill | Group::Pages => {
                 let kind = self.workload.name().word();
                 Err(format!("{} workload has no {name}", with_article(&kind)))
             }

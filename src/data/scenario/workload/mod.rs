@@ -7,6 +7,7 @@ pub(super) mod inventory;
 pub(super) mod job;
 mod kind;
 pub(super) mod payment;
+mod reported;
 mod spec;
 
 pub use cache_fill::{CacheFillSpec, CacheSpec};
@@ -14,5 +15,6 @@ pub use inventory::InventorySpec;
 pub use job::JobSpec;
 pub use kind::{Catalogue, Initial, Ledger, OrdersOf, StockIn};
 pub use payment::PaymentSpec;
+pub use reported::ReportedSpec;
 pub use spec::{WorkloadName, WorkloadSpec};
 pub(super) use spec::{read, write};

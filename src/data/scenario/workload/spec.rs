@@ -13,7 +13,8 @@ use super::inventory::InventorySpec;
 use super::job::JobSpec;
 use super::kind::{Row, WorkloadKind};
 use super::payment::PaymentSpec;
-use super::{cache_fill, inventory, job, payment};
+use super::reported::ReportedSpec;
+use super::{cache_fill, inventory, job, payment, reported};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, VariantArray};
@@ -25,7 +26,7 @@ use strum::{EnumDiscriminants, VariantArray};
     name(WorkloadName),
     vis(pub),
     doc = "The word after `kind`.",
-    derive(Serialize, VariantArray),
+    derive(Serialize),
     serde(rename_all = "kebab-case")
 )]
 pub enum WorkloadSpec {
@@ -37,6 +38,13 @@ pub enum WorkloadSpec {
     Job(JobSpec),
     /// Moves money between accounts.
     Payment(PaymentSpec),
+    /// What another program did: nothing plays it, so no scenario can name it.
+    Reported(ReportedSpec),
+}
+
+/// Those that a scenario can name.
+impl VariantArray for WorkloadName {
+    const VARIANTS: &'static [Self] = &[Self::Inventory, Self::CacheFill, Self::Job, Self::Payment];
 }
 
 impl WorkloadSpec {
@@ -47,6 +55,15 @@ impl WorkloadSpec {
             Self::Inventory(spec) => spec,
             Self::Job(spec) => spec,
             Self::Payment(spec) => spec,
+            Self::Reported(spec) => spec,
+        }
+    }
+
+    /// What another program reported, if it is that.
+    pub const fn reported(&self) -> Option<&ReportedSpec> {
+        match self {
+            Self::Reported(spec) => Some(spec),
+            _ => None,
         }
     }
 
@@ -63,6 +80,7 @@ impl WorkloadName {
             Self::Inventory => inventory::ROW,
             Self::Job => job::ROW,
             Self::Payment => payment::ROW,
+            Self::Reported => reported::ROW,
         }
     }
 }
@@ -90,6 +108,8 @@ pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
         WorkloadName::CacheFill => WorkloadSpec::CacheFill(cache_fill::read(&mut reader)),
         WorkloadName::Job => WorkloadSpec::Job(job::read(&mut reader)),
         WorkloadName::Payment => WorkloadSpec::Payment(payment::read(&mut reader)),
+        // It has no word.
+        WorkloadName::Reported => WorkloadSpec::Reported(ReportedSpec::default()),
     };
     reader.finish();
     workload

@@ -194,7 +194,7 @@ impl Bench {
             LockKind::Local => Lock::local(),
             LockKind::Single | LockKind::Cluster => Lock::single(&nodes, 0, 1),
             LockKind::Redlock => Lock::redlock(&nodes, 1),
-            LockKind::Client => unreachable!("no test here has another program's"),
+            LockKind::Client | LockKind::Reported => unreachable!("no test here has another program's"),
         };
         let timeline = Timeline::from(std::time::Instant::now());
         let bench = Self {
@@ -234,7 +234,7 @@ impl Bench {
             after: self.after.clone(),
             server: ServerId(1),
         };
-        Workload::new(&self.spec, &self.database, tools)
+        Workload::new(&self.spec, &self.database, tools).expect("it can be played")
     }
 
     fn work(&self) -> Arc<Workload> {
