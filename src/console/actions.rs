@@ -85,9 +85,10 @@ impl App {
             Act::Neighbour(step) if self.view == View::Charts => self.move_cursor(step)?,
             Act::Neighbour(step) => self.neighbour(step)?,
             Act::Palette => {
-                self.live()?;
+                // It opens even if nothing can happen: what is typed into it are no keys.
                 self.show(None);
                 self.palette = Some(Palette::default());
+                self.live()?;
             }
             Act::Filter => self.open_filter()?,
             Act::Charts => {

@@ -401,15 +401,14 @@ impl App {
 
     fn finished(&mut self, result: Result<Box<Record>, RunError>) -> Option<Intent> {
         self.dirty = true;
-        self.palette = None;
         match result {
             Ok(record) => self.record = Some(Arc::from(record)),
             // Stopped as asked, so not a failure.
             Err(RunError::Stopped) => {}
             Err(error) => {
                 self.failure = Some(error.to_string());
-                // A frozen display would hide it.
-                self.frozen = None;
+                // A frozen display would hide it, and so would a palette.
+                (self.frozen, self.palette) = (None, None);
             }
         }
         match std::mem::replace(&mut self.stage, RunStage::Over) {
@@ -433,7 +432,6 @@ impl App {
         let just_over = is_over(&snapshot.phase) && !self.newest.as_ref().is_some_and(|old| is_over(&old.phase));
         if just_over {
             self.overlay = None;
-            self.palette = None;
             self.view = View::Summary;
             self.scroll = 0;
         }

@@ -126,7 +126,13 @@ impl App {
     }
 
     fn choose(&mut self) -> Result<Option<Intent>, String> {
-        let choices = self.choices(self.live()?);
+        let choices = match self.live() {
+            Ok(snapshot) => self.choices(snapshot),
+            Err(why) => {
+                self.palette = None;
+                return Err(why);
+            }
+        };
         let chosen = self.palette.as_ref().map_or(0, |palette| palette.chosen);
         let Some(choice) = choices.get(chosen.min(choices.len().saturating_sub(1))) else {
             return Err("nothing fits what you typed: Backspace, or Esc closes".to_owned());

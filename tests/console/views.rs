@@ -826,9 +826,20 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     let mut failed = storm("F");
     failed.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
     assert!(matches!(press(&mut failed, "q").as_slice(), [Intent::Quit]));
-    let mut over = showing(over());
-    assert_eq!(ordered(&mut over, "F"), []);
-    says(status(&over), &["R runs it again"]);
+    // What is typed where nothing can happen any more, or when the run ends, are no keys: `o` and Enter would start another one.
+    let mut ends = storm("F");
+    ends.update(Message::Snapshot(Arc::new(over())));
+    for mut app in [after(over(), "F"), after(set_up(), "F"), ends] {
+        assert_eq!(ordered(&mut app, "oRq"), []);
+        says(&drawn(&app, WIDE), &["> oRq"]);
+        assert!(code(&mut app, KeyCode::Enter).is_none());
+        assert!(
+            ["R runs it again", "still starting"]
+                .iter()
+                .any(|why| status(&app).contains(why))
+        );
+        assert!(!drawn(&app, WIDE).contains("> oRq"), "it is closed");
+    }
 }
 
 #[test]

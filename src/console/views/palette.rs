@@ -7,14 +7,17 @@ use ratatui::text::{Line, Span, Text};
 use super::parts::dialog;
 use crate::console::app::{App, Palette};
 use crate::console::text;
-use lockstorm_run::Snapshot;
 
 /// The columns of what is done.
 const WORDS: usize = 36;
 
-pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, palette: &Palette, snapshot: &Snapshot) {
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, palette: &Palette) {
     let theme = &app.theme;
-    let choices = app.choices(snapshot);
+    let choices = app
+        .newest
+        .as_deref()
+        .map(|newest| app.choices(newest))
+        .unwrap_or_default();
     let width = area.width.saturating_sub(4).min(90);
     let inside = dialog(frame, area, [width, area.height.min(18)], "What is to happen?", theme);
     let rows = usize::from(inside.height).saturating_sub(1);

@@ -61,8 +61,8 @@ fn screen(frame: &mut Frame<'_>, app: &App) {
         }
         None => {}
     }
-    if let (Some(open), Some(snapshot)) = (&app.palette, &app.newest) {
-        palette::render(frame, middle, app, open, snapshot);
+    if let Some(open) = &app.palette {
+        palette::render(frame, middle, app, open);
     }
     if let RunStage::Stopping(then) = &app.stage {
         stopping::render(frame, middle, app, then);
