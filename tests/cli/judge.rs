@@ -325,6 +325,21 @@ fn a_record_has_what_was_reported() {
     }
 }
 
+/// Their names would make the first line of the history longer than a line may be.
+#[test]
+fn there_is_no_limit_to_the_number_of_clients() {
+    let hold = |client: usize| {
+        let name = format!("{client}{}", "x".repeat(1000));
+        let [at, until] = [client * 10, client * 10 + 9];
+        format!("{name} acquired {at}, {name} released {until}")
+    };
+    let (code, found) = judged(&(0..200).map(hold).collect::<Vec<_>>().join(", "));
+    assert_eq!(
+        (code, &found["clients"], &found["holds"]),
+        (0, &200.into(), &200.into())
+    );
+}
+
 /// What nobody has reported is not praised.
 #[test]
 fn a_record_says_nothing_good_of_what_could_not_show() {

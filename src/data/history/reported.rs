@@ -56,6 +56,9 @@ pub struct Reported {
     pub load: Load,
 }
 
+/// For so many bytes of names there is room in the first line of a history: a line has 64 KiB at most.
+const NAMES: usize = 60 * 1024;
+
 /// How many late writes and sections are told in words.
 const TOLD: usize = 10;
 
@@ -186,13 +189,19 @@ impl Reported {
         }
         made.load.at(last).counts[Count::CutOff] = made.cut_off;
         made.load.close();
+        let mut room = NAMES;
+        let mut has_room = |name: &str| {
+            let takes = serde_json::to_string(name).map_or(NAMES, |name| name.len() + 1);
+            room = room.saturating_sub(takes);
+            room > 0
+        };
         let head = Head {
             history: Head::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
             clock: "ns of the clock of whoever reported".to_owned(),
             arms: [HELD, INSIDE].map(str::to_owned).to_vec(),
             stock: None,
-            clients: made.clients.clone(),
+            clients: made.clients.iter().filter(|name| has_room(name)).cloned().collect(),
         };
         put(&mut made.history, &head);
         made.history += &lines;

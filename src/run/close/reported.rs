@@ -16,10 +16,7 @@ use lockstorm_data::scenario::{
 };
 use strum::VariantArray;
 
-/// The name of the only arm.
-const ARM: &str = "program";
-
-/// What every scenario has, most of it by default. Nothing of it is shown.
+/// What every scenario has, most of it by default. Nothing of it is shown but the name of the arm.
 const REST: &str = r#"
 workload = { kind = "inventory", products = 1, stock = 1, hold = "1ms" }
 [[arm]]
@@ -87,7 +84,7 @@ fn scenario(name: &str, events: &JudgedEvents) -> Scenario {
     };
     (all.swarm.servers, all.swarm.workers) = (0, 0);
     for arm in &mut all.arms {
-        (arm.name, arm.lock) = (ARM.to_owned(), LockKind::Reported);
+        arm.lock = LockKind::Reported;
     }
     all
 }
