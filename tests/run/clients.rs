@@ -281,7 +281,8 @@ fn renewing(duration: &str) -> String {
 #[test]
 fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
     let _lab = beside();
-    let run = Run::start(&renewing("1m"), &[]);
+    let beside = "[[arm]]\nname = \"ours\"\nlock = \"single\"\nttl = \"500ms\"\ntimeout = \"4s\"";
+    let run = Run::start(&format!("{}\n{beside}", renewing("1m")), &[]);
     let client = Target::Client(ServerId(1));
     let acquired = |now: &lockstorm_run::Snapshot| now.arms[0].figures.outcomes.acquired;
     let before = loop {
@@ -330,6 +331,11 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
         .collect();
     assert!(told.is_empty(), "it was ordered: {told:?}");
     assert!(record.arms[0].figures.law_violations > 0, "no key was lost");
+    let outages = [0, 1].map(|arm| record.arms[arm].figures.outages.len());
+    assert!(
+        outages[0] > 0 && outages[1] == 0,
+        "the other arm has none of these clients: {outages:?}"
+    );
 }
 
 #[test]

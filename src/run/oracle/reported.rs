@@ -29,6 +29,11 @@ impl JudgedEvents {
             // What two did with a lock that both held is told of those inside.
             Told::DoubleUse(_) => {}
         })?;
+        // Every hold has an end in this history, so every double hold is told.
+        debug_assert_eq!(
+            arms.get(HELD).map_or(0, |held| held.double_holds),
+            double_holds.len() as u64
+        );
         Ok(Self {
             holds: arms.get(HELD).map_or(0, |held| held.beliefs),
             double_holds,
