@@ -664,13 +664,13 @@ pub struct CompareArgs {
 /// `key`, `t` in nanoseconds of a monotonic clock that all clients share, and if the lock has them `until` (the end of the validity, by
 /// that clock), `token` and `fence`. A client has reason to rely on a lock from `acquired` to the earliest of `released`, `lost` and `until`.
 /// A double hold: two had at once. A double use: two were inside (`entered` to `left`) at once. A late write, and a section that overran:
-/// the client had no reason any more. Down for: the longest time in which a client that had `asked` waited for a lock that nobody held.
+/// the client had no reason any more. Down for: the longest time until somebody got a lock in which clients that had `asked` waited and nobody held it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lockstorm judge events.jsonl -o found.html
   my-program | lockstorm judge -
-  lockstorm judge events.jsonl --record before.json              then: lockstorm compare before.json -- after.json
+  lockstorm judge events.jsonl --record before.json --name naive --faults lab.jsonl
   lockstorm judge unix:/tmp/judge.sock --history held.jsonl      until Ctrl-C
 
 Exit codes: 0 nothing is broken, 1 error, 2 usage, or a line can't be read, 3 there are double holds, double uses, late writes or sections \
@@ -688,6 +688,14 @@ pub struct JudgeArgs {
     /// Write an ordinary record to FILE, for `lockstorm report`, `compare`, `record show` and `view`. An existing file is replaced.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// What the record calls the program: runs with the same name are repeats of each other, with another one are compared. Left out: the
+    /// name of the file of events.
+    #[arg(long, value_name = "NAME", requires = "record")]
+    pub name: Option<String>,
+    /// What was done meanwhile to a kept lab, as `lockstorm lab log --json` prints it, for the record. The clock of the events must be
+    /// that of the log, `CLOCK_MONOTONIC`.
+    #[arg(long, value_name = "FILE", requires = "record")]
+    pub faults: Option<PathBuf>,
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,

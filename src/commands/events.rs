@@ -14,6 +14,7 @@ use std::time::Duration;
 use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::history::{Event, Reported};
+use lockstorm_lab::kept::Logged;
 use lockstorm_run::oracle::reported::JudgedEvents;
 use lockstorm_run::{Record, needs};
 use tokio::net::UnixListener;
@@ -26,6 +27,8 @@ use crate::cli::{JudgeArgs, Look};
 use crate::exit_code;
 use crate::failure::{Failure, tell};
 
+/// The largest log of a lab that is read, in MB.
+const LARGEST: u64 = 64;
 /// What stands before the path of a socket.
 const SOCKET: &str = "unix:";
 /// How long connections are still accepted that had been opened when the end came.
@@ -58,6 +61,7 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     let record = args.record.as_deref().map(RecordFile::check).transpose();
     let record = record.map_err(Failure::usage)?;
+    let faults = args.faults.as_deref().map(logged).transpose()?;
     let (events, is_whole) = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
         ("-", _) => read(io::stdin().lock(), "standard input")?,
         (_, Some("")) => return Err(Failure::usage("unix: names no socket: write unix:PATH")),
@@ -81,7 +85,10 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         write(out, &events_page(&told, &args.events, doubt.as_deref()))?;
     }
     if let Some(record) = record {
-        let made = Record::of_reported(&source(&args.events), &judged, doubt.clone());
+        let source = source(&args.events);
+        let stem = Path::new(&source).file_stem().map(|stem| stem.to_string_lossy());
+        let name = args.name.as_deref().or(stem.as_deref()).unwrap_or(&source);
+        let made = Record::of_reported([name, &source], &judged, doubt.clone(), faults.as_deref());
         record.write(&made).map_err(Failure::error)?;
     }
     print_result(args.json, &told, |paint| render_events(&told, paint), look)?;
@@ -90,6 +97,24 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
     }
     Ok(ExitCode::from(if judged.is_broken() { exit_code::NO } else { 0 }))
+}
+
+/// What `lockstorm lab log --json` told.
+fn logged(path: &Path) -> Result<Vec<Logged>, Failure> {
+    let cannot = |why: String| Failure::usage(format!("cannot read {}: {why}", path.display()));
+    let file = input::open(path).map_err(|error| cannot(error.to_string()))?;
+    let text = input::whole(&file, LARGEST).map_err(|error| cannot(error.to_string()))?;
+    let lines = String::from_utf8_lossy(&text);
+    let line = |(number, line): (usize, &str)| {
+        let wrong = |error| {
+            cannot(format!(
+                "line {}: {error}; it is to be what `lockstorm lab log --json` prints",
+                number + 1
+            ))
+        };
+        serde_json::from_str(line).map_err(wrong)
+    };
+    lines.lines().enumerate().map(line).collect()
 }
 
 /// What a record calls the place that events came from.

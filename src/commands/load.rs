@@ -16,6 +16,11 @@ pub(super) fn load(spec: &str, changes: &Changes) -> Result<Scenario, ScenarioEr
     parse(&Source::open(spec)?, &overrides(changes))
 }
 
+/// The same for someone who wants its faults alone.
+pub(super) fn load_faults(spec: &str, changes: &Changes) -> Result<Scenario, ScenarioErrors> {
+    parse(&Source::open(spec)?.for_its_faults(), &overrides(changes))
+}
+
 /// Compares the scenario's needs with this machine: warnings, or a line for each reason why it can't run here.
 pub(super) fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
     let mut room = needs::compare(&needs::of(scenario), &Machine::look());

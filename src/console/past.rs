@@ -211,7 +211,7 @@ impl Past<'_> {
         let refused = last(|point| point.is_refused());
         let silent = last(|point| point.offered > 0 && point.answered == 0);
         // How long another program's work takes nobody has told.
-        let is_known = self.record.scenario.workload.reported().is_none();
+        let is_known = self.record.reported.is_none();
         let is_still = refused >= STILL || is_known && silent >= STILL + self.hold;
         let recent: Vec<u64> = series.last(RECENT).map(|point| point.answered).collect();
         Live {

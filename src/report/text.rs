@@ -28,7 +28,7 @@ pub fn summary(record: &Record) -> String {
 pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let (scenario, arms) = (&record.scenario, Arm::all_of_record(record));
     let cut = if record.interrupted { " (interrupted)" } else { "" };
-    let which = match scenario.workload.reported() {
+    let which = match &record.reported {
         Some(reported) => reported.to_string(),
         None => format!("seed {}", record.seed),
     };
@@ -157,7 +157,7 @@ fn head(record: &Record, paint: Paint) -> String {
     };
     // Another program may have written the record.
     let title = printable(&format!("{} · {}", scenario.name, scenario.title));
-    if let Some(reported) = scenario.workload.reported() {
+    if let Some(reported) = &record.reported {
         let (title, elapsed) = (paint.apply(Tone::Strong, &title), span(record.elapsed));
         return format!("{title}\n{elapsed} · {reported} · lockstorm {}\n", record.lockstorm);
     }

@@ -127,7 +127,7 @@ mod swarm;
 mod watch;
 
 pub use close::journal::JournalLine;
-pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, RoundTripRecord, Timeouts};
+pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, ReportedEvents, RoundTripRecord, Timeouts};
 pub use close::recovered::Recovered;
 pub use error::RunError;
 pub use handle::{RunHandle, not_begun, start};

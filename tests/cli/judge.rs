@@ -165,9 +165,14 @@ fn down_for_is_the_longest_wait_for_what_nobody_held() {
         // Who gave up waited, too; who asked for what was held till the end did not.
         (
             "a asked 0, a refused 40, b asked 50, b acquired 60, b released 61",
-            40.into(),
+            50.into(),
         ),
         ("a acquired 0, b asked 10, b refused 40, a released 50", 0.into()),
+        // Who gives up and asks again waits for the same outage; time in which nobody waits does not count.
+        (
+            "a acquired 0, a released 10, b asked 10, b refused 20, b asked 25, c asked 27, b refused 35, c refused 45, b asked 50, b acquired 60",
+            40.into(),
+        ),
         ("a acquired 0, a released 5, b asked 10, a write 90", 80.into()),
     ] {
         assert_eq!(judged(events).1["unavailable_ns"], wanted, "{events}");
@@ -284,9 +289,9 @@ fn a_record_has_what_was_reported() {
     says(
         &out,
         &[
-            "e.jsonl · 2.0 s · 23 events of 3 clients about 1 lock",
+            "e · 2.0 s · 23 events of 3 clients about 1 lock",
             "program  ✖ UNSAFE           ✖ 1        ✖ 1  two held it, 1 ×",
-            "3 clients acquired 5 locks; 1 time two were inside at once, or one worked on without the lock;",
+            "program: acquired 5 locks; 1 time two were inside at once, or one worked on without the lock;",
         ],
     );
     assert!(
@@ -308,21 +313,81 @@ fn a_record_has_what_was_reported() {
         out.contains("UNSAFE") && !out.contains("play it again") && !out.contains("seed"),
         "{out}"
     );
+}
 
-    // Two records are two sides; reports lay only runs of one scenario over each other.
-    fs::rename(directory.path().join("r.json"), directory.path().join("busy.json")).unwrap();
-    let fine = recorded(FINE);
-    assert_eq!(fine["arms"][0]["figures"]["unguarded"], 0, "{fine}");
-    let (_, out, err) = run(&["compare", "r.json", "--", "busy.json"]);
-    says(&out, &["program  ✔ safe  ✖ UNSAFE", "program: unguarded        0   1"]);
+/// Runs of the same name are repeats; others are set side by side, and stand on one page.
+#[test]
+fn records_of_programs_are_compared_and_reported_together() {
+    let directory = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+    for (events, name, record) in [
+        (BUSY, "busy", "busy.json"),
+        (FINE, "naive", "1.json"),
+        (FINE, "naive", "2.json"),
+        (FINE, "fenced", "3.json"),
+    ] {
+        fs::write(directory.path().join("e.jsonl"), lines(&in_ms(events))).unwrap();
+        run(&["judge", "e.jsonl", "--record", record, "--name", name]);
+    }
+    let (_, out, err) = run(&["compare", "busy.json", "--", "1.json", "2.json"]);
+    says(&out, &["program   ✖ UNSAFE    ✔ 2 of 2", "program: unguarded"]);
     assert_eq!(err, "");
-    let (code, _, err) = run(&["report", "r.json", "busy.json"]);
+    let (code, out, err) = run(&["report", "1.json", "2.json", "3.json"]);
+    assert_eq!(code, Some(0), "{err}");
+    says(&out, &["lock naive", "lock fenced"]);
+    let (code, _, err) = run(&["compare", "1.json", "3.json", "--", "2.json"]);
     assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("`lockstorm compare r.json -- busy.json`"), "{err}");
+    assert!(err.contains("lock = \"fenced\""), "{err}");
     for again in [["--out", "busy.json"], ["--history", "./busy.json"]] {
         let (code, _, err) = run(&[&["judge", "e.jsonl", "--record", "busy.json"], &again[..]].concat());
         assert!(code == Some(2) && err.contains("is used twice"), "{err}");
     }
+}
+
+/// By the clock of a lab that was broken meanwhile.
+#[test]
+fn faults_of_a_kept_lab_are_told_in_the_record() {
+    let directory = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+    let logged = |number: u64, us: u64, action: &str, effect: Option<u64>| {
+        let log = serde_json::json!({
+            "number": number, "time": "2026-11-29T11:22:49.458Z", "ordered_us": us, "effect_us": effect, "action": action, "kind": "host",
+            "target": "2", "effect": "verified", "words": format!("host 2: {action}"),
+        });
+        format!("{log}\n")
+    };
+    let log = [
+        logged(1, 7_000_900, "kill", Some(7_001_000)),
+        logged(2, 7_001_500, "restart", Some(7_002_000)),
+        // It had no effect, and this one came later.
+        logged(3, 7_001_600, "pause", None),
+        logged(4, 99_000_000, "pause", Some(99_000_100)),
+    ];
+    fs::write(directory.path().join("lab.jsonl"), log.concat()).unwrap();
+    fs::write(directory.path().join("e.jsonl"), lines(&in_ms(BUSY))).unwrap();
+    let (code, _, err) = run(&["judge", "e.jsonl", "--record", "r.json", "--faults", "lab.jsonl"]);
+    assert_eq!(code, Some(3), "{err}");
+    let record: Value = serde_json::from_str(&fs::read_to_string(directory.path().join("r.json")).unwrap()).unwrap();
+    let events: Vec<_> = record["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| (&event["kind"]["kind"], &event["at_us"]))
+        .collect();
+    let [fault, double]: [Value; 2] = ["fault", "double_hold"].map(Into::into);
+    let [killed, restarted, held]: [Value; 3] = [900, 1500, 1_010_000].map(Into::into);
+    assert_eq!(events, [(&fault, &killed), (&fault, &restarted), (&double, &held)]);
+    assert_eq!(record["events"][0]["kind"]["effect_at_us"], 1000);
+    assert_eq!(record["events"][1]["kind"]["ends"], 0);
+    let (_, out, _) = run(&["record", "show", "r.json"]);
+    says(&out, &["host 2", "two held one lock at once → program"]);
+    assert!(!out.contains("what was broken meanwhile is not known"), "{out}");
+    fs::write(directory.path().join("lab.jsonl"), "{}\n").unwrap();
+    let (code, _, err) = run(&["judge", "e.jsonl", "--record", "r.json", "--faults", "lab.jsonl"]);
+    assert!(
+        code == Some(2) && err.contains("line 1: missing field") && err.contains("lab log --json"),
+        "{err}"
+    );
 }
 
 /// Their names would make the first line of the history longer than a line may be.

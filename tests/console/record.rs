@@ -188,7 +188,7 @@ fn what_another_program_reported_is_played_too() {
     let events = Event::read(events.as_bytes()).collect::<Result<_, _>>().expect("lines");
     let reported = Reported::of(events).expect("clients can do that");
     let judged = JudgedEvents::of(reported).expect("its own history");
-    let record = Record::of_reported("mine.jsonl", &judged, None);
+    let record = Record::of_reported(["mine", "mine.jsonl"], &judged, None, None);
     let keys = [" vvvvvvvvTlLi1sekrx?/wcS", "dDpn", "q"].map(chars).concat();
     let codes = [
         KeyCode::Home,
@@ -200,7 +200,7 @@ fn what_another_program_reported_is_played_too() {
     ];
     for size in [WIDE, SMALL] {
         let mut app = playing(record.clone());
-        says(&screen_at(&app, size).join("\n"), &["mine.jsonl"]);
+        says(&screen_at(&app, size).join("\n"), &["mine"]);
         for code in codes.iter().flat_map(|code| [&[*code], &keys[..]].concat()) {
             press(&mut app, &[code]);
             screen_at(&app, size);

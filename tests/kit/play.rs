@@ -217,6 +217,7 @@ pub fn record(mut scenario: Scenario, arms: Vec<ArmRecord>) -> Record {
         arms,
         round_trips: Vec::new(),
         expectations: Vec::new(),
+        reported: None,
         events: Vec::new(),
         warnings: Vec::new(),
         scenario,

@@ -36,7 +36,7 @@ pub fn builtin(name: &str, set: &[&str]) -> Scenario {
 /// The workloads of all built-in scenarios, and that of reported events: every kind, in each form in which something else is shown of it.
 pub fn workloads() -> impl Iterator<Item = WorkloadSpec> {
     let all = builtin::ALL.iter().map(|scenario| builtin(scenario.name, &[]).workload);
-    all.chain([WorkloadSpec::Reported(ReportedSpec::default())])
+    all.chain([WorkloadSpec::Reported(ReportedSpec {})])
 }
 
 fn read(source: &Source, set: &[&str]) -> Scenario {

@@ -958,6 +958,19 @@ fault = [
     );
     place.good(&["restore", "all"]);
 
+    // A file may have nothing else, and `--set` gives a time to a fault that waits for something.
+    let faults = r#"
+        [[fault]]
+        when = "mine.holding >= 1"
+        do = "kill"
+        on = "host:1"
+        for = "10ms"
+    "#;
+    fs::write(place.directory.path().join("bare.toml"), faults).expect("written");
+    let (code, out, err) = place.lab(&["play", "bare.toml", "--set", "fault.1.at=0s"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("host 1 is back"), "{out}");
+
     // What it can't do is told before anything is done.
     let before = logged(&place).len();
     for (faults, part) in [

@@ -17,7 +17,7 @@ use tokio::time::interval;
 use super::act::{ask, exit, kept};
 use super::refused::{failure, no_answer};
 use crate::cli::{Changes, LabPlayArgs, Look};
-use crate::commands::load::load;
+use crate::commands::load::load_faults;
 use crate::commands::print::{print_for_people, signalled};
 use crate::commands::server::wait_for;
 use crate::failure::{Failure, tell};
@@ -35,7 +35,7 @@ pub fn play(args: &LabPlayArgs, look: Look) -> Result<ExitCode, Failure> {
         seed: None,
         duration: None,
     };
-    let scenario = load(&args.scenario, &changes).map_err(Failure::usage)?;
+    let scenario = load_faults(&args.scenario, &changes).map_err(Failure::usage)?;
     let kept = Arc::new(kept()?);
     let why = obstacles(&scenario.faults, &status(&kept)?.order);
     if !why.is_empty() {
@@ -61,7 +61,7 @@ fn obstacles(faults: &[FaultSpec], order: &LabOrder) -> Vec<String> {
         if let FaultStart::When(trigger) = &fault.start {
             let text = &trigger.text;
             return Err(format!(
-                "when = \"{text}\" waits for a figure that only a run has: give it `at`"
+                "when = \"{text}\" waits for a figure that only a run has: give it a time, like --set fault.1.at=5s"
             ));
         }
         match &fault.targets {

@@ -140,6 +140,7 @@ fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<Tabl
     let extras = extras
         .into_iter()
         .filter(occurs)
+        .filter(|metric| display.console.iter().all(|(own, _)| own != metric))
         .map(|metric| TableColumn::new(Column::Figure(metric), rank));
     let own = display.console.iter().map(|&(metric, rank)| TableColumn {
         is_own: true,

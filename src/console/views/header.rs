@@ -45,7 +45,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         parts.extend(held.map(|_| vec![Span::styled("held", theme.warn)]));
         // Of a turned knob a record has only words.
         let is_turned = |snapshot: &Snapshot| snapshot.events.iter().any(|event| event.kind == EventKind::Knob);
-        if app.replay.is_none() || !snapshot.is_some_and(is_turned) {
+        let reported = app.record.as_ref().and_then(|record| record.reported.as_ref());
+        if let Some(reported) = reported.filter(|_| app.replay.is_some()) {
+            parts.push(vec![Span::raw(reported.to_string())]);
+        } else if app.replay.is_none() || !snapshot.is_some_and(is_turned) {
             parts.extend(settings(scenario, snapshot, theme));
         }
     } else {
@@ -86,9 +89,6 @@ fn settings(scenario: &Scenario, snapshot: Option<&Snapshot>, theme: &Theme) -> 
     let workers = knobs.map_or(scenario.swarm.workers, |knobs| knobs.workers);
     let mut parts = Vec::new();
     let plain = |text: String| vec![Span::raw(text)];
-    if let Some(reported) = scenario.workload.reported() {
-        return vec![plain(reported.to_string())];
-    }
     let (servers, workers) = (scenario.swarm.servers, units::count(workers as u64));
     parts.push(plain(format!("{servers}×{workers} workers")));
     let ttl = knobs.and_then(|knobs| knobs.ttl);

@@ -67,11 +67,11 @@ impl Load {
         }
     }
 
-    /// A request has ended that began when its client asked, if it said so.
-    pub(super) fn completed(&mut self, asked: Option<i64>, t: i64) {
+    /// What is told at `t`: a request has ended that began when its client asked, if it said so.
+    pub(super) fn completed(&mut self, asked: Option<i64>, end: i64, t: i64) {
         self.at(t).counts[Count::Completed] += 1;
         if let Some(asked) = asked {
-            self.took(Time::Response, asked, t, t);
+            self.took(Time::Response, asked, end, t);
         }
     }
 

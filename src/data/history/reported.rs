@@ -40,7 +40,8 @@ pub struct Reported {
     pub cut_off: u64,
     /// Those of them that may have overlapped with another one, and holds without any length that met another one.
     pub doubtful: u64,
-    /// The longest time in which a client waited for a lock that nobody held; `None` if nobody has reported that it asked.
+    /// The longest time until somebody got a lock in which clients waited for it and nobody held it; `None` if nobody has reported that it
+    /// asked.
     pub unavailable_ns: Option<i64>,
     /// The same, with its beginning since the first event, and whether it had an end.
     #[serde(skip)]
@@ -74,6 +75,10 @@ struct Lock {
     entered: BTreeMap<usize, i64>,
     /// Since when each client waits.
     waiting: BTreeMap<usize, i64>,
+    /// How long clients have waited since somebody held it.
+    missed: i64,
+    /// When that began, and until when it is counted.
+    missing: [i64; 2],
 }
 
 #[derive(Debug)]
@@ -155,10 +160,10 @@ impl Reported {
         made.keys = locks.len();
         for (key, mut lock) in locks {
             made.shared_keys += usize::from(lock.holds.len() > 1);
-            made.waited(&lock, lock.waiting.values().min().copied(), last, false);
+            made.waited(&mut lock, last, false);
             for (&client, inside) in &lock.inside {
                 let met = |(&other, &t): (&usize, &i64)| other != client && t >= inside.from;
-                let outlived = lock.holds.get(&client).is_none_or(|hold| !hold.lasts_at(heard[client]));
+                let outlived = lock.holds.get(&client).is_none_or(|hold| !hold.lasts_at(last));
                 made.cut_off += 1;
                 made.doubtful += u64::from(outlived || lock.entered.iter().any(met));
                 if inside.overran {
@@ -267,7 +272,7 @@ impl Reported {
                     self.doubtful += u64::from(hold.is_doubtful(end));
                     put(lines, &hold.release(who, &event.key, end, Some(t)));
                 }
-                None => return can_not("it does not hold this lock"),
+                None => return can_not("it does not hold this lock: report its `acquired` before"),
             },
             EventWord::Entered => {
                 let overran = !covered;
@@ -279,6 +284,9 @@ impl Reported {
             }
             EventWord::Write if covered => {}
             EventWord::Write => {
+                if let Some(inside) = lock.inside.get_mut(&client) {
+                    inside.overran = true;
+                }
                 self.late_writes += 1;
                 self.load.at(t).counts[Count::LateWrites] += 1;
                 self.tell_late(lock, client, event, "wrote");
@@ -309,8 +317,8 @@ impl Reported {
 
     /// A client gives up.
     fn refused(&mut self, client: usize, lock: &mut Lock, t: i64) {
+        self.waited(lock, t, true);
         let since = lock.waiting.remove(&client);
-        self.waited(lock, since, t, true);
         let counts = &mut self.load.at(t).counts;
         counts[Count::Begun] += u64::from(since.is_none());
         counts[Count::GaveUp] += 1;
@@ -321,7 +329,7 @@ impl Reported {
         // Why else it was refused nobody has reported.
         let outcome = if is_held { Outcome::Contended } else { Outcome::Unknown };
         self.load.acquire(outcome, since, t);
-        self.load.completed(since, t);
+        self.load.completed(since, t, t);
     }
 
     /// A client has got a lock, or extended it too late.
@@ -330,8 +338,8 @@ impl Reported {
         if let Some(inside) = lock.inside.get_mut(&client) {
             inside.overran = true;
         }
-        let first = lock.waiting.values().min().copied();
-        self.waited(lock, first, t, true);
+        self.waited(lock, t, true);
+        lock.missed = 0;
         let asked = lock.waiting.remove(&client);
         self.load.at(t).counts[Count::Begun] += u64::from(asked.is_none());
         if event.event == EventWord::Acquired {
@@ -366,25 +374,32 @@ impl Reported {
     /// A hold has ended, which is known at `t`.
     fn hold_ended(&mut self, hold: &Hold, end: i64, t: i64) {
         self.load.took(Time::Hold, hold.from, end, t);
-        self.load.completed(hold.asked, t);
+        self.load.completed(hold.asked, end, t);
     }
 
-    /// Somebody waits since then, and did until `t`: how much of that nobody held the lock.
-    fn waited(&mut self, lock: &Lock, since: Option<i64>, t: i64, over: bool) {
-        if let Some(since) = since
-            && lock.holds.values().all(|hold| !hold.lasts_at(t))
-        {
-            let free = lock.holds.values().filter_map(Hold::end).fold(since, i64::max);
-            let lasted = t.saturating_sub(free);
-            if self.unavailable_ns < Some(lasted) {
-                self.unavailable_ns = Some(lasted);
-                self.outage = Outage {
-                    at: free.saturating_sub(self.load.span[0]) as f64 / 1e9,
-                    event: None,
-                    lasted_us: lasted.max(0).cast_unsigned() / 1000,
-                    over,
-                };
-            }
+    /// Whoever waits did so until `t`: how much of that nobody held the lock.
+    fn waited(&mut self, lock: &mut Lock, t: i64, over: bool) {
+        let Some(since) = lock.waiting.values().min().copied() else {
+            return;
+        };
+        if lock.holds.values().any(|hold| hold.lasts_at(t)) {
+            return;
+        }
+        let free = lock.holds.values().filter_map(Hold::end).fold(since, i64::max);
+        if lock.missed == 0 {
+            lock.missing = [free; 2];
+        }
+        let [from, until] = lock.missing;
+        lock.missed = lock.missed.saturating_add(t.saturating_sub(free.max(until)));
+        lock.missing = [from, t];
+        if self.unavailable_ns < Some(lock.missed) {
+            self.unavailable_ns = Some(lock.missed);
+            self.outage = Outage {
+                at: from.saturating_sub(self.load.span[0]) as f64 / 1e9,
+                event: None,
+                lasted_us: lock.missed.cast_unsigned() / 1000,
+                over,
+            };
         }
     }
 

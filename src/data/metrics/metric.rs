@@ -236,7 +236,7 @@ metrics! {
         "acquires that were refused because too few nodes could be asked";
     Expired = "expired", Number(|f| f.outcomes.expired), LockNodes, Doubt,
         "acquires whose votes came when no validity was left";
-    Unknown = "unknown", Number(|f| f.outcomes.unknown), LockNodes, Doubt,
+    Unknown = "unknown", Number(|f| f.outcomes.unknown), Leases, Doubt,
         "acquires whose outcome is not known, because nodes that could have completed the quorum did not answer in time. A timeout is unknown, never \"failed\"";
     AcquireP50 = "acquire p50", Duration(|f| f.acquire_us, P50), Locks, Plain, ACQUIRE;
     AcquireP90 = "acquire p90", Duration(|f| f.acquire_us, P90), Locks, Plain, ACQUIRE;
@@ -254,7 +254,7 @@ metrics! {
     RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
         "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
     UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, |f| f.outages.len() as u64), Leases, Plain,
-        "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was available again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known. Of reported events: the longest time in which a client waited for a lock that nobody held";
+        "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was available again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
     Stuck = "stuck", Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())), LockNodes, Doubt,
         "keys that nobody held at the end and that could still not be locked within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken";
     GrantedByOldMaster = "granted by old master", Largest(|f| f.granted_by_old_master, |f| f.new_masters), Masters, Doubt,

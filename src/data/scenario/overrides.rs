@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::database_url::without_secrets;
 use super::error::ScenarioError;
+use super::read::STARTS;
 use super::suggest;
 use super::tree::{Node, Origin, Table, Value};
 use super::value::show;
@@ -109,6 +110,10 @@ fn set(root: &mut Table, assignment: &str, flag: &str) -> Result<(), String> {
             }
             other => return Err(format!("{key} is {} here, so it has no keys of its own", other.kind())),
         };
+    }
+    if keys[0] == "fault" && STARTS.contains(&last.as_str()) {
+        // It starts by one of these.
+        table.retain(|(key, _)| !STARTS.contains(&key.as_str()));
     }
     put(table, last, Value::of_flag(value, flag), flag);
     Ok(())

@@ -20,7 +20,42 @@ pub struct Source {
     pub text: String,
 }
 
+/// What every scenario must have, and what means nothing where it is not played.
+const REST: &str = r#"
+[workload]
+kind = "inventory"
+products = 1
+stock = 1
+hold = "1ms"
+
+[[arm]]
+name = "program"
+lock = "none"
+"#;
+
 impl Source {
+    /// A scenario of which nothing matters but its name.
+    pub fn bare(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            text: REST.to_owned(),
+        }
+    }
+
+    /// The same for someone who wants its faults alone: a file of nothing else is whole then.
+    #[must_use]
+    pub fn for_its_faults(mut self) -> Self {
+        let has = |key: &str| {
+            self.text
+                .parse::<toml::Table>()
+                .is_ok_and(|table| table.contains_key(key))
+        };
+        if has("fault") && !has("workload") && !has("arm") {
+            self.text += REST;
+        }
+        self
+    }
+
     /// Opens a built-in scenario by its name, or a file by its path, which may lack its `.toml`.
     ///
     /// # Errors

@@ -5,11 +5,14 @@ use humantime::format_rfc3339_millis;
 use serde::{Deserialize, Serialize};
 
 use super::acted::{Acted, Effect};
+use super::choice::Choice;
 use lockstorm_base::monotonic_ns;
-use lockstorm_data::model::{Action, Target};
+use lockstorm_data::model::{Action, Target, TargetKind};
 
 /// The most entries that are kept: the oldest go first.
 const MOST: usize = 10_000;
+/// The most hosts of a lab.
+const MOST_HOSTS: usize = 9;
 /// The most that one answer has.
 const AT_ONCE: usize = 500;
 
@@ -34,6 +37,21 @@ pub struct Logged {
     pub effect: Effect,
     /// The same in words, with the proof.
     pub words: String,
+}
+
+impl Logged {
+    /// What was done, and to whom; `None` if this is no word of ours. How much a lag delays, and which way something is cut, its words say
+    /// alone.
+    pub fn deed(&self) -> Option<(Action, Target)> {
+        let action = Action::kinds().find(|action| action.word() == self.action)?;
+        let is_between = self.kind == TargetKind::Link.word() && self.target.contains('-');
+        let name = match is_between {
+            true => format!("{}:{}", self.kind, self.target),
+            false => self.target.clone(),
+        };
+        let targets = Choice::read(&[name]).ok()?.of(MOST_HOSTS).ok()?;
+        Some((action, *targets.first()?))
+    }
 }
 
 /// Everything that was done to a kept lab.

@@ -324,7 +324,7 @@ fn left_out(runs: &[Record]) -> Vec<String> {
     }
     for run in runs.iter().filter(|run| !run.interrupted) {
         let doubts = run.arms.iter().filter_map(|arm| Some((&arm.name, arm.doubt.as_ref()?)));
-        all.extend(doubts.map(|(arm, why)| format!("{arm} in the run with seed {}: {why}", run.seed)));
+        all.extend(doubts.map(|(arm, why)| format!("{arm} in the run with {}: {why}", run.which())));
     }
     all
 }

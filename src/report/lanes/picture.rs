@@ -149,11 +149,12 @@ impl Picture {
     }
 }
 
-/// A label for which there is room.
+/// A label for which there is room: of names the end tells them apart.
 fn short(label: &str) -> String {
-    match label.char_indices().nth(LABEL) {
-        Some((end, _)) => label[..end].to_owned() + "…",
-        None => label.to_owned(),
+    let left_out = label.chars().count().saturating_sub(LABEL);
+    match label.char_indices().nth(left_out + 1) {
+        Some((from, _)) if left_out > 0 => format!("…{}", &label[from..]),
+        _ => label.to_owned(),
     }
 }
 

@@ -26,7 +26,7 @@ impl<'a> ShownHold<'a> {
             has_replicas: specs.any(|spec| spec.name == arm.name && spec.has_master()),
             events: &record.events,
             end: record.elapsed,
-            run: match record.scenario.workload.reported() {
+            run: match &record.reported {
                 Some(reported) => format!("{} · {reported}", record.scenario.name),
                 None => format!(
                     "{} · seed {} · {} · lockstorm {}",

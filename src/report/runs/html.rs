@@ -121,14 +121,14 @@ fn last_sheet(parts: &Parts, runs: usize) -> Markup {
     html! {
         h2 { "Read this with care" }
         ul {
-            @if runs == 1 && !parts.scenario.is_empty() { li { "One run is one sample: the commands below play it with other seeds." } }
+            @if runs == 1 && parts.again.is_some() { li { "One run is one sample: the commands below play it with other seeds." } }
             @for text in &parts.caveats { li { (text) } }
         }
         h2 { "All figures" }
         @for table in &parts.figures { (tabled(table)) }
-        @if !parts.scenario.is_empty() {
+        @if let Some(again) = &parts.again {
             h2 { "To play it again" }
-            p { "Write the scenario to scenario.toml, and: " code { (parts.again) } }
+            p { "Write the scenario to scenario.toml, and: " code { (again) } }
             details.whole { summary { "the scenario" } pre { (parts.scenario) } }
         }
         footer { (parts.versions) }

@@ -35,8 +35,8 @@ pub fn runs_markdown(runs: &Runs) -> Result<String, String> {
         let lines: Vec<String> = parts.caveats.iter().map(|text| format!("- {}", plain(text))).collect();
         all.push(folded("Read this with care", &lines.join("\n")));
     }
-    if !parts.scenario.is_empty() {
-        let again = format!("{}\n{}", fenced("sh", &parts.again), fenced("toml", &parts.scenario));
+    if let Some(again) = &parts.again {
+        let again = format!("{}\n{}", fenced("sh", again), fenced("toml", &parts.scenario));
         all.push(folded("To play it again", &again));
     }
     all.extend(small(&parts.versions));

@@ -42,9 +42,8 @@ pub(super) struct Parts {
     /// The figures of all arms.
     pub figures: Vec<Table>,
     pub caveats: Vec<String>,
-    /// How the scenario, in a file, is played again.
-    pub again: String,
-    /// Empty if nothing was played here.
+    /// How the scenario, in a file, is played again; `None` if it was not played here.
+    pub again: Option<String>,
     pub scenario: String,
     pub versions: String,
 }
@@ -84,13 +83,16 @@ impl Parts {
             times_legend: format!("{MEANS}{of_all}"),
             happened: what_happened(runs),
             happened_in: if all.len() > 1 {
-                format!(" in the run with seed {}", first.seed)
+                format!(" in the run with {}", first.which())
             } else {
                 String::new()
             },
             figures: figures(runs),
             caveats,
-            again: format!("lockstorm run scenario.toml --repeat {} -o page.html", all.len().max(8)),
+            again: first
+                .reported
+                .is_none()
+                .then(|| format!("lockstorm run scenario.toml --repeat {} -o page.html", all.len().max(8))),
             scenario: first.scenario_toml.lines().map(|line| printable(line) + "\n").collect(),
             versions: versions(runs),
         })
@@ -100,8 +102,16 @@ impl Parts {
 /// Which runs these are.
 fn subtitle(runs: &Runs) -> String {
     let (first, all) = (runs.first(), runs.all());
-    if let Some(reported) = first.scenario.workload.reported() {
-        return printable(&format!("{:.1} s · {reported}", first.elapsed));
+    if let Some(reported) = &first.reported {
+        let name = format!("{}, as {} tells", first.scenario.name, reported.source);
+        return printable(&match all {
+            [_] => format!("{name} · {:.1} s · {reported}", first.elapsed),
+            _ => format!(
+                "{} of the program · the first: {name} · {:.1} s · {reported}",
+                counted(all.len() as u64, "run", "runs"),
+                first.elapsed
+            ),
+        });
     }
     let length = setting(Duration::from_secs_f64(first.elapsed.round().max(0.0)));
     let runs = match all {
@@ -194,7 +204,7 @@ fn caveats(runs: &Runs) -> Vec<String> {
     let mut all = Vec::new();
     for record in runs.all() {
         let of_run = if runs.all().len() > 1 {
-            format!("seed {}: ", record.seed)
+            format!("{}: ", record.which())
         } else {
             String::new()
         };
@@ -216,7 +226,7 @@ fn caveats(runs: &Runs) -> Vec<String> {
 /// What ran on what, when.
 fn versions(runs: &Runs) -> String {
     let first = runs.first();
-    if first.scenario.workload.reported().is_some() {
+    if first.reported.is_some() {
         return printable(&format!("lockstorm {} · judged {}", first.lockstorm, first.started));
     }
     let servers: BTreeSet<&str> = first.nodes.iter().map(|node| node.server.as_str()).collect();

@@ -46,16 +46,6 @@ impl Settings {
             let (one, other) = (&groups[0][0], &group[0]);
             let differing = Differing::of(&one.1, &other.1);
             if differing.settings.is_empty() || !differing.scenario.is_empty() {
-                if [&one.1, &other.1]
-                    .iter()
-                    .any(|run| run.scenario.workload.reported().is_some())
-                {
-                    return Err(format!(
-                        "{one} and {other} are not runs of one scenario: `lockstorm compare {one} -- {other}` has them side by side",
-                        one = one.0,
-                        other = other.0
-                    ));
-                }
                 let where_to = match differing.scenario.is_empty() {
                     true => "their TOML is the same, so it can't be told in what".to_owned(),
                     false => differing.scenario.join("; "),

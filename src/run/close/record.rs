@@ -1,6 +1,7 @@
 //! The record: everything one run produced, one JSON file. The docs of its fields are the documentation of the format.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::{Duration, Instant, SystemTime};
 
 use hdrhistogram::Histogram;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::needs;
 use lockstorm_data::history::DoubleHold;
+use lockstorm_data::metrics::units::counted;
 use lockstorm_data::metrics::{
     Figures, HistogramText, NotAHistogram, PhaseTimes, Point, Quantiles, Series, Time, by_name, histogram,
 };
@@ -60,6 +62,9 @@ pub struct Record {
     pub round_trips: Vec<RoundTripRecord>,
     /// The expectations of the scenario and their results.
     pub expectations: Vec<CheckedExpectation>,
+    /// What another program reported (`lockstorm judge`), if this is no run of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<ReportedEvents>,
     /// Every event.
     pub events: Vec<Event>,
     /// What a reader should know: a fault that did not take effect, a wall clock that stepped, stock that did not sell
@@ -71,10 +76,44 @@ impl Record {
     /// The version of the format that this program writes.
     pub const FORMAT: u32 = 4;
 
+    /// Which of several runs it is, in a word or two.
+    pub fn which(&self) -> String {
+        match &self.reported {
+            Some(reported) => format!("the events {}", reported.source),
+            None => format!("seed {}", self.seed),
+        }
+    }
+
     /// The JSON Schema of this format.
     pub fn schema() -> Schema {
         let settings = SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<Self>()
+    }
+}
+
+/// What another program reported of its locks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReportedEvents {
+    /// The name of the file or socket that the events came from.
+    pub source: String,
+    /// How many events.
+    pub events: u64,
+    /// How many clients.
+    pub clients: u64,
+    /// How many locks.
+    pub locks: u64,
+    /// When the first event was, in nanoseconds by the clock of whoever reported: second 0 of the record.
+    pub second_zero_ns: i64,
+}
+
+impl fmt::Display for ReportedEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [events, clients, locks] = [
+            counted(self.events, "event", "events"),
+            counted(self.clients, "client", "clients"),
+            counted(self.locks, "lock", "locks"),
+        ];
+        write!(f, "{events} of {clients} about {locks}")
     }
 }
 

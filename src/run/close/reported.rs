@@ -5,42 +5,48 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::record::{ArmRecord, Machine, Record, Timeouts};
+use super::record::{ArmRecord, Machine, Record, ReportedEvents, Timeouts};
 use crate::oracle::past::PastDouble;
 use crate::oracle::reported::JudgedEvents;
 use lockstorm_data::history::{Belief, DoubleHold, Holder, Load, Reported};
 use lockstorm_data::metrics::{Count, Figures, Quantiles, Time};
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{Action, Condition, Event, EventKind, Target, printable};
 use lockstorm_data::scenario::{
     ArmSpec, LabSpec, LockKind, Overrides, ReportedSpec, Scenario, Source, WorkloadSpec, parse,
 };
+use lockstorm_lab::kept::Logged;
 use strum::VariantArray;
-
-/// What every scenario has, most of it by default. Nothing of it is shown but the name of the arm.
-const REST: &str = r#"
-workload = { kind = "inventory", products = 1, stock = 1, hold = "1ms" }
-[[arm]]
-name = "program"
-lock = "none"
-"#;
 
 /// The evidence is that of the first double holds, and of the longest.
 const FIRST: usize = 100;
 const LONGEST: usize = 10;
 
 impl Record {
-    /// The record of these events, which came from `name`. `doubt`: why they show nothing, if that is so.
-    pub fn of_reported(name: &str, events: &JudgedEvents, doubt: Option<String>) -> Self {
+    /// The record of these events, which came from `source`, of a program with this name. `doubt`: why they show nothing, if that is so;
+    /// `faults`: what was done meanwhile to the lab that it used, if that is known.
+    pub fn of_reported(
+        [name, source]: [&str; 2],
+        events: &JudgedEvents,
+        doubt: Option<String>,
+        faults: Option<&[Logged]>,
+    ) -> Self {
         let (reported, load) = (&events.reported, &events.reported.load);
-        let scenario = scenario(name, events);
-        let arms = scenario.arms.iter().map(|spec| arm(spec, events, doubt.clone()));
+        let scenario = scenario(name);
+        let found = in_order(events);
+        let arms = scenario.arms.iter().map(|spec| ArmRecord {
+            lock: printable(name),
+            ..arm(spec, events, &found, doubt.clone())
+        });
+        let unknown = "what was broken meanwhile is not known: that a lock has held says nothing of faults";
+        let unknown = faults.is_none().then(|| unknown.to_owned());
         Self {
             format: Self::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
             started: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
             second_zero: None,
             arms: arms.collect(),
-            scenario_toml: String::new(),
+            // In this two programs differ.
+            scenario_toml: format!("[[arm]]\nname = \"program\"\nlock = {:?}\n", printable(name)),
             seed: scenario.seed,
             machine: Machine::this(),
             nodes: Vec::new(),
@@ -54,32 +60,117 @@ impl Record {
             partial: Vec::new(),
             round_trips: Vec::new(),
             expectations: Vec::new(),
-            events: Vec::new(),
-            warnings: reported.late.clone(),
+            reported: Some(ReportedEvents {
+                source: printable(source),
+                events: reported.events as u64,
+                clients: reported.clients.len() as u64,
+                locks: reported.keys as u64,
+                second_zero_ns: load.span[0],
+            }),
+            events: happened(faults.unwrap_or_default(), found.first().copied(), reported),
+            warnings: reported.late.iter().cloned().chain(unknown).collect(),
             scenario,
         }
     }
 }
 
-fn scenario(name: &str, events: &JudgedEvents) -> Scenario {
-    let source = Source {
-        name: name.to_owned(),
-        text: REST.to_owned(),
-    };
-    // The text is fixed, and a test reads it.
-    let rest = parse(&source, &Overrides::default()).expect("it is a scenario");
-    let reported = &events.reported;
+/// The double holds in the order in which they began.
+fn in_order(events: &JudgedEvents) -> Vec<&PastDouble> {
+    let mut found: Vec<&PastDouble> = events.double_holds.iter().collect();
+    found.sort_by_key(|double| double.second_relied[0]);
+    found
+}
+
+/// What was done to the lab from the first event to the last one, and the first double hold.
+fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) -> Vec<Event> {
+    let [from, until] = reported.load.span;
+    let seconds = |t: i64| t.saturating_sub(from) as f64 / 1e9;
+    let mut all = Vec::new();
+    for logged in faults {
+        let Some(effect) = logged
+            .effect_us
+            .and_then(|at| at.checked_mul(1000))
+            .filter(|at| *at <= until)
+        else {
+            continue;
+        };
+        let Some((action, target)) = logged.deed() else {
+            continue;
+        };
+        let kind = EventKind::Fault {
+            action,
+            target,
+            order: None,
+            ends: None,
+            effect_at: Some(seconds(effect)),
+            proof: Vec::new(),
+            error: None,
+        };
+        all.push((
+            seconds(logged.ordered_us.saturating_mul(1000)),
+            kind,
+            logged.words.clone(),
+        ));
+    }
+    if let Some(double) = first {
+        let names = [double.first, double.second].map(|holder| printable(name_of(reported, holder)));
+        let text = format!(
+            "program: {} and {} hold one lock: {}",
+            names[0],
+            names[1],
+            printable(&double.key)
+        );
+        let arm = "program".to_owned();
+        all.push((seconds(double.second_relied[0]), EventKind::DoubleHold { arm }, text));
+    }
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut events: Vec<Event> = Vec::new();
+    for (id, (at, mut kind, text)) in (0..).zip(all) {
+        if let EventKind::Fault {
+            action: Action::Undo(undone),
+            target,
+            ends,
+            ..
+        } = &mut kind
+        {
+            *ends = events
+                .iter()
+                .rev()
+                .find(|event| brings(event, *undone, *target))
+                .map(|event| event.id);
+        }
+        events.push(Event { id, at, kind, text });
+    }
+    events
+}
+
+/// Whether it is the fault that brought this about.
+fn brings(event: &Event, condition: Condition, whom: Target) -> bool {
+    match event.kind {
+        EventKind::Fault {
+            action: Action::Fault(fault),
+            target,
+            ..
+        } => target == whom && fault.brings() == Some(condition),
+        _ => false,
+    }
+}
+
+fn name_of(reported: &Reported, holder: Holder) -> &str {
+    reported.clients.get(holder.server - 1).map_or("", String::as_str)
+}
+
+fn scenario(name: &str) -> Scenario {
+    // Its text is fixed, and tests read it.
+    let rest = parse(&Source::bare(name), &Overrides::default()).expect("it is a scenario");
     let mut all = Scenario {
-        title: format!("What {} tells of its locks", printable(name)),
-        duration: reported.load.elapsed(),
+        name: printable(name),
+        title: "What a program reported of its locks".to_owned(),
+        // That is in the record: no two runs take as long.
+        duration: Duration::ZERO,
         seed: 0,
         lab: LabSpec::of(0),
-        workload: WorkloadSpec::Reported(ReportedSpec {
-            events: reported.events as u64,
-            locks: reported.keys as u64,
-            clients: reported.clients.len() as u64,
-            second_zero_ns: reported.load.span[0],
-        }),
+        workload: WorkloadSpec::Reported(ReportedSpec {}),
         ..rest
     };
     (all.swarm.servers, all.swarm.workers) = (0, 0);
@@ -89,11 +180,9 @@ fn scenario(name: &str, events: &JudgedEvents) -> Scenario {
     all
 }
 
-fn arm(spec: &ArmSpec, events: &JudgedEvents, doubt: Option<String>) -> ArmRecord {
+fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble], doubt: Option<String>) -> ArmRecord {
     let mut load = events.reported.load.clone();
-    let mut found: Vec<&PastDouble> = events.double_holds.iter().collect();
-    found.sort_by_key(|double| double.second_relied[0]);
-    for double in &found {
+    for double in found {
         let [from, until] = double.overlap();
         load.sums.record(Time::Overlap, length([from, until]));
         let second = load.second(from);
@@ -109,9 +198,9 @@ fn arm(spec: &ArmSpec, events: &JudgedEvents, doubt: Option<String>) -> ArmRecor
     }
     ArmRecord {
         doubt,
-        figures: figures(&load, events, &found),
+        figures: figures(&load, events, found),
         histograms: load.sums.histograms(),
-        evidence: evidence(&found, &events.reported),
+        evidence: evidence(found, &events.reported),
         series: load.series,
         ..ArmRecord::of(spec)
     }
@@ -149,7 +238,7 @@ fn figures(load: &Load, events: &JudgedEvents, found: &[&PastDouble]) -> Figures
 fn evidence(found: &[&PastDouble], reported: &Reported) -> Vec<DoubleHold> {
     let belief = |holder: Holder, [from, until]: [i64; 2]| Belief {
         holder,
-        name: reported.clients.get(holder.server - 1).cloned(),
+        name: Some(name_of(reported, holder).to_owned()),
         token: String::new(),
         asked_us: None,
         from_us: micros(from, reported.load.span[0]),

@@ -35,6 +35,7 @@ impl Engine {
             arms: self.arms.iter().map(|arm| ArmRecord::of(&arm.spec)).collect(),
             round_trips: Vec::new(),
             expectations: Vec::new(),
+            reported: None,
             events: Vec::new(),
             warnings: Vec::new(),
             scenario,

@@ -18,7 +18,8 @@ use crate::model::{
     Action, Direction, Fault, HostId, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
 };
 
-const STARTS: [&str; 3] = ["at", "when", "after"];
+/// The keys by which a fault starts.
+pub(in super::super) const STARTS: [&str; 3] = ["at", "when", "after"];
 /// The most faults: the run checks each of them a hundred times a second.
 const MOST_FAULTS: usize = 1_000;
 

@@ -10,4 +10,5 @@ mod secret;
 mod swarm;
 mod whole;
 
+pub(super) use faults::STARTS;
 pub use whole::parse;

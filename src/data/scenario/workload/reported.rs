@@ -1,8 +1,6 @@
 //! What another program did under its locks, as it reported that itself (`lockstorm judge`). It is in records alone: it was not played
 //! here, and nothing can play it.
 
-use std::fmt;
-
 use super::super::spec::{DatabaseSpec, ServiceTime};
 use super::super::writer::Writer;
 use super::kind::{CacheKeys, Display, Initial, Row, Section, WorkloadKind, WorkloadWords};
@@ -18,29 +16,9 @@ pub(crate) const ROW: Row = Row {
     arm_keys: &[],
 };
 
-/// What was reported, and by whom.
+/// What another program did. How much of it is known is in the record, since no two runs report the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ReportedSpec {
-    /// How many events.
-    pub events: u64,
-    /// How many locks they are about.
-    pub locks: u64,
-    /// How many clients.
-    pub clients: u64,
-    /// When the first event was, in nanoseconds by the clock of whoever reported: second 0 of the record.
-    pub second_zero_ns: i64,
-}
-
-impl fmt::Display for ReportedSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [events, clients, locks] = [
-            counted(self.events, "event", "events"),
-            counted(self.clients, "client", "clients"),
-            counted(self.locks, "lock", "locks"),
-        ];
-        write!(f, "{events} of {clients} about {locks}")
-    }
-}
+pub struct ReportedSpec {}
 
 const COLUMNS: &[Shown] = &[Always(Figure(Metric::Unguarded))];
 
@@ -93,7 +71,6 @@ impl WorkloadKind for ReportedSpec {
     }
 
     fn clauses(&self, figures: &Figures, is_doubted: bool) -> Vec<String> {
-        let who = counted(self.clients, "client", "clients");
         let held = counted(figures.outcomes.acquired, "lock", "locks");
         let found = match figures.unguarded {
             None => "what they did inside was not reported".to_owned(),
@@ -104,6 +81,6 @@ impl WorkloadKind for ReportedSpec {
                 format!("{times} two were inside at once, or one worked on without the lock")
             }
         };
-        vec![format!("{who} acquired {held}"), found]
+        vec![format!("acquired {held}"), found]
     }
 }

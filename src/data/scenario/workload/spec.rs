@@ -59,14 +59,6 @@ impl WorkloadSpec {
         }
     }
 
-    /// What another program reported, if it is that.
-    pub const fn reported(&self) -> Option<&ReportedSpec> {
-        match self {
-            Self::Reported(spec) => Some(spec),
-            _ => None,
-        }
-    }
-
     /// The word after `kind`.
     pub fn name(&self) -> WorkloadName {
         self.into()
@@ -109,7 +101,7 @@ pub fn read(mut reader: Reader<'_>) -> WorkloadSpec {
         WorkloadName::Job => WorkloadSpec::Job(job::read(&mut reader)),
         WorkloadName::Payment => WorkloadSpec::Payment(payment::read(&mut reader)),
         // It has no word.
-        WorkloadName::Reported => WorkloadSpec::Reported(ReportedSpec::default()),
+        WorkloadName::Reported => WorkloadSpec::Reported(ReportedSpec {}),
     };
     reader.finish();
     workload
