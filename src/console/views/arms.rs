@@ -131,7 +131,10 @@ fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<Tabl
     } else {
         Metric::Throughput
     };
-    let common = COMMON.into_iter().map(|(column, rank)| match column {
+    // A workload may be judged by what all have.
+    let is_own = |column: Column| display.console.iter().any(|(own, _)| column == Column::Figure(*own));
+    let common = COMMON.into_iter().filter(|(column, _)| !is_own(*column));
+    let common = common.map(|(column, rank)| match column {
         Column::ThroughputNow if is_over => TableColumn::new(Column::Figure(mean), rank),
         column => TableColumn::new(column, rank),
     });
@@ -140,7 +143,6 @@ fn columns(workload: &WorkloadSpec, arms: &[Arm<'_>], is_over: bool) -> Vec<Tabl
     let extras = extras
         .into_iter()
         .filter(occurs)
-        .filter(|metric| display.console.iter().all(|(own, _)| own != metric))
         .map(|metric| TableColumn::new(Column::Figure(metric), rank));
     let own = display.console.iter().map(|&(metric, rank)| TableColumn {
         is_own: true,
