@@ -16,7 +16,7 @@
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
 //!   (`faults`, with its effect, and what a host lacks that `came_back`), and its `meaning` for the locks of each arm
-//! - `close`: what remains (`record`, and its `journal` while the run goes on) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
+//! - `close`: what remains (`record`, and its `journal` while the run goes on; `reported`, of another program) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
 //!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
 //!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
@@ -40,7 +40,8 @@
 //! - `workload`: the requests of `cache_fill`, `inventory` and `job`. `hurry` tells them what is given up at the end; `stalls`
 //!   notes how long a thread stood still although nobody paused it
 //! - [`oracle`]: the only judges of invariants: `stock` makes of the ledger what was oversold, and which updates were lost; `holds`
-//!   finds who held one lock at the same time, `law` whether lost votes explain that, `past` does the same for a history
+//!   finds who held one lock at the same time, `law` whether lost votes explain that, `past` does the same for a history, and `reported` for
+//!   what another program says of its locks
 //! - [`client`]: locks of other programs: a child for each app server, which speaks `lockstorm-client/1`. `message` is what is said, `link` the
 //!   connection, `clock` translates its promises, `lock` is what workers see, `connect` starts it and tells how it ended; `null` is one that does nothing
 //! - [`under_test`]: the lock of an arm, the engine's or another one, by the one narrow interface through which workers get it
