@@ -40,27 +40,7 @@ const FILES: u64 = 65_536;
 
 /// Reads all events, judges the holds that they make up, and prints what was found.
 pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
-    let same = |one: &Path, other: &Path| {
-        fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
-    };
-    let outputs: Vec<&PathBuf> = args.history.iter().chain(&args.out).chain(&args.record).collect();
-    for (place, path) in outputs.iter().enumerate() {
-        RecordFile::check(path).map_err(Failure::usage)?;
-        if same(path, Path::new(&args.events)) {
-            return Err(Failure::usage(format!(
-                "{} has the events: name another file",
-                path.display()
-            )));
-        }
-        if outputs[..place].iter().any(|other| other == path || same(other, path)) {
-            return Err(Failure::usage(format!(
-                "{} is used twice; name another file",
-                path.display()
-            )));
-        }
-    }
-    let record = args.record.as_deref().map(RecordFile::check).transpose();
-    let record = record.map_err(Failure::usage)?;
+    let record = outputs(args)?;
     let faults = args.faults.as_deref().map(logged).transpose()?;
     let (events, is_whole) = match (args.events.as_str(), args.events.strip_prefix(SOCKET)) {
         ("-", _) => read(io::stdin().lock(), "standard input")?,
@@ -72,31 +52,102 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         }
     };
     let reported = Reported::of(events).map_err(|why| unreadable(&args.events, why))?;
-    if let Some(path) = &args.history {
-        let written = output::replace(path, |file| file.write_all(reported.history.as_bytes()));
-        written.map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))?;
-    }
     let judged = JudgedEvents::of(reported)
         .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
     let unread = || (!is_whole).then(|| "not all of what came could be read".to_owned());
     let doubt = judged.doubt().or_else(unread).filter(|_| !judged.is_broken());
     let told = EventsJudged::of(&judged);
-    if let Some(out) = &args.out {
-        write(out, &events_page(&told, &args.events, doubt.as_deref()))?;
-    }
-    if let Some(record) = record {
-        let source = source(&args.events);
-        let stem = Path::new(&source).file_stem().map(|stem| stem.to_string_lossy());
-        let name = args.name.as_deref().or(stem.as_deref()).unwrap_or(&source);
-        let made = Record::of_reported([name, &source], &judged, doubt.clone(), faults.as_deref());
-        record.write(&made).map_err(Failure::error)?;
-    }
-    print_result(args.json, &told, |paint| render_events(&told, paint), look)?;
+    // What was found is told even if a file can't be written.
+    let printed = print_result(args.json, &told, |paint| render_events(&told, paint), look);
+    let history = args.history.as_deref().map_or(Ok(()), |path| {
+        let written = output::replace(path, |file| file.write_all(judged.reported.history.as_bytes()));
+        written.map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))
+    });
+    let page = || events_page(&told, &args.events, doubt.as_deref());
+    let page = args.out.as_deref().map_or(Ok(()), |out| write(out, &page()));
+    let record = record.map_or(Ok(()), |file| {
+        let made = recorded(args, &judged, doubt.clone(), faults.as_deref())?;
+        file.write(&made).map_err(Failure::error)
+    });
+    [printed.map(drop), history, page, record]
+        .into_iter()
+        .collect::<Result<(), _>>()?;
     if let Some(doubt) = doubt {
         tell(&format!("nothing was shown: {doubt}"));
         return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
     }
     Ok(ExitCode::from(if judged.is_broken() { exit_code::NO } else { 0 }))
+}
+
+/// Checks whether the files can be written that are asked for, and that none of them is another one, or one that is read. Returns the record's.
+fn outputs(args: &JudgeArgs) -> Result<Option<RecordFile>, Failure> {
+    let events = Path::new(&args.events);
+    let mut taken: Vec<PathBuf> = [Some(events), args.faults.as_deref()]
+        .into_iter()
+        .flatten()
+        .map(absolute)
+        .collect();
+    let read = taken.len();
+    for path in args.history.iter().chain(&args.out).chain(&args.record) {
+        RecordFile::check(path).map_err(Failure::usage)?;
+        let place = absolute(path);
+        match taken.iter().position(|other| *other == place) {
+            Some(0) => {
+                return Err(Failure::usage(format!(
+                    "{} has the events: name another file",
+                    path.display()
+                )));
+            }
+            Some(one) if one < read => {
+                return Err(Failure::usage(format!(
+                    "{} has the faults: name another file",
+                    path.display()
+                )));
+            }
+            Some(_) => {
+                return Err(Failure::usage(format!(
+                    "{} is used twice; name another file",
+                    path.display()
+                )));
+            }
+            None => taken.push(place),
+        }
+    }
+    args.record
+        .as_deref()
+        .map(RecordFile::check)
+        .transpose()
+        .map_err(Failure::usage)
+}
+
+/// Where a path leads, whether or not there is a file.
+fn absolute(path: &Path) -> PathBuf {
+    let beside = || {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(directory.join(path.file_name()?))
+    };
+    path.canonicalize()
+        .ok()
+        .or_else(beside)
+        .unwrap_or_else(|| path.to_owned())
+}
+
+/// The record of what was judged.
+fn recorded(
+    args: &JudgeArgs,
+    judged: &JudgedEvents,
+    doubt: Option<String>,
+    faults: Option<&[Logged]>,
+) -> Result<Record, Failure> {
+    if !judged.is_of_one_clock() {
+        let why = "no record is written: its events are more than a year apart, so they are not by one clock";
+        return Err(Failure::error(why.to_owned()));
+    }
+    let source = source(&args.events);
+    let stem = Path::new(&source).file_stem().map(|stem| stem.to_string_lossy());
+    let name = args.name.as_deref().or(stem.as_deref()).unwrap_or(&source);
+    Ok(Record::of_reported([name, &source], judged, doubt, faults))
 }
 
 /// What `lockstorm lab log --json` told.

@@ -20,6 +20,7 @@ use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 impl App {
     pub(super) fn key(&mut self, key: &KeyEvent) -> Option<Intent> {
         let asked = self.asked.take();
+        let key = &keys::typed(*key);
         if self.palette.is_some() && !matches!(keys::find(key, Place::Run), Some(Act::Stop(_))) {
             return self.palette_key(key).unwrap_or_else(|why| {
                 self.status = Some(why);
@@ -33,7 +34,7 @@ impl App {
         let done = match self.meant_by(key) {
             None => Err(format!("no key '{}' here: ? lists them", keys::name(key))),
             // The help covers what a key would act on.
-            Some(act) if self.overlay == Some(Overlay::Help) && !is_of_overlay(act) => {
+            Some(act) if self.overlay == Some(Overlay::Help) && !is_of_overlay(act) && act != Act::Palette => {
                 self.show(None);
                 Err(format!("the help is closed now: press {} again", keys::name(key)))
             }

@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::app::{App, View};
+use super::keys::is_letter;
 
 impl App {
     /// Lets the user type what events must have.
@@ -18,7 +19,7 @@ impl App {
     pub(super) fn filter_key(&mut self, key: &KeyEvent) {
         self.scroll = 0;
         match key.code {
-            KeyCode::Char(c) => self.filter.push(c),
+            KeyCode::Char(c) if is_letter(key) => self.filter.push(c),
             KeyCode::Backspace => _ = self.filter.pop(),
             KeyCode::Enter => self.typing_filter = false,
             KeyCode::Esc => {

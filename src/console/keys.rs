@@ -345,3 +345,15 @@ fn at(code: KeyCode, place: Place) -> Option<(&'static Row, Act)> {
         keys.find(|(key, _)| *key == code).map(|(_, act)| (row, *act))
     })
 }
+/// What is meant where text is typed: terminals send Ctrl-H for the key that deletes.
+pub(super) fn typed(key: KeyEvent) -> KeyEvent {
+    match (key.code, key.modifiers) {
+        (KeyCode::Char('h'), KeyModifiers::CONTROL) => KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE),
+        _ => key,
+    }
+}
+
+/// Whether it is one of the letters that stand for themselves.
+pub(super) fn is_letter(key: &KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+}

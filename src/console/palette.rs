@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::app::{App, Intent};
-use super::keys::{self, Act};
+use super::keys::{self, Act, is_letter};
 use lockstorm_data::model::{Action, Condition, Direction, Fault, Target, Way};
 use lockstorm_run::Snapshot;
 
@@ -109,7 +109,7 @@ impl App {
         };
         match key.code {
             KeyCode::Esc => self.palette = None,
-            KeyCode::Char(c) => {
+            KeyCode::Char(c) if is_letter(key) => {
                 palette.typed.push(c);
                 palette.chosen = 0;
             }
@@ -128,6 +128,8 @@ impl App {
     fn choose(&mut self) -> Result<Option<Intent>, String> {
         let choices = match self.live() {
             Ok(snapshot) => self.choices(snapshot),
+            // The lab may still come.
+            Err(why) if self.begun().is_err() && self.failure.is_none() => return Err(why),
             Err(why) => {
                 self.palette = None;
                 return Err(why);

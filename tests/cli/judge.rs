@@ -136,6 +136,12 @@ fn each_kind_of_damage_is_counted_and_nothing_else() {
             3,
             [0, 0, 1, 0, 0],
         ),
+        // More than a year, which is no clock of a machine.
+        (
+            "a acquired 0, a released 1, b acquired 40000000000000000, b released 40000000000000001",
+            5,
+            [0; 5],
+        ),
         // Nothing that could show it.
         ("", 5, [0; 5]),
         ("a acquired 0, a released 5, a acquired 6, a released 7", 5, [0; 5]),
@@ -338,6 +344,27 @@ fn records_of_programs_are_compared_and_reported_together() {
     let (code, _, err) = run(&["compare", "1.json", "3.json", "--", "2.json"]);
     assert_eq!(code, Some(2), "{err}");
     assert!(err.contains("lock = \"fenced\""), "{err}");
+    fs::write(directory.path().join("lab.jsonl"), "").unwrap();
+    for (again, why) in [
+        (["--out", "./new.json"], "is used twice"),
+        (["--faults", "./new.json"], "has the faults"),
+    ] {
+        fs::write(directory.path().join("new.json"), "").unwrap();
+        if again[0] == "--out" {
+            fs::remove_file(directory.path().join("new.json")).unwrap();
+        }
+        let (code, _, err) = run(&[&["judge", "e.jsonl", "--record", "new.json"], &again[..]].concat());
+        assert!(code == Some(2) && err.contains(why), "{again:?}: {err}");
+    }
+    // A log without a fault in that time is no better than none.
+    run(&["judge", "e.jsonl", "--record", "3.json", "--faults", "lab.jsonl"]);
+    says(
+        &run(&["record", "show", "3.json"]).1,
+        &["0 faults of the lab took effect, none of them from the first event to the last"],
+    );
+    // What was found is told although a file can't be written.
+    let (code, out, _) = run(&["judge", "e.jsonl", "--history", "/dev/full"]);
+    assert!(code == Some(2) || out.contains("double holds"), "{out}");
     for again in [["--out", "busy.json"], ["--history", "./busy.json"]] {
         let (code, _, err) = run(&[&["judge", "e.jsonl", "--record", "busy.json"], &again[..]].concat());
         assert!(code == Some(2) && err.contains("is used twice"), "{err}");

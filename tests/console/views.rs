@@ -838,8 +838,20 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
                 .iter()
                 .any(|why| status(&app).contains(why))
         );
-        assert!(!drawn(&app, WIDE).contains("> oRq"), "it is closed");
+        // While a lab starts, what was typed can still come.
+        let waits = status(&app).contains("starting");
+        assert_eq!(drawn(&app, WIDE).contains("> oRq"), waits);
     }
+    // From within the help, too; and a control character is no letter.
+    let mut app = storm("?Fkilx");
+    for (code, modifiers) in [
+        (KeyCode::Char('h'), KeyModifiers::CONTROL),
+        (KeyCode::Char('w'), KeyModifiers::CONTROL),
+    ] {
+        app.update(Message::Key(KeyEvent::new(code, modifiers)));
+    }
+    press(&mut app, "l");
+    says(&drawn(&app, WIDE), &["> kill▏"]);
 }
 
 #[test]

@@ -915,6 +915,29 @@ fn with_faults(faults: &str) -> String {
 }
 
 #[test]
+fn a_file_of_faults_alone_can_be_played() {
+    let place = Place::new();
+    place.up();
+    // `--set` gives a time to a fault that waits for something.
+    let faults = r#"
+        [[fault]]
+        when = "mine.holding >= 1"
+        do = "kill"
+        on = "host:1"
+        for = "10ms"
+    "#;
+    fs::write(place.directory.path().join("bare.toml"), faults).expect("written");
+    let (code, out, err) = place.lab(&["play", "bare.toml", "--set", "fault.1.at=0s"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("host 1 is back"), "{out}");
+
+    fs::write(place.directory.path().join("none.toml"), "duration = \"1s\"").expect("written");
+    let (code, _, err) = place.lab(&["play", "none.toml"]);
+    assert!(code == 2 && err.contains("the scenario has no faults"), "{err}");
+    place.down();
+}
+
+#[test]
 fn the_faults_of_a_scenario_are_played_at_their_times() {
     let place = Place::new();
     place.up();
@@ -957,19 +980,6 @@ fault = [
         "as long as it lasts, from its effect on"
     );
     place.good(&["restore", "all"]);
-
-    // A file may have nothing else, and `--set` gives a time to a fault that waits for something.
-    let faults = r#"
-        [[fault]]
-        when = "mine.holding >= 1"
-        do = "kill"
-        on = "host:1"
-        for = "10ms"
-    "#;
-    fs::write(place.directory.path().join("bare.toml"), faults).expect("written");
-    let (code, out, err) = place.lab(&["play", "bare.toml", "--set", "fault.1.at=0s"]);
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("host 1 is back"), "{out}");
 
     // What it can't do is told before anything is done.
     let before = logged(&place).len();

@@ -14,7 +14,7 @@ use crate::console::text;
 use crate::console::theme::Theme;
 use crate::report::{Arm, Verdict, is_control, whys};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Figures, Quantiles, Time};
+use lockstorm_data::metrics::{Group, Quantiles, Time};
 use lockstorm_data::model::{EventKind, Target, printable};
 use lockstorm_run::{LastLock, Snapshot};
 
@@ -76,16 +76,28 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
         let votes = view.votes.map_or_else(String::new, |(votes, of)| {
             format!(" · last one by {votes} of {of} votes")
         });
-        lines.push(fact(
-            "held now",
-            format!(
-                "{}, {} of them lack votes{votes}",
-                count(of_arm.holding),
-                count(of_arm.partial)
-            ),
-            theme,
-        ));
-        lines.push(fact("two at once", at_once(of_arm), theme));
+        let held = format!(
+            "{}, {} of them lack votes{votes}",
+            count(of_arm.holding),
+            count(of_arm.partial)
+        );
+        // Of another program's locks only that is known.
+        let twice = format!(
+            "{} double holds, {} double uses",
+            count(of_arm.double_holds),
+            count(of_arm.double_uses)
+        );
+        if arm.has(Group::Reported) {
+            lines.push(fact("two at once", twice, theme));
+        } else {
+            let explained = format!(
+                "{} unexplained; {} lost votes and held",
+                count(of_arm.law_violations),
+                count(of_arm.covered)
+            );
+            lines.push(fact("held now", held, theme));
+            lines.push(fact("two at once", format!("{twice}, {explained}"), theme));
+        }
         lines.push(Line::default());
         let head = format!(
             "{:<NAMES$}{:>10}{:>10}{:>10}{:>10}",
@@ -225,17 +237,6 @@ pub(super) fn show(frame: &mut Frame<'_>, area: Rect, app: &App, title: &str, li
     app.scroll_most.set(most);
     let shown = lines.into_iter().skip(app.scroll.min(most));
     frame.render_widget(shown.collect::<Text<'_>>(), inside);
-}
-
-/// How often two were inside at once, and whether it is explained.
-fn at_once(figures: &Figures) -> String {
-    format!(
-        "{} double holds, {} double uses, {} unexplained; {} lost votes and held",
-        count(figures.double_holds),
-        count(figures.double_uses),
-        count(figures.law_violations),
-        count(figures.covered)
-    )
 }
 
 fn latency(name: &str, times: &Quantiles) -> Line<'static> {

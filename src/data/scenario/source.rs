@@ -33,6 +33,14 @@ name = "program"
 lock = "none"
 "#;
 
+/// An arm with a master and replicas.
+const REPLICATED: &str = r#"
+[[arm]]
+name = "master"
+lock = "single"
+topology = "replicated"
+"#;
+
 impl Source {
     /// A scenario of which nothing matters but its name.
     pub fn bare(name: &str) -> Self {
@@ -50,8 +58,10 @@ impl Source {
                 .parse::<toml::Table>()
                 .is_ok_and(|table| table.contains_key(key))
         };
-        if has("fault") && !has("workload") && !has("arm") {
+        if !has("workload") && !has("arm") {
             self.text += REST;
+            // There may be a master to break.
+            self.text += REPLICATED;
         }
         self
     }

@@ -113,7 +113,11 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     add(
         !fences,
         overran > 0 && sums.paused == 0,
-        format!("outlived TTL {} ×", count(overran)),
+        match workload {
+            // Of a TTL nobody has reported.
+            WorkloadSpec::Reported(_) => format!("outlived lock {} ×", count(overran)),
+            _ => format!("outlived TTL {} ×", count(overran)),
+        },
     );
     if let Some((votes, of)) = sums.kept {
         add(false, true, format!("kept {votes} of {of} votes"));
@@ -123,8 +127,11 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         spec.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none(),
         words.guarded.to_owned(),
     );
-    // At least that much is known.
-    if figures.double_holds > 0 && whys.iter().all(|why| !why.is_bad) {
+    let is_reported = matches!(workload, WorkloadSpec::Reported(_));
+    let late = figures.counts[Count::LateWrites];
+    add(true, is_reported && late > 0, format!("wrote late {} ×", count(late)));
+    // At least that much is known, and of another program no more.
+    if figures.double_holds > 0 && (is_reported || whys.iter().all(|why| !why.is_bad)) {
         let words = format!("two held it, {} ×", count(figures.double_holds));
         whys.insert(0, Why { words, is_bad: true });
     }

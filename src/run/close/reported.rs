@@ -9,6 +9,7 @@ use super::record::{ArmRecord, Machine, Record, ReportedEvents, Timeouts};
 use crate::oracle::past::PastDouble;
 use crate::oracle::reported::JudgedEvents;
 use lockstorm_data::history::{Belief, DoubleHold, Holder, Load, Reported};
+use lockstorm_data::metrics::units::counted;
 use lockstorm_data::metrics::{Count, Figures, Quantiles, Time};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Target, printable};
 use lockstorm_data::scenario::{
@@ -37,8 +38,7 @@ impl Record {
             lock: printable(name),
             ..arm(spec, events, &found, doubt.clone())
         });
-        let unknown = "what was broken meanwhile is not known: that a lock has held says nothing of faults";
-        let unknown = faults.is_none().then(|| unknown.to_owned());
+        let untested = untested(faults, load.span);
         Self {
             format: Self::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
@@ -68,10 +68,25 @@ impl Record {
                 second_zero_ns: load.span[0],
             }),
             events: happened(faults.unwrap_or_default(), found.first().copied(), reported),
-            warnings: reported.late.iter().cloned().chain(unknown).collect(),
+            warnings: reported.late.iter().cloned().chain(untested).collect(),
             scenario,
         }
     }
+}
+
+/// Why nothing is known of how the lock bears faults, if that is so.
+fn untested(faults: Option<&[Logged]>, [from, until]: [i64; 2]) -> Option<String> {
+    let Some(faults) = faults else {
+        return Some("what was broken meanwhile is not known: that a lock has held says nothing of faults".to_owned());
+    };
+    let span = from / 1000..=until / 1000;
+    let is_within = |logged: &Logged| logged.effect_us.is_some_and(|at| span.contains(&at));
+    (!faults.iter().any(is_within)).then(|| {
+        format!(
+            "{} of the lab took effect, none of them from the first event to the last: nothing was broken meanwhile, or the clocks differ",
+            counted(faults.len() as u64, "fault", "faults")
+        )
+    })
 }
 
 /// The double holds in the order in which they began.

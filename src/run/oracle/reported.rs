@@ -1,7 +1,12 @@
 //! What the events of another program prove.
 
+use std::time::Duration;
+
 use super::past::{PastDouble, Told, judge_telling};
 use lockstorm_data::history::{HELD, HistoryError, INSIDE, Reader, Reported};
+
+/// Some days more or less don't matter.
+const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// The events of another program, judged.
 #[derive(Debug)]
@@ -52,11 +57,19 @@ impl JudgedEvents {
         !self.double_holds.is_empty() || self.unguarded() > 0
     }
 
+    /// Whether its times may be those of one clock: none of a machine goes on for longer than a year between two events.
+    pub fn is_of_one_clock(&self) -> bool {
+        self.reported.load.elapsed() < YEAR
+    }
+
     /// Why nothing can be shown, if that is so.
     pub fn doubt(&self) -> Option<String> {
         let reported = &self.reported;
         Some(if reported.events == 0 {
             "there was no event".to_owned()
+        } else if !self.is_of_one_clock() {
+            "the first event and the last one are more than a year apart, so their times are not those of one clock"
+                .to_owned()
         } else if self.holds == 0 {
             "nobody held a lock for any time: report `acquired` and `released`".to_owned()
         } else if reported.shared_keys == 0 {
