@@ -384,6 +384,11 @@ fn faults_of_a_kept_lab_are_told_in_the_record() {
         format!("{log}\n")
     };
     let log = [
+        // What was over before is left out, what lasted is not.
+        logged(1, 6_000_000, "kill", Some(6_000_100)),
+        logged(2, 6_500_000, "restart", Some(6_500_100)),
+        logged(3, 6_900_000, "pause", Some(6_900_100)),
+        logged(4, 7_000_500, "resume", Some(7_000_600)),
         logged(1, 7_000_900, "kill", Some(7_001_000)),
         logged(2, 7_001_500, "restart", Some(7_002_000)),
         // It had no effect, and this one came later.
@@ -402,10 +407,12 @@ fn faults_of_a_kept_lab_are_told_in_the_record() {
         .map(|event| (&event["kind"]["kind"], &event["at_us"]))
         .collect();
     let [fault, double]: [Value; 2] = ["fault", "double_hold"].map(Into::into);
-    let [killed, restarted, held]: [Value; 3] = [900, 1500, 1_010_000].map(Into::into);
-    assert_eq!(events, [(&fault, &killed), (&fault, &restarted), (&double, &held)]);
-    assert_eq!(record["events"][0]["kind"]["effect_at_us"], 1000);
-    assert_eq!(record["events"][1]["kind"]["ends"], 0);
+    let [paused, resumed, killed, restarted, held]: [Value; 5] = [-100_000, 500, 900, 1500, 1_010_000].map(Into::into);
+    let faults = [&paused, &resumed, &killed, &restarted].map(|at| (&fault, at));
+    assert_eq!(events, [&faults[..], &[(&double, &held)]].concat());
+    assert_eq!(record["events"][2]["kind"]["effect_at_us"], 1000);
+    let ends = [1, 3].map(|event: usize| &record["events"][event]["kind"]["ends"]);
+    assert_eq!(ends, [0, 2]);
     let (_, out, _) = run(&["record", "show", "r.json"]);
     says(&out, &["host 2", "two held one lock at once → program"]);
     assert!(!out.contains("what was broken meanwhile is not known"), "{out}");

@@ -139,6 +139,32 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
         all.push((seconds(double.second_relied[0]), EventKind::DoubleHold { arm }, text));
     }
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    // Of what was done before, only what lasted matters.
+    let is_over = |place: usize| match &all[place].1 {
+        EventKind::Fault {
+            effect_at: Some(at), ..
+        } if *at >= 0.0 => false,
+        EventKind::Fault {
+            action: Action::Undo(_),
+            ..
+        } => true,
+        fault @ EventKind::Fault { .. } => all[place..].iter().any(|(_, later, _)| match later {
+            EventKind::Fault {
+                action: Action::Undo(undone),
+                target,
+                effect_at,
+                ..
+            } => effect_at.is_some_and(|at| at < 0.0) && brings(fault, *undone, *target),
+            _ => false,
+        }),
+        _ => false,
+    };
+    let over: Vec<bool> = (0..all.len()).map(is_over).collect();
+    let all = all
+        .into_iter()
+        .zip(over)
+        .filter(|(_, is_over)| !is_over)
+        .map(|(one, _)| one);
     let mut events: Vec<Event> = Vec::new();
     for (id, (at, mut kind, text)) in (0..).zip(all) {
         if let EventKind::Fault {
@@ -151,7 +177,7 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
             *ends = events
                 .iter()
                 .rev()
-                .find(|event| brings(event, *undone, *target))
+                .find(|event| brings(&event.kind, *undone, *target))
                 .map(|event| event.id);
         }
         events.push(Event { id, at, kind, text });
@@ -160,8 +186,8 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
 }
 
 /// Whether it is the fault that brought this about.
-fn brings(event: &Event, condition: Condition, whom: Target) -> bool {
-    match event.kind {
+fn brings(kind: &EventKind, condition: Condition, whom: Target) -> bool {
+    match *kind {
         EventKind::Fault {
             action: Action::Fault(fault),
             target,
