@@ -360,7 +360,7 @@ fn records_of_programs_are_compared_and_reported_together() {
     run(&["judge", "e.jsonl", "--record", "3.json", "--faults", "lab.jsonl"]);
     says(
         &run(&["record", "show", "3.json"]).1,
-        &["0 faults of the lab took effect, none of them from the first event to the last"],
+        &["nothing in the log of the lab (0 entries) took effect"],
     );
     // What was found is told although a file can't be written.
     let (code, out, _) = run(&["judge", "e.jsonl", "--history", "/dev/full"]);

@@ -83,8 +83,9 @@ fn untested(faults: Option<&[Logged]>, [from, until]: [i64; 2]) -> Option<String
     let is_within = |logged: &Logged| logged.effect_us.is_some_and(|at| span.contains(&at));
     (!faults.iter().any(is_within)).then(|| {
         format!(
-            "{} of the lab took effect, none of them from the first event to the last: nothing was broken meanwhile, or the clocks differ",
-            counted(faults.len() as u64, "fault", "faults")
+            "nothing in the log of the lab ({}) took effect between the first event and the last: nothing was broken meanwhile, or the \
+             clocks differ",
+            counted(faults.len() as u64, "entry", "entries")
         )
     })
 }
