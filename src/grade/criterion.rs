@@ -205,7 +205,13 @@ pub(crate) fn outage_is_told(seen: &Seen<'_>) -> Option<Mark> {
 
 /// Once the fault is over, locks are granted again soon.
 pub(crate) fn recovers(seen: &Seen<'_>) -> Option<Mark> {
-    let Outage { lasted_us, over, .. } = seen.figures.longest_outage();
+    let outages = seen.figures.outages.iter();
+    let longest = outages.max_by_key(|outage| outage.all_us).copied().unwrap_or_default();
+    let Outage {
+        all_us: lasted_us,
+        all_over: over,
+        ..
+    } = longest;
     let beyond = lasted_us.saturating_sub(in_micros(seen.fault));
     let took = micros(lasted_us);
     match () {
@@ -420,8 +426,8 @@ mod tests {
         let outage = |seconds: u64, over| {
             says(recovers, move |seen| {
                 seen.outages = vec![Outage {
-                    lasted_us: seconds * 1_000_000,
-                    over,
+                    all_us: seconds * 1_000_000,
+                    all_over: over,
                     ..Outage::default()
                 }];
             })

@@ -50,9 +50,11 @@ impl fmt::Debug for Watcher {
     }
 }
 
-/// A callback that gets when the nodes were asked by an attempt that has failed, and what it came to.
+/// A callback that gets the key, when the nodes were asked by an attempt that has failed, and what it came to.
 #[derive(Default)]
-struct Hook(OnceLock<Box<dyn Fn(Instant, Outcome) + Send + Sync>>);
+struct Hook(OnceLock<Box<RefusedAttempt>>);
+
+type RefusedAttempt = dyn Fn(&[u8], Instant, Outcome) + Send + Sync;
 
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,9 +131,9 @@ impl Gauges {
         self.attempts.fetch_add(1, Relaxed);
     }
 
-    /// Calls `hook` for each attempt that fails from now on, with when it asked its nodes and what it came to. One acquire may
+    /// Calls `hook` for each attempt that fails from now on, with its key, when it asked its nodes and what it came to. One acquire may
     /// make many. The callers' tasks call it, so it must be quick. Returns false and changes nothing if there is a hook already.
-    pub fn on_refused_attempt(&self, hook: impl Fn(Instant, Outcome) + Send + Sync + 'static) -> bool {
+    pub fn on_refused_attempt(&self, hook: impl Fn(&[u8], Instant, Outcome) + Send + Sync + 'static) -> bool {
         self.refusals.0.set(Box::new(hook)).is_ok()
     }
 
@@ -159,12 +161,12 @@ impl Gauges {
         }
     }
 
-    pub(crate) fn refuse(&self, asked: Instant, outcome: Outcome) {
+    pub(crate) fn refuse(&self, key: &[u8], asked: Instant, outcome: Outcome) {
         if matches!(outcome, Outcome::NoQuorum | Outcome::Unknown) {
             self.failed.fetch_add(1, Relaxed);
         }
         if let Some(hook) = self.refusals.0.get() {
-            hook(asked, outcome);
+            hook(key, asked, outcome);
         }
     }
 

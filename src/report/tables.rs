@@ -132,7 +132,9 @@ mod tests {
 
     /// Figures that are part of another column or only exist during a run, and quantiles for expectations and the record
     /// only.
-    const NO_COLUMN: [Metric; 17] = [
+    const NO_COLUMN: [Metric; 19] = [
+        Metric::Contested,
+        Metric::RefusedWhileFree,
         Metric::BareQuorums,
         Metric::DuplicateFills,
         Metric::AcquireP90,

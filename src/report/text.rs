@@ -46,7 +46,7 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     });
     let first = format!("{}{tally}\n", paint.apply(Tone::Strong, &name));
     let title = format!("{}\n", fold("", &printable(&scenario.title), columns));
-    let conclusion = conclusion(scenario, &arms).map(|said| format!("{}\n", fold("", &said, columns)));
+    let conclusion = conclusion(scenario, &arms, &record.events).map(|said| format!("{}\n", fold("", &said, columns)));
     let verdicts = verdicts(scenario, &arms, counted(scenario), columns);
     let mut table = verdicts.render(paint);
     let legend = legend(&verdicts, &arms, &scenario.workload);

@@ -13,4 +13,5 @@ mod secrets;
 mod story;
 mod sweep;
 mod validation;
+mod verdicts;
 mod ways_out;

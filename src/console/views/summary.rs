@@ -42,7 +42,7 @@ pub(super) fn render(
             .into_iter()
             .map(|line| Line::styled(line, theme.dim)),
     );
-    if let Some(said) = conclusion(scenario, &arms) {
+    if let Some(said) = conclusion(scenario, &arms, &snapshot.events) {
         lines.push(Line::default());
         lines.extend(hanging("▸", theme.accent, &said, columns, theme.strong));
     }

@@ -399,6 +399,7 @@ impl Reported {
                 event: None,
                 lasted_us: lock.missed.cast_unsigned() / 1000,
                 over,
+                ..Outage::default()
             };
         }
     }

@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::units::{count, counted};
+use super::units::{count, counted, micros};
 use crate::model::in_us;
 
 /// What a fault meant for the locks of one arm: why it lost some, or how it kept them.
@@ -55,6 +55,28 @@ pub enum ConsequenceKind {
         /// How many so far.
         locks: u64,
     },
+    /// Attempts to acquire locks were refused for lack of nodes.
+    Refused {
+        /// How many.
+        attempts: u64,
+    },
+    /// Locks without a holder were granted later than before.
+    Delayed {
+        /// By how much on average, in microseconds.
+        by_us: u64,
+    },
+    /// An app server died that held locks.
+    Orphaned {
+        /// How many it held.
+        locks: u64,
+    },
+    /// Keys of locks whose holder had died kept others out for more than twice their TTL and a second.
+    OutlivedHolder {
+        /// How many locks.
+        locks: u64,
+        /// For how long at most, in microseconds.
+        longest_us: u64,
+    },
     /// An app server stood still for longer than the TTL of locks that it held.
     PausedPastTtl {
         /// How many it held.
@@ -72,6 +94,13 @@ impl fmt::Display for ConsequenceKind {
             Self::LostAtFailover { locks, of } => write!(f, "lost {} of {} at the failover", count(locks), held(of)),
             Self::GrantedByOldMaster { locks } => {
                 write!(f, "was granted {} by an old master", counted(locks, "lock", "locks"))
+            }
+            Self::Refused { attempts } => write!(f, "was refused {}", counted(attempts, "attempt", "attempts")),
+            Self::Delayed { by_us } => write!(f, "was granted {} later", micros(by_us)),
+            Self::Orphaned { locks } => write!(f, "had {} of the dead app server", held(locks)),
+            Self::OutlivedHolder { locks, longest_us } => {
+                let keys = counted(locks, "key", "keys");
+                write!(f, "was kept out for {} by {keys} of a dead holder", micros(longest_us))
             }
             Self::PausedPastTtl { locks } => write!(f, "was paused past its TTL with {}", held(locks)),
         }
@@ -113,6 +142,19 @@ mod tests {
             (
                 ConsequenceKind::GrantedByOldMaster { locks: 192 },
                 "was granted 192 locks by an old master",
+            ),
+            (ConsequenceKind::Refused { attempts: 1 }, "was refused 1 attempt"),
+            (ConsequenceKind::Delayed { by_us: 60_000 }, "was granted 60 ms later"),
+            (
+                ConsequenceKind::Orphaned { locks: 2 },
+                "had 2 held locks of the dead app server",
+            ),
+            (
+                ConsequenceKind::OutlivedHolder {
+                    locks: 2,
+                    longest_us: 17_000_000,
+                },
+                "was kept out for 17 s by 2 keys of a dead holder",
             ),
             (
                 ConsequenceKind::PausedPastTtl { locks: 3 },

@@ -36,6 +36,11 @@ impl Figures {
         self.times[Time::Hold].count
     }
 
+    /// Whether two clients wanted one lock at the same time: without that there is nothing that a lock could fail to prevent.
+    pub fn was_contested(&self) -> bool {
+        self.contested + self.outcomes.contended + self.double_uses + self.double_holds > 0
+    }
+
     /// The longest of the outages; 0 without any.
     pub fn longest_outage(&self) -> Outage {
         let longest = self.outages.iter().max_by_key(|outage| outage.lasted_us);
@@ -61,21 +66,32 @@ pub struct NodeLoad {
     pub causes: BTreeMap<CauseKind, u64>,
 }
 
-/// How long an arm's lock was unavailable after a fault.
+/// How long locks of an arm were unavailable by one cause: they had no holder, a client asked, and every request was refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outage {
-    /// When the fault took effect.
+    /// When the longest time began in which one of them was unavailable.
     #[serde(rename = "at_us", with = "in_us")]
     #[schemars(with = "i64")]
     pub at: f64,
     /// The number of the event that brought it about: that of the fault, or of the master that became a replica; null if there is
     /// no such event.
     pub event: Option<u64>,
-    /// Microseconds from then until an attempt that was asked after it was granted, or told by enough nodes that somebody else
-    /// holds the lock, without the time in which nobody asked.
+    /// The microseconds of that time, until the lock was granted, or refused for the last time.
     pub lasted_us: u64,
-    /// Whether that has happened. Otherwise it lasts, or lasted until the end.
+    /// Whether it was granted after that.
     pub over: bool,
+    /// How many locks were refused although they had no holder.
+    #[serde(default)]
+    pub locks: u64,
+    /// How often that was: of a client of its own program its requests, otherwise the attempts.
+    #[serde(default)]
+    pub refusals: u64,
+    /// The longest time in microseconds in which no lock of the arm had a holder, at least one was asked for, and every request was refused.
+    #[serde(default)]
+    pub all_us: u64,
+    /// Whether one was granted after that.
+    #[serde(default)]
+    pub all_over: bool,
 }
 
 /// One app server's part in an arm.
@@ -205,8 +221,8 @@ pub struct Figures {
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.
     pub partial: u64,
-    /// One for each fault that took effect, and on replicated nodes for each master that became a replica, in arms with lock
-    /// nodes, if somebody asked for a lock after it. Of a fault with several targets it is the longest.
+    /// How long locks were unavailable, in arms with lock nodes: one for each fault, and on replicated nodes for each master that became a
+    /// replica, after which that was so, and one for all other times. Times below 10 ms, those of hand-overs, are left out.
     pub outages: Vec<Outage>,
     /// Locks that an old master granted after a new one was writable.
     pub granted_by_old_master: u64,
@@ -221,6 +237,9 @@ pub struct Figures {
     pub stuck: Option<u64>,
     /// What faults meant for its locks, in the order in which that was seen.
     pub consequences: Vec<Consequence>,
+    /// How often a client asked for a lock that another one held.
+    #[serde(default)]
+    pub contested: u64,
     /// One for each lock node of the arm; empty if it uses none.
     pub nodes: Vec<NodeLoad>,
     /// One for each app server.

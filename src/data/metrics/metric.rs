@@ -164,8 +164,8 @@ const TAKEOVER: &str = "time from the verified death of an app server until a lo
                         anybody. A lock that nobody asked for after that gives no value, and one that was asked for \
                         late measures the demand, not the TTL";
 const IN_STOCKS: Evidence = Evidence {
-    shows: |f| f.orders > 0,
-    until: "the first order",
+    shows: |f| f.orders > 0 && f.was_contested(),
+    until: "two orders meet at one lock",
     before: None,
 };
 const BEYOND_STOCKS: Evidence = Evidence {
@@ -174,24 +174,24 @@ const BEYOND_STOCKS: Evidence = Evidence {
     before: Some(Metric::LostUpdates),
 };
 const IN_TICKS: Evidence = Evidence {
-    shows: |f| f.orders > 0,
-    until: "the first run",
+    shows: |f| f.orders > 0 && f.was_contested(),
+    until: "two runs meet at one lock",
     before: None,
 };
 const IN_PAYMENTS: Evidence = Evidence {
-    shows: |f| f.orders > 0,
-    until: "the first payment",
+    shows: |f| f.orders > 0 && f.was_contested(),
+    until: "two payments meet at one lock",
     before: None,
 };
 const OVERLAP: &str = "of the `double_holds` that are over: how long both holders had reason to rely on the lock";
 const IN_HOLDS: Evidence = Evidence {
-    shows: |f| f.outcomes.acquired > 0,
-    until: "the first lock",
+    shows: |f| f.outcomes.acquired > 0 && f.was_contested(),
+    until: "two clients want one lock at once",
     before: None,
 };
 const IN_JUDGED_HOLDS: Evidence = Evidence {
-    shows: |f| f.outcomes.acquired > 0 && f.unjudged == 0,
-    until: "it is known of every double hold what its lock had lost",
+    shows: |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
+    until: "two clients want one lock at once, and it is known of every double hold what its lock had lost",
     before: None,
 };
 const IN_LISTS: Evidence = Evidence {
@@ -253,8 +253,16 @@ metrics! {
         "attempts that the acquires took; the record and the summary list the commands that each node was sent";
     RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
         "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
+    Contested = "contested", Number(|f| f.contested), Locks, Plain,
+        "how often a client asked for a lock that another one held; of the engine's locks each attempt counts. Without any, nothing could show that a lock fails";
     UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, |f| f.outages.len() as u64), Leases, Plain,
-        "the longest time, in milliseconds, from the effect of a fault, or from when the master became a replica, until a lock was available again: until an attempt that was asked after it was granted, or enough nodes answered that somebody else holds the lock. A lock that waits for replicas must be granted. It is as fine as the load: time in which nobody asked does not count (who is refused for lack of nodes within a second of the effect shows that it has been so since), and if nobody asked at all, it is not known. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
+        "the longest time, in milliseconds, in which a lock had no holder, at least one client asked for it, and every request was refused: from the first of these requests until the lock was granted, or refused for the last time. It is as fine as the load, and times below 10 ms, those of hand-overs, are left out; without any there is no value. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
+    AllUnavailableMs = "all unavailable ms", Largest(|f| f.outages.iter().map(|one| one.all_us).max().unwrap_or(0) / 1000, |f| f.outages.len() as u64), LockNodes, Plain,
+        "the longest time, in milliseconds, in which this was so of all locks of the arm: none had a holder, at least one was asked for, and every request was refused";
+    UnavailableLocks = "unavailable locks", Largest(|f| f.outages.iter().map(|one| one.locks).max().unwrap_or(0), |f| f.outages.len() as u64), LockNodes, Plain,
+        "how many locks were refused although they had no holder, by the cause for which these are the most";
+    RefusedWhileFree = "refused while free", Number(|f| f.outages.iter().map(|one| one.refusals).sum()), LockNodes, Plain,
+        "how often a lock was refused although it had no holder, in times of 10 ms or more: attempts of the engine's locks, requests of other clients";
     Stuck = "stuck", Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())), LockNodes, Doubt,
         "keys that nobody held at the end and that could still not be locked within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken";
     GrantedByOldMaster = "granted by old master", Largest(|f| f.granted_by_old_master, |f| f.new_masters), Masters, Doubt,
@@ -355,6 +363,8 @@ metrics! {
     MoneyMade = "money made", Number(|f| f.money_made), Payment, Damage(IN_PAYMENTS),
         "money that came from nowhere: by how much the balances that were written exceed the balance before, changed by the payment. With \
          `money_lost`: the money on all accounts = that at the start of the measured part + made − lost";
+    Unanswered = "unanswered %", Mean(|f| 100.0 * (1.0 - f.answered as f64 / f.offered.max(1) as f64), |f| f.offered), Payment, Poor(50.0),
+        "the share of the payments that were due or begun and have had no answer, in percent: above one half the accounts are at a standstill";
     MoneyLost = "money lost", Number(|f| f.money_lost), Payment, Damage(IN_PAYMENTS),
         "money that is gone: by how much the balances that were written fall short of the balance before, changed by the payment";
     Unguarded = "unguarded", Largest(|f| f.unguarded.unwrap_or(0), |f| u64::from(f.unguarded.is_some())), Reported, Damage(IN_HOLDS),

@@ -178,15 +178,6 @@ impl Recorder {
         std::mem::take(&mut self.kept().tally)
     }
 
-    /// Notes an attempt at a lock that was asked at `asked` and has failed just now, whatever part of the run it belongs to:
-    /// because somebody else holds the lock (`held`), or for lack of nodes.
-    pub fn not_granted(&self, asked: Instant, held: bool) {
-        let mut kept = self.kept();
-        // Read under the lock, as all times.
-        let [asked, at] = [asked, Instant::now()].map(|at| self.timeline.micros(at));
-        kept.tally.grants.not_granted(asked, at, held);
-    }
-
     /// Keeps the grants of these locks one by one from now on.
     pub fn watch(&self, watched: Watched) {
         self.kept().watched = watched;
@@ -256,7 +247,7 @@ impl Counter<'_> {
         let Kept { tally, watched } = &mut *self.recorder.kept();
         // Read under the lock, as all times.
         let at = micros(Instant::now());
-        tally.grants.count(asked, at, by);
+        tally.grants.count(asked, by);
         if watched.has(key) {
             tally.watched_grants.push(WatchedGrant { key: key.into(), at });
         }

@@ -7,7 +7,7 @@ use super::spec::{ArmSpec, FaultSpec, Renew};
 use super::value::show;
 use super::whole::Scenario;
 use super::workload::{StockIn, WorkloadSpec, cache_fill, inventory, job, payment};
-use crate::model::{Action, Fault, TargetKind, Way};
+use crate::model::{Action, Fault, Target, TargetKind, Targets, Way};
 
 /// The lines that `check` prints besides "OK".
 pub fn warnings(scenario: &Scenario) -> Vec<String> {
@@ -19,6 +19,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<String> {
         WorkloadSpec::Reported(_) => Vec::new(),
     };
     lines.extend(scenario.arms.iter().filter_map(|arm| outlasted(scenario, arm)));
+    lines.extend(scenario.arms.iter().filter_map(|arm| out_of_reach(scenario, arm)));
     lines.extend(even_hosts(scenario));
     lines.extend(scenario.arms.iter().filter_map(even_hosts_of));
     lines.extend(connections(scenario));
@@ -92,6 +93,25 @@ fn outlasted(scenario: &Scenario, arm: &ArmSpec) -> Option<String> {
             "arm.{}.ttl: more than 1 % of the sections last longer than the TTL of {} and nothing renews it: locks will be lost",
             arm.name,
             show(arm.ttl)
+        )
+    })
+}
+
+/// Faults on hosts that the nodes of an arm's lock are not on test it no more than no fault.
+fn out_of_reach(scenario: &Scenario, arm: &ArmSpec) -> Option<String> {
+    let hosts = arm.hosts_in(&scenario.lab);
+    let misses = |fault: &FaultSpec| match &fault.targets {
+        Targets::Named(targets) => targets
+            .iter()
+            .all(|target| matches!(target, Target::Host(host) if !hosts.contains(host))),
+        Targets::By(_) => false,
+    };
+    let on = hosts.first().filter(|_| scenario.is_to_test(arm))?;
+    scenario.faults.iter().all(misses).then(|| {
+        format!(
+            "fault: no fault is on a host of arm \"{}\", whose lock is on {on}{}: none can test it",
+            arm.name,
+            if hosts.len() > 1 { " and others" } else { "" }
         )
     })
 }

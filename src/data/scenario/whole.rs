@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::expectation::Expectation;
+use super::lock::LockKind;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
 use super::workload::WorkloadSpec;
-use crate::model::in_us;
+use crate::model::{Action, TargetKind, in_us};
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +74,15 @@ impl Scenario {
     pub fn ttls(&self) -> Option<[Duration; 2]> {
         let ttls = || self.arms.iter().filter(|arm| arm.lock.uses_nodes()).map(|arm| arm.ttl);
         Some([ttls().min()?, ttls().max()?])
+    }
+
+    /// Whether a scheduled fault is to test the lock of this arm. One on the programs of clients does so only if they are the arm's.
+    pub fn is_to_test(&self, arm: &ArmSpec) -> bool {
+        let meets = |fault: &&FaultSpec| {
+            let is_of_clients = fault.targets.kind() == Some(TargetKind::Client);
+            matches!(fault.action, Action::Fault(_)) && (!is_of_clients || arm.lock == LockKind::Client)
+        };
+        arm.lock.uses_nodes() && self.faults.iter().any(|fault| meets(&fault))
     }
 
     /// Whether its lab needs a proxy, because of a fault of the network.

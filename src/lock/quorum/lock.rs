@@ -241,7 +241,8 @@ impl QuorumLock {
             Decision::Unknown => Refusal::Unknown { causes },
             Decision::NoQuorum | Decision::Granted => Refusal::no_quorum(quorum(self.nodes.len()), causes),
         };
-        self.gauges.refuse(clock::instant(asked).into_std(), refusal.outcome());
+        self.gauges
+            .refuse(self.wire.key(), clock::instant(asked).into_std(), refusal.outcome());
         Some((failed, refusal))
     }
 

@@ -227,6 +227,7 @@ mod tests {
     fn each_workload_is_judged_by_its_own_figures() {
         let mut bad = figures(100, 0, 50, false);
         (bad.lost_updates, bad.oversold, bad.run_again, bad.money_lost) = (1, 2, 3, 4);
+        bad.contested = 1;
         let mut worse = bad.clone();
         (bad.db_hits_per_expiry.mean, bad.db_hits_per_expiry.expiries) = (2.5, 8);
         (worse.db_hits_per_expiry.mean, worse.db_hits_per_expiry.expiries) = (1.5, 8);
@@ -239,7 +240,11 @@ mod tests {
         let inventory = vec![("oversold", Some(4.0)), ("lost_updates", Some(2.0))];
         assert_eq!(judged("failover"), (inventory, true));
         assert_eq!(judged("job-twice"), (vec![("run_again", Some(6.0))], false));
-        let money = vec![("money_made", Some(0.0)), ("money_lost", Some(8.0))];
+        let money = vec![
+            ("money_made", Some(0.0)),
+            ("money_lost", Some(8.0)),
+            ("unanswered", Some(100.0)),
+        ];
         assert_eq!(judged("payment"), (money, false));
         let cache = vec![("db_hits_per_expiry", Some(2.5))];
         assert_eq!(judged("stampede"), (cache, false));

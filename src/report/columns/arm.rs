@@ -13,6 +13,8 @@ pub(crate) struct Arm<'a> {
     pub damage_stands: bool,
     /// Whether the scenario predicts of its lock what has not shown: its faults have not put it to the test.
     pub is_untested: bool,
+    /// Whether the scenario has faults for its lock and none of them has tested it.
+    pub meets_no_fault: bool,
     /// How many nodes its lock uses.
     pub nodes: usize,
     /// Whether it has a lock.
@@ -70,6 +72,7 @@ impl<'a> Arm<'a> {
             is_doubted: false,
             damage_stands: true,
             is_untested: is_untested(name, figures, scenario),
+            meets_no_fault: scenario.is_to_test(spec) && figures.consequences.is_empty(),
             nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
             is_client: spec.lock == LockKind::Client,
@@ -92,6 +95,7 @@ impl<'a> Arm<'a> {
             is_doubted: false,
             damage_stands: true,
             is_untested: false,
+            meets_no_fault: false,
             nodes: 3,
             locks: true,
             is_client: false,

@@ -25,6 +25,8 @@ pub(crate) const LOCKS: &[Shown] = &[
     IfAny(Figure(Metric::Unknown)),
     IfAny(Figure(Metric::RefusedSeconds)),
     IfAny(Figure(Metric::UnavailableMs)),
+    IfAny(Figure(Metric::AllUnavailableMs)),
+    IfAny(Figure(Metric::UnavailableLocks)),
     IfAny(Figure(Metric::GrantedByOldMaster)),
     IfAny(Figure(Metric::LostAtFailover)),
     IfAny(Figure(Metric::Orphaned)),

@@ -17,7 +17,7 @@ pub(super) fn sentences(runs: &Runs) -> Vec<(Tone, String)> {
     let (scenario, all) = (runs.scenario(), runs.all());
     let mut said = Vec::new();
     if let [only] = all {
-        said.extend(conclusion(scenario, &Arm::all_of_record(only)).map(|said| (Tone::Plain, said)));
+        said.extend(conclusion(scenario, &Arm::all_of_record(only), &only.events).map(|said| (Tone::Plain, said)));
     } else {
         let of = all.len();
         let arms = order(scenario)

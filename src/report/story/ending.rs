@@ -1,5 +1,7 @@
 //! The end of a run: the verdict on each lock, and what happened.
 
+use std::collections::BTreeMap;
+
 use super::moments::{Moment, moments};
 use super::verdict::{Verdict, is_control, order};
 use super::why::whys;
@@ -7,8 +9,8 @@ use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric};
-use lockstorm_data::model::{CheckResult, Event, printable};
+use lockstorm_data::metrics::{Alarm, Evidence, Figures, Group, Metric};
+use lockstorm_data::model::{CheckResult, Event, EventKind, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 
 /// The most moments that an ending tells.
@@ -89,7 +91,10 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metr
 
 /// What only some verdicts need, and what it means.
 const COLUMNS: [(&str, &str); 3] = [
-    ("down for", "the longest time without a lock"),
+    (
+        "down for",
+        "the longest time in which a lock had no holder and was refused all the same",
+    ),
     (
         "old master",
         "locks that a replaced master granted: others may hold them too",
@@ -123,7 +128,7 @@ pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec
 }
 
 /// Which locks held and which did not, in a sentence; `None` if nothing is known of any.
-pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String> {
+pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]) -> Option<String> {
     let verdict = |index: usize| Verdict::of(&arms[index], is_control(scenario, index), &scenario.workload);
     let named = |wanted: fn(Verdict) -> bool| {
         let names = order(scenario).into_iter().filter(|index| wanted(verdict(*index)));
@@ -132,24 +137,66 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>]) -> Option<String
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let held = if scenario.faults.is_empty() {
-        "held"
-    } else {
-        "held against these faults"
-    };
-    let said = [
-        (held, named(|verdict| verdict == Verdict::Safe)),
+    // Not every fault tests every lock.
+    let mut held: Vec<(String, Vec<String>)> = Vec::new();
+    for index in order(scenario)
+        .into_iter()
+        .filter(|index| verdict(*index) == Verdict::Safe)
+    {
+        let (against, name) = (against(arms[index].figures, events), printable(arms[index].name));
+        match held.iter_mut().find(|(faults, _)| *faults == against) {
+            Some((_, names)) => names.push(name),
+            None => held.push((against, vec![name])),
+        }
+    }
+    let held = held
+        .into_iter()
+        .map(|(against, names)| (format!("held{against}"), names.join(", ")));
+    let others = [
         ("not shown", named(|verdict| verdict == Verdict::Unproven)),
         (
             "did not hold",
             named(|verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_))),
         ),
     ];
-    let said = said.iter().filter(|(_, names)| !names.is_empty());
+    let untested = arms.iter().filter(|arm| arm.meets_no_fault);
+    let untested: Vec<String> = untested.map(|arm| printable(arm.name)).collect();
+    let said = held.chain(others.map(|(what, names)| (what.to_owned(), names)));
+    let said = said.chain([("no fault tested".to_owned(), untested.join(", "))]);
+    let said = said.filter(|(_, names)| !names.is_empty());
     let said: Vec<String> = said.map(|(what, names)| format!("{what}: {names}")).collect();
     let mut sentence = said.join(" · ");
     sentence.get_mut(..1)?.make_ascii_uppercase();
     Some(sentence)
+}
+
+/// The most faults that are named one by one.
+const NAMED: usize = 4;
+
+/// The faults that have tested the locks of an arm with these figures: ` against kill host 1, pause app server 2`; nothing if there are none.
+fn against(figures: &Figures, events: &[Event]) -> String {
+    let fault_of = |id: u64| {
+        let event = events.iter().find(|event| event.id == id)?;
+        match event.kind {
+            // What the end of a fault brings about is the fault's.
+            EventKind::Fault { ends: Some(fault), .. } => events.iter().find(|event| event.id == fault),
+            _ => Some(event),
+        }
+    };
+    let tested = figures.consequences.iter().filter_map(|one| fault_of(one.event?));
+    let tested: BTreeMap<u64, &Event> = tested.map(|event| (event.id, event)).collect();
+    let mut names: Vec<String> = Vec::new();
+    for event in tested.values() {
+        if let EventKind::Fault { action, target, .. } = &event.kind {
+            let name = action.on(target);
+            names.extend((!names.contains(&name)).then_some(name));
+        }
+    }
+    match names.len() {
+        0 => String::new(),
+        n if n > NAMED => format!(" against {n} kinds of fault"),
+        _ => format!(" against {}", names.join(", ")),
+    }
 }
 
 /// What to use: the scenario's lesson, if everything came as it predicts.
@@ -174,7 +221,7 @@ fn verdict(scenario: &Scenario, arm: &Arm<'_>, index: usize) -> [Cell; 2] {
 fn down_for(arm: &Arm<'_>) -> Cell {
     let longest = arm.figures.longest_outage();
     match longest.lasted_us {
-        _ if arm.nodes == 0 => Cell::none(),
+        _ if arm.nodes == 0 || arm.figures.outages.is_empty() => Cell::none(),
         us if longest.over || us == 0 => Cell::plain(micros(us)),
         us => Cell::new(Tone::Doubt, format!("{}…end", micros(us))),
     }
@@ -265,7 +312,6 @@ pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone,
 mod tests {
     use super::*;
     use crate::report::story::verdict::counted;
-    use lockstorm_data::metrics::Figures;
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     #[test]

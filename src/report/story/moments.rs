@@ -76,6 +76,10 @@ impl Moment {
                 | ConsequenceKind::PausedPastTtl { .. } => true,
                 // It granted from its return on.
                 ConsequenceKind::GrantedByOldMaster { .. } | ConsequenceKind::KeptVotes { .. } => false,
+                ConsequenceKind::Refused { .. }
+                | ConsequenceKind::Delayed { .. }
+                | ConsequenceKind::Orphaned { .. }
+                | ConsequenceKind::OutlivedHolder { .. } => false,
             })
     }
 }
@@ -311,6 +315,17 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
                 }
                 // Told where the old master came back.
                 ConsequenceKind::GrantedByOldMaster { .. } => {}
+                // What that meant is told by the time for which locks were unavailable.
+                ConsequenceKind::Refused { .. }
+                | ConsequenceKind::Delayed { .. }
+                | ConsequenceKind::Orphaned { .. } => {}
+                ConsequenceKind::OutlivedHolder { locks, .. } => {
+                    add(
+                        1,
+                        "keys that outlived their holders",
+                        format!("{name} {}", count(*locks)),
+                    );
+                }
                 ConsequenceKind::PausedPastTtl { locks } => {
                     add(0, "held past their TTL", format!("{name} {}", count(*locks)));
                 }
@@ -508,6 +523,7 @@ mod tests {
             event: Some(0),
             lasted_us: 7_000_000,
             over: true,
+            ..Outage::default()
         };
         let mut unlocked = arm("unlocked", &[], &anyway);
         unlocked.figures.outages = vec![Outage {
@@ -536,6 +552,7 @@ mod tests {
             event: Some(event),
             lasted_us,
             over,
+            ..Outage::default()
         };
         slow.figures.outages = vec![outage(0, 12_000_000, false), outage(7, 5_000_000, true)];
         let mut quick = arm("redlock", &[], &[]);

@@ -1,7 +1,7 @@
 //! Whether a lock held, and what it cost.
 
 use crate::report::columns::{Arm, Mark, judge, written};
-use lockstorm_data::metrics::{Alarm, Metric};
+use lockstorm_data::metrics::{Alarm, Consequence, ConsequenceKind, Metric};
 use lockstorm_data::scenario::{ArmSpec, Expectation, LockKind, Op, Scenario, Update, WorkloadSpec};
 
 /// Whether an arm's lock held.
@@ -30,6 +30,7 @@ impl Verdict {
             !arm.is_doubted || arm.damage_stands && metric.by_stalls(arm.figures) < metric.of(arm.figures)
         };
         let is_hit = |metric: &Metric| metric.is_proven(arm.figures) && stands(metric);
+        let outlived = |one: &Consequence| matches!(one.kind, ConsequenceKind::OutlivedHolder { .. });
         let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
         if is_control {
             Self::Control
@@ -37,11 +38,15 @@ impl Verdict {
             Self::Unsafe
         } else if arm.is_doubted {
             Self::Inconclusive
+        } else if arm.figures.stuck.is_some_and(|stuck| stuck > 0) {
+            Self::Poor("stuck")
+        } else if arm.figures.consequences.iter().any(outlived) {
+            Self::Poor("frees late")
         } else if marks().any(|mark| mark == Mark::Poor) {
             Self::Poor(display.words.poor)
         } else if Metric::proven(arm.figures).next().is_some() {
             Self::Unsafe
-        } else if marks().any(|mark| mark == Mark::Good) && !arm.is_untested {
+        } else if marks().any(|mark| mark == Mark::Good) && !arm.is_untested && !arm.meets_no_fault {
             Self::Safe
         } else {
             Self::Unproven

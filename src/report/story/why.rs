@@ -1,7 +1,7 @@
 //! Why an arm fared as it did, in so few words that they fit into a column.
 
 use crate::report::columns::Arm;
-use lockstorm_data::metrics::units::{count, counted};
+use lockstorm_data::metrics::units::{count, counted, micros};
 use lockstorm_data::metrics::{ConsequenceKind, Count, Metric};
 use lockstorm_data::scenario::{AccountLocks, ArmSpec, Fence, LockKind, OnOutage, Release, Update, WorkloadSpec};
 
@@ -24,6 +24,7 @@ struct Sums {
     lost_at_failover: u64,
     by_old_master: u64,
     paused: u64,
+    outlived_us: u64,
 }
 
 impl Sums {
@@ -39,6 +40,12 @@ impl Sums {
                 ConsequenceKind::LostAtFailover { locks, .. } => sums.lost_at_failover += locks,
                 ConsequenceKind::GrantedByOldMaster { locks } => sums.by_old_master += locks,
                 ConsequenceKind::PausedPastTtl { locks } => sums.paused += locks,
+                ConsequenceKind::OutlivedHolder { longest_us, .. } => {
+                    sums.outlived_us = sums.outlived_us.max(longest_us)
+                }
+                ConsequenceKind::Refused { .. }
+                | ConsequenceKind::Delayed { .. }
+                | ConsequenceKind::Orphaned { .. } => {}
             }
         }
         sums
@@ -103,6 +110,10 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         sums.by_old_master > 0,
         format!("old master gave {}", count(sums.by_old_master)),
     );
+    let stuck = figures.stuck.unwrap_or(0);
+    add(true, stuck > 0, format!("{} stuck", locks(stuck)));
+    let outlived = sums.outlived_us;
+    add(true, outlived > 0, format!("key outlived {}", micros(outlived)));
     let fenced = figures.counts[Count::Fenced];
     let fences = spec.fence != Fence::Off && fenced > 0;
     if fences {
@@ -122,6 +133,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     if let Some((votes, of)) = sums.kept {
         add(false, true, format!("kept {votes} of {of} votes"));
     }
+    add(false, arm.meets_no_fault, "no fault tested it".to_owned());
     add(
         false,
         spec.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none(),

@@ -45,6 +45,7 @@ fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt
         Leaves::Excess => !held && expectation.is_from_above(),
         Leaves::Decided => decided.is_some(),
         Leaves::Success => held,
+        Leaves::AllButSafety => !(held && expectation.metric.is_damage() && expectation.is_from_above()),
     };
     match doubts.iter().find(|doubt| !stands(doubt)) {
         Some(Doubt { leaves, why }) => Some(match leaves {
@@ -270,6 +271,7 @@ mod tests {
                 orders,
                 lost_updates,
                 lost_updates_peak: lost_updates,
+                contested: orders,
                 ..Figures::default()
             };
             check((Metric::LostUpdates, op, 0.0), figures, &[])
@@ -279,7 +281,7 @@ mod tests {
         assert!(
             nothing
                 .text
-                .ends_with("lost updates is not measurable until the first order"),
+                .ends_with("lost updates is not measurable until two orders meet at one lock"),
             "{}",
             nothing.text
         );

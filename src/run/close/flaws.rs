@@ -35,6 +35,8 @@ pub(crate) enum Leaves {
     Decided,
     /// What held in spite of it.
     Success,
+    /// Everything but that there was no damage: nothing has put the lock to the test.
+    AllButSafety,
 }
 
 /// Adds a reason. Returns whether it is new.

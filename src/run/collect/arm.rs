@@ -16,6 +16,7 @@ use crate::store::ArmDatabase;
 use crate::under_test::OtherLocks;
 use crate::workload;
 use lockstorm_base::output::Stream;
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Recorder, Timeline};
 use lockstorm_data::model::{EventKind, HostId};
 use lockstorm_data::scenario::{ArmSpec, LockKind, Scenario, StockIn, Voter};
@@ -129,7 +130,10 @@ impl Arm {
     /// Judges who has held its locks since the last look.
     pub fn look_at_holds(&mut self, swarm: &LiveSwarm) {
         let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
-        self.holds.look(held, &swarm.load.timeline, self.history.as_mut());
+        let availability = &mut self.collector.availability;
+        availability.ttl(swarm.live_settings.ttl(self.spec.ttl));
+        self.holds
+            .look(held, &swarm.load.timeline, self.history.as_mut(), availability);
     }
 
     /// Takes in what was counted since the last time, what its books say, and who held its locks. `offered` is how many requests were
@@ -195,8 +199,7 @@ impl Arm {
         self.collector.totals.fill_times(&mut figures, earlier);
         figures.pipe_us = self.price.as_ref().map(Price::quantiles).unwrap_or_default();
         let consequences = figures.consequences.iter_mut().map(|one| (one.at, &mut one.event));
-        let outages = figures.outages.iter_mut().map(|one| (one.at, &mut one.event));
-        for (since, event) in consequences.chain(outages) {
+        for (since, event) in consequences {
             let told = self.changes_of_masters.iter().find(|(at, _)| (at - since).abs() < 1e-3);
             *event = event.or(told.map(|(_, event)| *event));
         }
@@ -212,5 +215,8 @@ impl Arm {
     /// Notes the event that told of a new master, or of one that is a replica now.
     pub fn masters_changed(&mut self, at: f64, event: u64) {
         self.changes_of_masters.push((at, event));
+        self.collector
+            .availability
+            .told_by(rounded(at.max(0.0) * 1e6).cast_signed(), event);
     }
 }

@@ -60,6 +60,7 @@ impl ArmHistory {
                         self.known.push((at, Operation::Release(release)));
                     }
                 }
+                Happened::Asked | Happened::Answered | Happened::NotGranted { .. } => {}
                 Happened::Refused(refused) => {
                     let acquire = Acquire {
                         client: client(refused.worker),

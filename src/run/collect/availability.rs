@@ -1,21 +1,60 @@
-//! When the lock of an arm was available, and from whom.
+//! When the locks of an arm were available, and from whom.
+//!
+//! A lock is unavailable while it has no holder, at least one client asks for it, and every request is refused. The same is measured of
+//! the arm as a whole, as if all its locks were one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
+use foldhash::fast::FixedState;
+
+use crate::under_test::HeldLock;
+use crate::workload::Happened;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Grants, Outage};
+use lockstorm_data::model::Target;
 
 /// How long grants are kept, in microseconds: the effect of a fault, or a new master, may be noted so much later than it was.
 const KEPT_US: i64 = 60_000_000;
+/// How long it may take until the effect of a fault on a host is known, in microseconds.
+const KNOWN_US: i64 = 5_000_000;
+/// A request may have been sent this long before the fault that it met, in microseconds.
+const BEFORE_US: i64 = 250_000;
+/// A shorter time is that of a hand-over, in microseconds.
+const SHORTEST_US: i64 = 10_000;
+/// A fault delays acquires if they take twice as long as before it and this much longer, on average, in microseconds.
+const DELAY_US: u64 = 5_000;
+/// Keys may outlive the end of a fault by their TTL, and this, in microseconds.
+const MARGIN_US: i64 = 1_000_000;
+/// The width of the slots in which answers are counted, in microseconds.
+const TENTH_US: i64 = 100_000;
 
-/// Who is refused within this time of an effect, in microseconds, shows that it has been so since.
-const SOON_US: i64 = 1_000_000;
-
-/// The grants of one arm, what they say of each hit, and which of them an old master gave. Times are microseconds from second 0.
+/// What became of the locks of one arm. Times are microseconds from second 0.
 #[derive(Debug, Default)]
 pub(crate) struct Availability {
     grants: Grants,
+    /// What was told and is not taken in yet.
+    told: Vec<Told>,
+    /// By the hashes of their keys.
+    locks: HashMap<u64, Lock, FixedState>,
+    /// All of them, as if they were one.
+    whole: Lock,
+    /// In the order in which they became known, with what was answered while each lasted.
     hits: Vec<Hit>,
+    met: Vec<Answers>,
+    /// The times in which locks were unavailable that ended lately: the fault that caused one may not be known yet.
+    recent: VecDeque<Gap>,
+    /// The same of the whole.
+    recent_of_whole: VecDeque<Gap>,
+    /// What older ones add up to: for each hit, and at the end without one.
+    settled: BTreeMap<Option<usize>, Sum>,
+    /// The answers in each tenth of a second that are not settled, and those before the first hit.
+    answers: BTreeMap<i64, Answers>,
+    before: Answers,
+    /// How often a client asked for a lock that another one held.
+    pub contested: u64,
+    /// The longest TTL that the locks have had.
+    ttl: i64,
     /// The servers that are no masters any more and must grant nothing, and since when.
     old_masters: BTreeMap<SocketAddr, i64>,
     /// Grants by old masters that are masters again, or that are not kept any more.
@@ -24,83 +63,442 @@ pub(crate) struct Availability {
     first_old_master: Option<i64>,
 }
 
-/// The effect of a fault on one of its targets, or a master that became a replica, and what attempts after that have shown.
+/// Something has happened to a lock.
+#[derive(Debug)]
+struct Told {
+    at: i64,
+    key_hash: u64,
+    what: Change,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Asked,
+    Answered,
+    Refused { asked: i64, lacks_nodes: bool },
+    Began { begun: i64, asked: i64, waited: bool },
+    Ended { is_dead: bool },
+}
+
+/// One lock, or all of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lock {
+    holders: i64,
+    /// Requests to another program that are under way.
+    asking: i64,
+    /// Since when it has had no holder.
+    free: i64,
+    /// Whether its last holder has died.
+    is_orphan: bool,
+    /// Since when it has been asked for in vain, without a holder, and when it was refused last.
+    first: Option<i64>,
+    last: Option<i64>,
+    refusals: u64,
+    /// Whether one of these was for lack of nodes.
+    lacked_nodes: bool,
+}
+
+/// A time in which a lock was unavailable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Gap {
+    key_hash: u64,
+    from: i64,
+    until: i64,
+    refusals: u64,
+    /// Whether its holder had died, and no request was refused for lack of nodes.
+    is_orphan: bool,
+    over: bool,
+}
+
+/// The times in which locks were unavailable by one cause.
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    longest: Option<Gap>,
+    /// The longest time in which that was so of all locks.
+    whole: Option<Gap>,
+    refusals: u64,
+    refused: HashSet<u64, FixedState>,
+    /// Locks that were unavailable long after the death of their holder, and the longest of these times.
+    outlived: HashSet<u64, FixedState>,
+    outlived_us: i64,
+}
+
+/// What was answered within some time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Answers {
+    /// Attempts that were refused for lack of nodes.
+    refused: u64,
+    /// Attempts at locks without a holder that were granted, and how long that took in all.
+    granted: u64,
+    took_us: u64,
+}
+
+/// The effect of a fault on one of its targets, or a master that became a replica.
 #[derive(Debug)]
 struct Hit {
     at: i64,
+    /// When it was ended.
+    until: Option<i64>,
+    target: Option<Target>,
     /// The number of the fault, which may have several targets; `None` if nothing else belongs to this one.
     fault: Option<usize>,
     /// The event that brought it about.
     event: Option<u64>,
-    /// When the first attempt was asked that was refused for lack of nodes before locks were available again.
-    refused: Option<i64>,
-    /// How long it was until they were, once they are.
-    lasted: Option<i64>,
+    /// How many locks were held by whom it killed.
+    orphans: u64,
+}
+
+impl Answers {
+    fn add(&mut self, other: Self) {
+        self.refused += other.refused;
+        self.granted += other.granted;
+        self.took_us += other.took_us;
+    }
+
+    fn mean(&self) -> Option<u64> {
+        self.took_us.checked_div(self.granted)
+    }
 }
 
 impl Hit {
-    /// Takes in what attempts have shown so far.
-    fn look(&mut self, grants: &Grants) {
-        if self.lasted.is_some() {
-            return;
+    /// Whether what was answered in this tenth of a second met it. A dead app server delays nobody by itself.
+    fn meets(&self, tenth: i64) -> bool {
+        let is_of_nodes = matches!(self.target, Some(Target::Host(_) | Target::Link(_)));
+        let last = self.until.map_or(i64::MAX, |until| until.div_euclid(TENTH_US) + 1);
+        is_of_nodes && (self.at.div_euclid(TENTH_US)..=last).contains(&tenth)
+    }
+
+    /// Whether what began to be unavailable then may be its doing.
+    fn explains(&self, gap: &Gap, ttl: i64) -> bool {
+        let end = match self.target {
+            // What is lost with an app server is lost at once.
+            Some(Target::Server(_) | Target::Client(_)) => Some(self.until.unwrap_or(self.at)),
+            _ => self.until,
+        };
+        let last = end.map_or(i64::MAX, |end| end.saturating_add(ttl + MARGIN_US));
+        (self.at - BEFORE_US..=last).contains(&gap.from) && self.at <= gap.until
+    }
+}
+
+impl Lock {
+    /// Takes in a change. Returns the time in which the lock was unavailable, if that has ended.
+    fn take(&mut self, told: &Told) -> Option<Gap> {
+        let (at, is_free) = (told.at, self.holders <= 0);
+        match told.what {
+            Change::Asked => {
+                self.asking += 1;
+                if is_free {
+                    self.first.get_or_insert(at);
+                }
+                None
+            }
+            Change::Answered => {
+                self.asking -= 1;
+                // One that was given up shows nothing.
+                if self.asking <= 0 && self.last.is_none() {
+                    self.first = None;
+                }
+                None
+            }
+            Change::Refused { asked, lacks_nodes } => {
+                // An attempt that was asked while another client held the lock says nothing of the time after that; a request to
+                // another program that has lasted since then does.
+                if is_free && (asked >= self.free || self.asking > 0) {
+                    let from = asked.max(self.free);
+                    self.first = Some(self.first.map_or(from, |first| first.min(from)));
+                    self.last = Some(at);
+                    self.refusals += 1;
+                    self.lacked_nodes |= lacks_nodes;
+                }
+                None
+            }
+            Change::Began { asked, waited, .. } => {
+                let gap = is_free.then(|| self.gap(told.key_hash, asked.max(self.free), at, waited));
+                *self = Self {
+                    holders: self.holders.max(0) + 1,
+                    asking: self.asking,
+                    ..Self::default()
+                };
+                gap.flatten()
+            }
+            Change::Ended { is_dead } => {
+                self.holders -= 1;
+                if self.holders <= 0 {
+                    (self.free, self.is_orphan) = (at, is_dead);
+                    self.first = (self.asking > 0).then_some(at);
+                }
+                None
+            }
         }
-        let had = grants.first_had_after(self.at);
-        let until = had.map_or(i64::MAX, |had| had.answered);
-        self.refused = self.refused.or_else(|| grants.first_refused(self.at, until));
-        self.lasted = had.map(|had| {
-            // Without a refusal what counts is how long answers took, also those to what was asked before.
-            let seen = had.answered - had.asked + grants.late_at(self.at);
-            let unrefused = || seen.min(had.answered - self.at);
-            self.since().map_or_else(unrefused, |since| had.answered - since)
-        });
     }
 
-    /// Since when locks were unavailable, if somebody was refused: since the effect, if that was soon after it. A longer time in
-    /// which nobody asked shows nothing.
-    fn since(&self) -> Option<i64> {
-        let first = self.refused?;
-        Some(if first - self.at <= SOON_US { self.at } else { first })
+    /// The time until `at` in which it was unavailable: a request that had waited since `asked` without a holder was granted then.
+    /// `waited`: whether that had been refused before.
+    fn gap(&self, key_hash: u64, asked: i64, at: i64, waited: bool) -> Option<Gap> {
+        let waited = waited || self.asking > 0 && at - asked >= SHORTEST_US;
+        let refused = self.first.zip(self.last);
+        let [from, until] = match (self.first, refused) {
+            (Some(first), _) if waited => [first.min(asked), at],
+            (_, Some((first, last))) if last - first > at - asked => [first, last],
+            _ => [asked, at],
+        };
+        self.gap_of(key_hash, [from, until], true)
     }
 
-    /// What has been seen of it until `now`; `None` if nobody has asked since.
-    fn outage(&self, now: i64) -> Option<Outage> {
-        let lasts = || self.since().map(|since| now - since);
-        Some(Outage {
-            at: self.at as f64 / 1e6,
-            event: self.event,
-            lasted_us: u64::try_from(self.lasted.or_else(lasts)?).unwrap_or(0),
-            over: self.lasted.is_some(),
+    /// What lasts at `now`.
+    fn lasting(&self, key_hash: u64, now: i64) -> Option<Gap> {
+        let until = if self.asking > 0 { now } else { self.last? };
+        self.gap_of(key_hash, [self.first?, until.min(now)], false)
+            .filter(|_| self.holders <= 0)
+    }
+
+    fn gap_of(&self, key_hash: u64, [from, until]: [i64; 2], over: bool) -> Option<Gap> {
+        // Of the warm-up nothing is measured.
+        let from = from.max(0);
+        (until - from >= SHORTEST_US).then_some(Gap {
+            key_hash,
+            from,
+            until,
+            refusals: self.refusals,
+            is_orphan: self.is_orphan && !self.lacked_nodes,
+            over,
         })
     }
 }
 
+impl Sum {
+    fn add(&mut self, gap: &Gap, ttl: i64) {
+        if self.longest.is_none_or(|longest| longest.length() < gap.length()) {
+            self.longest = Some(*gap);
+        }
+        if gap.refusals > 0 {
+            self.refused.insert(gap.key_hash);
+        }
+        self.refusals += gap.refusals;
+        if gap.is_orphan && gap.length() > 2 * ttl + MARGIN_US {
+            self.outlived.insert(gap.key_hash);
+            self.outlived_us = self.outlived_us.max(gap.length());
+        }
+    }
+
+    fn add_whole(&mut self, gap: Gap) {
+        if self.whole.is_none_or(|longest| longest.length() < gap.length()) {
+            self.whole = Some(gap);
+        }
+    }
+
+    fn outage(&self, event: Option<u64>) -> Option<Outage> {
+        let longest = self.longest?;
+        Some(Outage {
+            at: longest.from as f64 / 1e6,
+            event,
+            lasted_us: longest.length().unsigned_abs(),
+            over: longest.over,
+            locks: self.refused.len() as u64,
+            refusals: self.refusals,
+            all_us: self.whole.map_or(0, |gap| gap.length().unsigned_abs()),
+            all_over: self.whole.is_none_or(|gap| gap.over),
+        })
+    }
+}
+
+impl Gap {
+    const fn length(&self) -> i64 {
+        self.until - self.from
+    }
+}
+
 impl Availability {
+    /// Takes in that locks have this TTL now.
+    pub fn ttl(&mut self, ttl: Duration) {
+        self.ttl = self.ttl.max(i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX / 4));
+    }
+
     /// Takes in the new grants of one app server.
     pub fn add(&mut self, new: &Grants) {
         self.grants.add(new);
     }
 
-    /// Ends outages, once the grants of all app servers until `now` were taken in: the first of one may be later than that of
-    /// another.
-    pub fn settle(&mut self, now: i64) {
-        for hit in &mut self.hits {
-            hit.look(&self.grants);
-        }
+    /// Forgets grants that were too long before `now` to matter.
+    pub fn forget(&mut self, now: i64) {
         let old = self.grants.split_before(now - KEPT_US);
         self.by_old_masters += old.granted_by(&self.old_masters);
     }
 
-    /// Notes that from `at` on locks may be unavailable, because of this fault if it has a number, by this event.
-    pub fn outage_from(&mut self, at: i64, fault: Option<usize>, event: Option<u64>) {
-        let mut hit = Hit {
+    /// Takes in what has happened to a lock; `micros` tells times since second 0.
+    pub fn tell(&mut self, at: i64, key_hash: u64, what: &Happened, micros: impl Fn(Instant) -> i64) {
+        let what = match what {
+            Happened::Asked => Change::Asked,
+            Happened::Answered => Change::Answered,
+            Happened::NotGranted { asked, lacks_nodes } => Change::Refused {
+                asked: micros(*asked),
+                lacks_nodes: *lacks_nodes,
+            },
+            Happened::Began(hold) => {
+                let begun = micros(hold.asked);
+                let asked = micros(hold.lock.as_ref().map_or(hold.asked, HeldLock::asked));
+                Change::Began {
+                    begun,
+                    asked,
+                    // The first attempt is made at once.
+                    waited: asked - begun >= 1000,
+                }
+            }
+            Happened::Ended(hold) => Change::Ended {
+                is_dead: hold.has_died(),
+            },
+            Happened::GivenBack(..) | Happened::Refused(_) => return,
+        };
+        self.told.push(Told { at, key_hash, what });
+    }
+
+    /// Takes in what was told of all app servers until `now`.
+    pub fn settle(&mut self, now: i64) {
+        self.told.sort_by_key(|told| told.at);
+        let known = self.told.partition_point(|told| told.at <= now);
+        for told in self.told.drain(..known) {
+            let lock = self.locks.entry(told.key_hash).or_default();
+            let answers = self.answers.entry(told.at.div_euclid(TENTH_US)).or_default();
+            match told.what {
+                Change::Refused { lacks_nodes: true, .. } => answers.refused += 1,
+                Change::Refused { .. } => self.contested += u64::from(told.at >= 0),
+                Change::Began { begun, .. } if lock.holders > 0 || begun < lock.free => {
+                    self.contested += u64::from(told.at >= 0);
+                }
+                Change::Began { asked, .. } if lock.holders <= 0 && asked >= lock.free => {
+                    answers.granted += 1;
+                    answers.took_us += (told.at - asked).max(0).unsigned_abs();
+                }
+                _ => {}
+            }
+            self.recent.extend(lock.take(&told));
+            self.recent_of_whole
+                .extend(self.whole.take(&Told { key_hash: 0, ..told }));
+        }
+        let settled = now - KNOWN_US;
+        while let Some(gap) = self.recent.pop_front_if(|gap| gap.until < settled) {
+            let cause = self.cause(&gap);
+            self.settled.entry(cause).or_default().add(&gap, self.ttl);
+        }
+        while let Some(gap) = self.recent_of_whole.pop_front_if(|gap| gap.until < settled) {
+            let cause = self.cause(&gap);
+            self.settled.entry(cause).or_default().add_whole(gap);
+        }
+        let later = self.answers.split_off(&settled.div_euclid(TENTH_US));
+        let known = std::mem::replace(&mut self.answers, later);
+        Self::spread(&self.hits, &known, &mut self.met, &mut self.before);
+    }
+
+    /// Adds answers to the hits that they met, and to those before all hits.
+    fn spread(hits: &[Hit], answers: &BTreeMap<i64, Answers>, met: &mut [Answers], before: &mut Answers) {
+        for (tenth, answers) in answers {
+            if *tenth >= 0 && hits.iter().all(|hit| *tenth < hit.at.div_euclid(TENTH_US)) {
+                before.add(*answers);
+            }
+            let its = hits.iter().zip(&mut *met).filter(|(hit, _)| hit.meets(*tenth));
+            its.for_each(|(_, met)| met.add(*answers));
+        }
+    }
+
+    /// The number of the hit that this is the doing of: the last one before it. Of a fault with several targets it is the first.
+    fn cause(&self, gap: &Gap) -> Option<usize> {
+        let explain = self
+            .hits
+            .iter()
+            .enumerate()
+            .filter(|(_, hit)| hit.explains(gap, self.ttl));
+        let (index, Hit { fault, .. }) = explain.max_by_key(|(_, hit)| hit.at)?;
+        let same = |hit: &Hit| fault.is_some() && hit.fault == *fault;
+        Some(self.hits.iter().position(same).unwrap_or(index))
+    }
+
+    /// Notes that a fault has taken effect at `at` on `target`, or that a master became a replica: locks may be unavailable because of
+    /// this fault if it has a number, by this event.
+    pub fn outage_from(&mut self, at: i64, target: Option<Target>, fault: Option<usize>, event: Option<u64>) {
+        self.hits.push(Hit {
             at,
+            until: None,
+            target,
             fault,
             event,
-            refused: None,
-            lasted: None,
-        };
-        hit.look(&self.grants);
-        self.hits.push(hit);
+            orphans: 0,
+        });
+        self.met.push(Answers::default());
+    }
+
+    /// Notes the event that told of the hit at `at`, if it is known only now.
+    pub fn told_by(&mut self, at: i64, event: u64) {
+        let meant = |hit: &&mut Hit| hit.event.is_none() && (hit.at - at).abs() < 1000;
+        self.hits
+            .iter_mut()
+            .filter(meant)
+            .for_each(|hit| hit.event = Some(event));
+    }
+
+    /// Notes that what was done to `target` was undone at `at`.
+    pub fn undone(&mut self, at: i64, target: Target) {
+        let open = |hit: &&mut Hit| hit.target == Some(target) && hit.until.is_none() && hit.at <= at;
+        self.hits.iter_mut().filter(open).for_each(|hit| hit.until = Some(at));
+    }
+
+    /// Notes how many locks were held by whom the last fault on `target` has killed.
+    pub fn orphaned(&mut self, target: Target, locks: u64) {
+        let hit = self.hits.iter_mut().rfind(|hit| hit.target == Some(target));
+        if let Some(hit) = hit {
+            hit.orphans = locks;
+        }
+    }
+
+    /// What the locks of this arm suffered by each cause; `now` ends what lasts.
+    fn sums(&self, now: i64) -> BTreeMap<Option<usize>, Sum> {
+        let mut sums = self.settled.clone();
+        let lasting = self.locks.iter().filter_map(|(hash, lock)| lock.lasting(*hash, now));
+        for gap in self.recent.iter().copied().chain(lasting) {
+            sums.entry(self.cause(&gap)).or_default().add(&gap, self.ttl);
+        }
+        for gap in self.recent_of_whole.iter().copied().chain(self.whole.lasting(0, now)) {
+            sums.entry(self.cause(&gap)).or_default().add_whole(gap);
+        }
+        sums
+    }
+
+    /// For each fault, each master that became a replica, and for all other times together, how long a lock was unavailable; and how each
+    /// fault tested the locks. `now` ends what lasts.
+    pub fn found(&self, now: i64) -> (Vec<Outage>, Vec<Consequence>) {
+        let sums = self.sums(now);
+        let event = |cause: &Option<usize>| cause.and_then(|cause| self.hits[cause].event);
+        let outages = sums.iter().filter_map(|(cause, sum)| sum.outage(event(cause)));
+        let outages = outages.collect();
+        let mut all: Vec<Consequence> = self.by_old_masters().into_iter().collect();
+        let (mut met, mut before) = (self.met.clone(), self.before);
+        Self::spread(&self.hits, &self.answers, &mut met, &mut before);
+        for (index, (hit, met)) in self.hits.iter().zip(met).enumerate() {
+            let mut add = |kind| {
+                all.push(Consequence {
+                    at: hit.at as f64 / 1e6,
+                    event: hit.event,
+                    kind,
+                });
+            };
+            if hit.orphans > 0 {
+                add(ConsequenceKind::Orphaned { locks: hit.orphans });
+            }
+            if met.refused > 0 {
+                add(ConsequenceKind::Refused { attempts: met.refused });
+            }
+            let then = before.mean().unwrap_or(0);
+            let by_us = met.mean().unwrap_or(0).saturating_sub(then);
+            if by_us >= then.max(DELAY_US) {
+                add(ConsequenceKind::Delayed { by_us });
+            }
+            if let Some(sum) = sums.get(&Some(index)).filter(|sum| !sum.outlived.is_empty()) {
+                add(ConsequenceKind::OutlivedHolder {
+                    locks: sum.outlived.len() as u64,
+                    longest_us: sum.outlived_us.unsigned_abs(),
+                });
+            }
+        }
+        (outages, all)
     }
 
     /// Notes that a new master has accepted writes since then. These are its servers; the others are no masters any more.
@@ -117,22 +515,6 @@ impl Availability {
         for other in others {
             self.old_masters.entry(*other).or_insert(since);
         }
-    }
-
-    /// For each fault, and each master that became a replica, how long its lock was unavailable after it, if somebody asked; `now`
-    /// ends those that last. Of a fault with several targets it is the longest time after the effect on one of them.
-    pub fn outages(&self, now: i64) -> Vec<Outage> {
-        let mut outages: Vec<(Option<usize>, Outage)> = Vec::new();
-        for hit in &self.hits {
-            let Some(outage) = hit.outage(now) else { continue };
-            let same = |(fault, _): &&mut (Option<usize>, Outage)| hit.fault.is_some() && *fault == hit.fault;
-            match outages.iter_mut().find(same) {
-                Some((_, longest)) if longest.lasted_us >= outage.lasted_us => {}
-                Some((_, longest)) => *longest = outage,
-                None => outages.push((hit.fault, outage)),
-            }
-        }
-        outages.into_iter().map(|(_, outage)| outage).collect()
     }
 
     /// How many locks these servers have granted that were asked for after this time.
@@ -161,14 +543,14 @@ impl Availability {
 mod tests {
     use super::*;
 
+    const SECOND: i64 = 1_000_000;
+
     impl Availability {
         fn take(&mut self, new: &Grants, now: i64) {
             self.add(new);
-            self.settle(now);
+            self.forget(now);
         }
     }
-
-    const SECOND: i64 = 1_000_000;
 
     fn server(port: u16) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], port))
@@ -177,109 +559,200 @@ mod tests {
     fn grants(of: &[(i64, u16)]) -> Grants {
         let mut grants = Grants::default();
         for (at, port) in of {
-            grants.count(*at, at + 1_000, Some(server(*port)));
+            grants.count(*at, Some(server(*port)));
         }
         grants
     }
 
-    /// Attempts that were asked at these times and not granted, because somebody else holds the lock or for lack of nodes.
-    fn others(of: &[(i64, bool)]) -> Grants {
-        let mut grants = Grants::default();
-        for (at, held) in of {
-            grants.not_granted(*at, at + 1_000, *held);
-        }
-        grants
+    const MS: i64 = 1000;
+    const HOST: Option<Target> = Some(Target::Host(lockstorm_data::model::HostId(1)));
+
+    /// What happens to the lock `key`, in milliseconds.
+    fn tell(arm: &mut Availability, key: u64, what: &[(i64, Change)]) {
+        arm.told.extend(what.iter().map(|(at, what)| Told {
+            at: at * MS,
+            key_hash: key,
+            what: *what,
+        }));
     }
 
-    /// How long outages were, in milliseconds, and whether they are over.
-    fn lengths(arm: &Availability, now: i64) -> Vec<(u64, bool)> {
-        let outages = arm.outages(now);
+    fn began(asked: i64, waited: bool) -> Change {
+        let asked = asked * MS;
+        Change::Began {
+            begun: asked,
+            asked,
+            waited,
+        }
+    }
+
+    fn refused(asked: i64) -> Change {
+        Change::Refused {
+            asked: asked * MS,
+            lacks_nodes: true,
+        }
+    }
+
+    const ENDED: Change = Change::Ended { is_dead: false };
+
+    /// When the longest times began and how long they were, in milliseconds, with locks, refusals and the same of all locks.
+    fn found(arm: &Availability, now: i64) -> Vec<(i64, u64, u64, u64, u64)> {
+        let outages = arm.found(now * MS).0.into_iter();
+        let ms = |us: u64| us / 1000;
         outages
-            .iter()
-            .map(|outage| (outage.lasted_us / 1000, outage.over))
+            .map(|one| {
+                (
+                    (one.at * 1e3).round() as i64,
+                    ms(one.lasted_us),
+                    one.locks,
+                    one.refusals,
+                    ms(one.all_us),
+                )
+            })
             .collect()
     }
 
     #[test]
-    fn an_outage_lasts_from_the_effect_to_the_next_grant() {
+    fn a_lock_is_unavailable_from_its_first_refusal_without_a_holder_to_the_next_grant_whatever_others_do() {
         let mut arm = Availability::default();
-        arm.take(&grants(&[(4 * SECOND, 1)]), 5 * SECOND);
-        arm.outage_from(5 * SECOND, None, None);
-        arm.take(
-            &others(&[(6 * SECOND, false), (7 * SECOND + 500_000, false)]),
-            7 * SECOND,
+        tell(
+            &mut arm,
+            1,
+            &[(0, began(0, false)), (2000, refused(1500)), (5000, ENDED)],
         );
-        let lasting = &arm.outages(7 * SECOND)[0];
-        assert_eq!((lasting.lasted_us, lasting.over), (2_000_000, false));
-        arm.take(&grants(&[(8 * SECOND, 1)]), 9 * SECOND);
-        arm.outage_from(7 * SECOND, None, None);
-        let [first, second] = &arm.outages(20 * SECOND)[..] else {
-            panic!("there were two faults");
-        };
+        // What was asked before the end and answered after it says nothing.
+        tell(
+            &mut arm,
+            1,
+            &[(5010, refused(4990)), (5200, refused(5100)), (7000, refused(6900))],
+        );
+        tell(&mut arm, 2, &[(5500, began(5500, false)), (5600, ENDED)]);
+        arm.settle(6000 * MS);
         assert_eq!(
-            (first.lasted_us, first.over, second.lasted_us),
-            (3_001_000, true, 1_001_000)
+            found(&arm, 6000),
+            [(5100, 100, 1, 1, 100)],
+            "it was refused for the last time then"
         );
-        // Long after, the grant that ended it is not kept any more, and the outage stays as it was.
-        arm.take(&grants(&[(200 * SECOND, 1)]), 200 * SECOND);
-        assert_eq!(arm.outages(300 * SECOND)[0].lasted_us, 3_001_000);
+        tell(&mut arm, 1, &[(8000, began(7900, true))]);
+        arm.settle(8000 * MS);
+        // The other lock was granted meanwhile.
+        assert_eq!(found(&arm, 8000), [(5100, 2900, 1, 2, 1100)]);
+        assert!(arm.found(8000 * MS).0[0].over);
+        arm.settle(100_000 * MS);
+        assert_eq!(found(&arm, 100_000), [(5100, 2900, 1, 2, 1100)], "it stays");
     }
 
     #[test]
-    fn an_outage_ends_when_somebody_hears_that_the_lock_is_held() {
+    fn time_in_which_nobody_asks_and_a_hand_over_make_no_lock_unavailable() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, None, None);
-        arm.take(&others(&[(6 * SECOND, false), (7 * SECOND, true)]), 8 * SECOND);
-        arm.take(&others(&[(8 * SECOND, false)]), 9 * SECOND);
-        arm.take(&grants(&[(9 * SECOND, 1)]), 10 * SECOND);
-        assert_eq!(lengths(&arm, 20 * SECOND), [(2001, true)]);
+        tell(&mut arm, 1, &[(0, began(0, false)), (100, ENDED), (101, refused(100))]);
+        // Nobody was refused between these two.
+        tell(
+            &mut arm,
+            1,
+            &[(5000, began(4999, false)), (5100, ENDED), (5105, began(5050, false))],
+        );
+        arm.settle(9000 * MS);
+        assert_eq!(found(&arm, 9000), []);
+        assert_eq!(arm.contested, 1, "one had asked before the lock was free");
     }
 
     #[test]
-    fn time_in_which_nobody_asks_is_no_outage() {
+    fn a_request_to_another_program_that_waits_counts_from_the_end_of_the_hold() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, None, None);
-        arm.settle(7 * SECOND);
-        assert_eq!(lengths(&arm, 7 * SECOND), [], "nothing has been seen");
-        // What was asked before was answered late, and then somebody hears at once that the lock is held.
-        let mut before = Grants::default();
-        before.count(4 * SECOND, 5 * SECOND + 500_000, None);
-        arm.take(&before, 8 * SECOND);
-        arm.take(&others(&[(9 * SECOND, true)]), 10 * SECOND);
-        assert_eq!(lengths(&arm, 20 * SECOND), [(501, true)]);
-        // Who asks first is refused, long after the effect: nobody knows what was before.
-        arm.outage_from(10 * SECOND, None, None);
-        arm.take(&others(&[(13 * SECOND, false)]), 14 * SECOND);
-        arm.settle(200 * SECOND);
-        arm.take(&grants(&[(201 * SECOND, 1)]), 202 * SECOND);
-        assert_eq!(lengths(&arm, 300 * SECOND)[1], (188_001, true));
+        arm.ttl(Duration::from_secs(1));
+        let dies = Change::Ended { is_dead: true };
+        tell(
+            &mut arm,
+            1,
+            &[(0, began(0, false)), (1000, Change::Asked), (3000, dies)],
+        );
+        tell(&mut arm, 2, &[(0, Change::Asked), (1, Change::Answered)]);
+        arm.outage_from(
+            3000 * MS,
+            Some(Target::Server(lockstorm_data::model::ServerId(1))),
+            None,
+            Some(7),
+        );
+        arm.settle(9000 * MS);
+        assert_eq!(found(&arm, 9000), [(3000, 6000, 0, 0, 6000)]);
+        let outlived = |arm: &Availability, now: i64| {
+            let kinds = arm.found(now * MS).1.into_iter().map(|one| (one.event, one.kind));
+            kinds.collect::<Vec<_>>()
+        };
+        let longest_us = 6_000_000;
+        let kind = ConsequenceKind::OutlivedHolder { locks: 1, longest_us };
+        assert_eq!(outlived(&arm, 9000), [(Some(7), kind)], "far beyond its TTL");
+        assert_eq!(outlived(&arm, 6000), [], "twice the TTL and a second have not passed");
     }
 
     #[test]
-    fn a_fault_with_several_targets_is_one_outage() {
+    fn an_outage_belongs_to_the_last_fault_before_it_that_could_have_caused_it() {
         let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, Some(1), None);
-        arm.take(&grants(&[(5 * SECOND + 100_000, 1)]), 6 * SECOND);
-        arm.outage_from(5 * SECOND + 200_000, Some(1), None);
-        arm.outage_from(5 * SECOND + 200_000, Some(2), None);
-        arm.outage_from(5 * SECOND + 200_000, None, None);
-        arm.outage_from(5 * SECOND + 200_000, None, None);
-        let refused: Vec<_> = (6..9).map(|second| (second * SECOND, false)).collect();
-        arm.take(&others(&refused), 9 * SECOND);
-        assert_eq!(lengths(&arm, 9 * SECOND), [(3800, false); 4]);
-        arm.take(&grants(&[(10 * SECOND, 1)]), 11 * SECOND);
-        assert_eq!(lengths(&arm, 20 * SECOND), [(4801, true); 4]);
+        tell(
+            &mut arm,
+            1,
+            &[
+                (8010, refused(8005)),
+                (9000, refused(8900)),
+                (20_000, began(19_000, true)),
+            ],
+        );
+        tell(&mut arm, 2, &[(12_020, refused(12_010)), (12_500, began(12_400, true))]);
+        arm.outage_from(8000 * MS, HOST, Some(1), Some(3));
+        arm.settle(14_000 * MS);
+        // It becomes known late.
+        arm.outage_from(12_000 * MS, HOST, Some(2), Some(5));
+        let events = |arm: &Availability| {
+            let outages = arm.found(30_000 * MS).0.into_iter();
+            outages.map(|one| (one.event, one.lasted_us / 1000)).collect::<Vec<_>>()
+        };
+        arm.settle(30_000 * MS);
+        assert_eq!(events(&arm), [(Some(3), 11_995), (Some(5), 490)]);
+        // Long after its end it explains nothing.
+        arm.undone(13_000 * MS, Target::Host(lockstorm_data::model::HostId(1)));
+        tell(&mut arm, 3, &[(31_000, refused(30_900)), (32_000, began(31_900, true))]);
+        arm.settle(33_000 * MS);
+        assert_eq!(found(&arm, 33_000)[0], (30_900, 1100, 1, 1, 0));
+        assert_eq!(events(&arm)[0].0, None);
     }
 
     #[test]
-    fn the_first_grant_of_any_app_server_ends_an_outage() {
-        let mut arm = Availability::default();
-        arm.outage_from(5 * SECOND, None, None);
-        arm.add(&others(&[(5 * SECOND + 10_000, false)]));
-        arm.add(&grants(&[(5 * SECOND + 80_000, 1)]));
-        arm.add(&grants(&[(5 * SECOND + 20_000, 1)]));
-        arm.settle(6 * SECOND);
-        assert_eq!(arm.outages(7 * SECOND)[0].lasted_us, 21_000);
+    fn a_fault_tests_a_lock_only_if_it_refuses_or_delays_an_acquire() {
+        let kinds = |took: i64, refuses: bool| {
+            let mut arm = Availability::default();
+            for n in 0..100 {
+                let (at, took) = (n * 50, if n < 40 { 1 } else { took });
+                tell(&mut arm, 1, &[(at + took, began(at, false)), (at + took + 1, ENDED)]);
+            }
+            tell(
+                &mut arm,
+                2,
+                if refuses {
+                    &[(
+                        2500,
+                        Change::Refused {
+                            asked: 2400 * MS,
+                            lacks_nodes: true,
+                        },
+                    )]
+                } else {
+                    &[]
+                },
+            );
+            arm.outage_from(2000 * MS, HOST, Some(1), Some(3));
+            arm.settle(4000 * MS);
+            arm.undone(4000 * MS, Target::Host(lockstorm_data::model::HostId(1)));
+            arm.settle(20_000 * MS);
+            let kinds = arm.found(20_000 * MS).1.into_iter().map(|one| one.kind);
+            kinds.collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(1, false), []);
+        assert_eq!(kinds(5, false), [], "too little");
+        assert!(matches!(
+            kinds(30, false)[..],
+            [ConsequenceKind::Delayed { by_us: 25_000..=29_000 }]
+        ));
+        assert_eq!(kinds(1, true), [ConsequenceKind::Refused { attempts: 1 }]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::collect::takeovers::Takeovers;
 use crate::collect::totals::{Progress, Totals};
 use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{Batch, Figures, Point, Recorder, Tally, Time, Timeline, When};
-use lockstorm_data::model::{NoVote, Outcomes};
+use lockstorm_data::model::{NoVote, Outcomes, Target};
 
 /// Takes in what the recorders of one arm counted.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Collector {
     pub totals: Totals,
     pub curves: Curves,
     pub phases: Phases,
-    availability: Availability,
+    pub availability: Availability,
     takeovers: Takeovers,
     /// The votes that the newest released lock was held with, and the number of nodes.
     pub newest_votes: Option<(usize, usize)>,
@@ -68,7 +68,7 @@ impl Collector {
             self.availability.add(&full.grants);
             self.takeovers.add(&full.watched_grants);
         }
-        self.availability.settle(self.timeline.micros(at));
+        self.availability.forget(self.timeline.micros(at));
         let took = self.takeovers.settle(self.timeline.micros(at));
         if !took.is_empty() {
             self.times(Time::Takeover, &took, now);
@@ -98,10 +98,16 @@ impl Collector {
         self.totals.ended(newest.end);
     }
 
-    /// Takes in that a fault took effect on one of its targets, or a master became a replica: from `at` on locks may be
-    /// unavailable. `fault` is the number of the fault, if it has one, and `event` tells of it.
-    pub fn outage_from(&mut self, at: Instant, fault: Option<usize>, event: Option<u64>) {
-        self.availability.outage_from(self.timeline.micros(at), fault, event);
+    /// Takes in that a fault took effect on `target`, or a master became a replica: from `at` on locks may be unavailable. `fault` is
+    /// the number of the fault, if it has one, and `event` tells of it.
+    pub fn outage_from(&mut self, at: Instant, target: Option<Target>, fault: Option<usize>, event: Option<u64>) {
+        self.availability
+            .outage_from(self.timeline.micros(at), target, fault, event);
+    }
+
+    /// Takes in that what was done to `target` was undone.
+    pub fn undone(&mut self, at: Instant, target: Target) {
+        self.availability.undone(self.timeline.micros(at), target);
     }
 
     /// Takes in that a fault or its end took effect.
@@ -168,12 +174,14 @@ impl Collector {
         figures.refused_seconds = self.curves.refused_seconds;
         figures.orphaned = self.takeovers.count;
         figures.granted_by_old_master = self.availability.granted_by_old_masters();
-        figures.consequences.extend(self.availability.by_old_masters());
         // What lasts at the end of the load has lasted until then.
         let length = self.timeline.length();
         let length = length.and_then(|length| i64::try_from(length.as_micros()).ok());
         let now = self.timeline.micros(Instant::now()).min(length.unwrap_or(i64::MAX));
-        figures.outages = self.availability.outages(now);
+        let (outages, consequences) = self.availability.found(now);
+        figures.contested = self.availability.contested;
+        figures.outages = outages;
+        figures.consequences.extend(consequences);
     }
 
     /// What was counted after the load had ended, while the workers finished.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::arm_history::ArmHistory;
+use super::availability::Availability;
 use super::evidence::{Case, Evidence, length};
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{Done, DoubleHold, Hold, HoldChange, Holds};
@@ -96,16 +97,19 @@ impl HoldAudit {
         }
     }
 
-    /// Judges what has happened on the app servers since the last look, and lets the history have it, if there is one. Every hold is kept
+    /// Judges what has happened on the app servers since the last look, and lets the history have it, if there is one, and what is to be
+    /// known of `availability`. Every hold is kept
     /// until the next look, and who acquires a lock must not have to wait for memory that is in no cache.
     pub fn look(
         &mut self,
         servers: impl Iterator<Item = Arc<HeldLocks>>,
         timeline: &Timeline,
         mut history: Option<&mut ArmHistory>,
+        availability: &mut Availability,
     ) {
         // Read first: what happened until then is in the buffers.
-        let known = monotonic_ns(Instant::now());
+        let now = Instant::now();
+        let known = monotonic_ns(now);
         let believes = self.believes;
         let ended = self.holds.done().iter().rev();
         let ended = ended.filter_map(|Done { hold, lasted }| Some((hold.clone(), (*lasted)?)));
@@ -119,6 +123,8 @@ impl HoldAudit {
                 history.note(index + 1, &news);
             }
             self.holds.tell(news.drain(..).filter_map(|news| {
+                let at = timeline.micros(news.at);
+                availability.tell(at, news.key_hash, &news.what, |at| timeline.micros(at));
                 let HoldNews {
                     at,
                     number,
@@ -128,7 +134,7 @@ impl HoldAudit {
                 let (hold, ends) = match what {
                     Happened::Began(hold) => (hold, false),
                     Happened::Ended(hold) => (hold, true),
-                    Happened::GivenBack(..) | Happened::Refused(_) => return None,
+                    _ => return None,
                 };
                 Some(HoldChange {
                     at: monotonic_ns(at),
@@ -148,6 +154,7 @@ impl HoldAudit {
             history.write(known);
         }
         let found = self.holds.judge(known);
+        availability.settle(timeline.micros(now));
         let origin = timeline.origin().map_or(known, monotonic_ns);
         let when = |at: i64| timeline.when_micros((at - origin).div_euclid(1000));
         let new = &mut self.new;
@@ -356,15 +363,25 @@ mod tests {
         let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
         let timeline = Timeline::from(Instant::now());
         let died = monotonic_ns(Instant::now());
-        let first = held.enter(1, true, "k", Some(lock("one")));
-        let second = held.enter(2, true, "k", Some(lock("two")));
+        let first = held.enter(1, true, Instant::now(), "k", Some(lock("one")));
+        let second = held.enter(2, true, Instant::now(), "k", Some(lock("two")));
         second.sold(Sold { at_us: 7, left: 3 });
         drop((first, second));
-        audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        audit.look(
+            [Arc::clone(&held)].into_iter(),
+            &timeline,
+            None,
+            &mut Availability::default(),
+        );
         let told = audit.take().first.unwrap();
         assert!(told.ends_with("s: s1w1 and s1w2 both hold k"), "{told}");
-        let third = held.enter(3, true, "other", Some(lock("three")));
-        audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+        let third = held.enter(3, true, Instant::now(), "other", Some(lock("three")));
+        audit.look(
+            [Arc::clone(&held)].into_iter(),
+            &timeline,
+            None,
+            &mut Availability::default(),
+        );
         assert!(audit.take().first.is_none());
         drop(third);
         let figures = |audit: &HoldAudit| {
@@ -426,8 +443,13 @@ mod tests {
                 fence: None,
             };
             let lock = HeldLock::Other(Arc::new(OtherHold::new(granted, None)));
-            let _holder = held.enter(1, true, "k", Some(lock));
-            audit.look([Arc::clone(&held)].into_iter(), &Timeline::from(Instant::now()), None);
+            let _holder = held.enter(1, true, Instant::now(), "k", Some(lock));
+            audit.look(
+                [Arc::clone(&held)].into_iter(),
+                &Timeline::from(Instant::now()),
+                None,
+                &mut Availability::default(),
+            );
             audit.lost(Loss {
                 servers: vec![server()],
                 event: Some(3),
@@ -455,11 +477,16 @@ mod tests {
             let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
             audit.servers = Some(vec![server()]);
             let (first, second) = (
-                held.enter(1, true, "k", Some(lock("one"))),
-                held.enter(2, true, "k", Some(lock("two"))),
+                held.enter(1, true, Instant::now(), "k", Some(lock("one"))),
+                held.enter(2, true, Instant::now(), "k", Some(lock("two"))),
             );
             drop((first, second));
-            audit.look([held].into_iter(), &Timeline::from(Instant::now()), None);
+            audit.look(
+                [held].into_iter(),
+                &Timeline::from(Instant::now()),
+                None,
+                &mut Availability::default(),
+            );
             audit.lost(Loss {
                 servers: vec![([127, 0, 0, 1], port).into()],
                 event: None,
@@ -496,11 +523,11 @@ mod tests {
             if is_again {
                 audit.is_master(&[server()], now);
             }
-            let first = held.enter(1, true, "k", Some(lock("one")));
-            let second = held.enter(2, true, "k", Some(lock("two")));
+            let first = held.enter(1, true, Instant::now(), "k", Some(lock("one")));
+            let second = held.enter(2, true, Instant::now(), "k", Some(lock("two")));
             drop((first, second));
             let timeline = Timeline::from(Instant::now());
-            audit.look([held].into_iter(), &timeline, None);
+            audit.look([held].into_iter(), &timeline, None, &mut Availability::default());
             audit.close();
             let mut figures = Figures::default();
             audit.fill(&mut figures);

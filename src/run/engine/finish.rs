@@ -60,6 +60,13 @@ impl Engine {
             }
             self.log.warn(busy);
         }
+        for ((arm, record), doubts) in self.arms.iter().zip(&arms).zip(&mut doubts) {
+            let untested = doubt::untested(&self.scenario, &arm.spec, &record.figures);
+            if let Some(untested) = untested {
+                self.log.warn(untested.why.clone());
+                doubts.push(untested);
+            }
+        }
         if interrupted {
             let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
             for of_arm in &mut doubts {

@@ -98,14 +98,23 @@ impl Engine {
         } = order;
         if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
             let fault = due.map(|due| due.fault);
-            let is_of_clients = matches!(target, Target::Client(_));
             for arm in &mut self.arms {
-                let is_concerned = arm.spec.lock.uses_nodes() && (!is_of_clients || arm.spec.lock == LockKind::Client);
+                let uses_it = match target {
+                    Target::Client(_) => arm.spec.lock == LockKind::Client,
+                    // Its nodes may be on any host if there are none that it always uses.
+                    Target::Host(host) => arm.hosts().is_empty() || arm.hosts().contains(&host),
+                    Target::Server(_) | Target::Link(_) => true,
+                };
                 // An arm that has nothing left to do asks for no lock.
-                if is_concerned && !self.swarm.is_done(arm.index) {
-                    arm.collector.outage_from(verified.at, fault, Some(event));
+                if arm.spec.lock.uses_nodes() && uses_it && !self.swarm.is_done(arm.index) {
+                    arm.collector.outage_from(verified.at, Some(target), fault, Some(event));
                 }
             }
+        }
+        if let (Action::Undo(_), Effect::Verified(verified)) = (action, &effect) {
+            self.arms
+                .iter_mut()
+                .for_each(|arm| arm.collector.undone(verified.at, target));
         }
         if let (false, Effect::Verified(verified)) = (effect.was_there(), &effect) {
             for arm in &mut self.arms {
@@ -254,6 +263,8 @@ impl Engine {
         };
         for (index, arm) in self.arms.iter_mut().enumerate() {
             let dead = server.zip(since).map(|(server, since)| (since, server.orphans(index)));
+            let orphans = dead.as_ref().map_or(0, |(_, keys)| keys.len() as u64);
+            arm.collector.availability.orphaned(target, orphans);
             arm.collector.killed(dead);
         }
     }

@@ -114,6 +114,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::collect::availability::Availability;
     use crate::collect::hold_audit::HoldAudit;
     use crate::under_test::Guard;
     use crate::workload::HeldLocks;
@@ -181,7 +182,7 @@ mod tests {
                 self.kill(host).await;
             }
             let first = self.acquire(nodes, &key).await.unwrap();
-            let entered = self.held.enter(0, true, &key, first.held_lock());
+            let entered = self.held.enter(0, true, Instant::now(), &key, first.held_lock());
             assert_eq!(first.late_votes().unwrap().wait().await, votes);
             for host in votes + 1..=nodes {
                 self.bring_back(host).await;
@@ -189,7 +190,12 @@ mod tests {
             for host in 1..=losses {
                 self.kill(host).await;
                 let back = self.bring_back(host).await;
-                audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
+                audit.look(
+                    [Arc::clone(&self.held)].into_iter(),
+                    &self.timeline,
+                    None,
+                    &mut Availability::default(),
+                );
                 for node in back.iter().filter(|_| told) {
                     let (exposed, covered) = audit.lost(node.loss(0, 7).unwrap());
                     assert_eq!(exposed + covered, 1, "it had voted for the lock");
@@ -198,10 +204,15 @@ mod tests {
             self.all_connected().await;
             let second = self.acquire(nodes, &key).await;
             if let Some(second) = &second {
-                drop(self.held.enter(1, true, &key, second.held_lock()));
+                drop(self.held.enter(1, true, Instant::now(), &key, second.held_lock()));
             }
             drop(entered);
-            audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
+            audit.look(
+                [Arc::clone(&self.held)].into_iter(),
+                &self.timeline,
+                None,
+                &mut Availability::default(),
+            );
             audit.close();
             let mut figures = Figures::default();
             audit.fill(&mut figures);
@@ -219,9 +230,14 @@ mod tests {
             self.lab.apply(Action::Undo(Condition::Down), HostId(1)).await.unwrap();
             self.all_connected().await;
             let guard = self.acquire(1, "early").await.unwrap();
-            let entered = self.held.enter(0, true, "early", guard.held_lock());
+            let entered = self.held.enter(0, true, Instant::now(), "early", guard.held_lock());
             let mut audit = audit();
-            audit.look([Arc::clone(&self.held)].into_iter(), &self.timeline, None);
+            audit.look(
+                [Arc::clone(&self.held)].into_iter(),
+                &self.timeline,
+                None,
+                &mut Availability::default(),
+            );
             for returning in [forgets, keeps] {
                 for node in returning.look(&self.lab, Instant::now()).await {
                     assert_eq!(audit.lost(node.loss(0, 7).unwrap()), (0, 0));

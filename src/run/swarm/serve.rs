@@ -16,7 +16,7 @@ use super::worker::{self, Crew, mix};
 use crate::under_test::{Lock, Site};
 use crate::workload::{HeldLocks, Tools, Workload, connect_cache};
 use lockstorm_base::timer::Timer;
-use lockstorm_lock::{Gauges, Outcome};
+use lockstorm_lock::Gauges;
 
 /// Connects, reports that, and follows commands until it is told to end. Returns when that was: from then on no task of this
 /// thread runs, so nothing is sent any more.
@@ -110,14 +110,12 @@ fn staff(crews: &[Arc<Crew>], workers: &mut [Vec<JoinHandle<()>>], wanted: usize
     }
 }
 
-/// Lets the recorder of an arm know of the attempts at its lock that fail.
-fn note_refusals(gauges: &Gauges, arm: &ArmPlan) {
-    let (recorder, confirmed) = (Arc::clone(&arm.recorder), arm.spec.wait_replicas > 0);
-    // These gauges are ours alone, so no other hook is set.
-    gauges.on_refused_attempt(move |asked, outcome| match outcome {
-        // Whether replicas would have confirmed it was not tried. The holder may be one who hears just now that they don't.
-        Outcome::Contended if confirmed => {}
-        _ => recorder.not_granted(asked, outcome == Outcome::Contended),
+/// Notes the attempts at a lock that fail.
+fn note_refusals(gauges: &Gauges, held_locks: &Arc<HeldLocks>) {
+    let held_locks = Arc::clone(held_locks);
+    // These gauges are ours alone, so no other hook is set. Our keys are texts.
+    gauges.on_refused_attempt(move |key, asked, outcome| {
+        held_locks.not_granted(str::from_utf8(key).unwrap_or_default(), asked, outcome);
     });
 }
 
@@ -157,15 +155,16 @@ async fn crews(plan: &ServerPlan, after: &TaskTracker) -> Result<(Vec<Arc<Crew>>
         // The warm-up is counted apart.
         let warm_up = lock.counted_by(Arc::new(Gauges::default()));
         let gauges = [warm_up.gauges(), lock.gauges()];
+        let held_locks = Arc::new(HeldLocks::new(plan.history));
         for gauges in &gauges {
-            note_refusals(gauges, arm);
+            note_refusals(gauges, &held_locks);
         }
         let state = ArmState {
             gauges,
             is_other: matches!(lock, Lock::Other(_)),
             active: Arc::default(),
             waiting: Arc::default(),
-            held_locks: Arc::new(HeldLocks::new(plan.history)),
+            held_locks,
         };
         let hurry = plan.hurry.child();
         let tools = Tools {

@@ -105,7 +105,7 @@ mod tests {
         let _entries: Vec<_> = before
             .iter()
             .chain(&after)
-            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .map(|guard| held.enter(0, true, std::time::Instant::now(), "", guard.held_lock()))
             .collect();
         let dead = lab.servers(FIRST)[0];
         let on_it = |guards: &[Guard]| guards.iter().filter(|guard| guard.voters() == [dead]).count();

@@ -141,7 +141,7 @@ mod tests {
         let guards = acquire(&master, 0..7).await;
         let entries: Vec<_> = guards
             .iter()
-            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .map(|guard| held.enter(0, true, std::time::Instant::now(), "", guard.held_lock()))
             .collect();
         order(&lab, HostId(1), &["WAIT", "2", "10000"]).await;
         settled(HostId(1), &mut looks).await;
@@ -162,7 +162,7 @@ mod tests {
         let mut more = acquire(&master, 7..12).await;
         let _more_entries: Vec<_> = more
             .iter()
-            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .map(|guard| held.enter(0, true, std::time::Instant::now(), "", guard.held_lock()))
             .collect();
         // A lock that is released is not lost.
         more.remove(0).release().await;

@@ -97,7 +97,7 @@ impl LiveLab {
             let now = Instant::now();
             // Whoever stays with it is refused from now on.
             for arm in arms.iter_mut().filter(|arm| is_replicated(arm)) {
-                arm.collector.outage_from(now, None, None);
+                arm.collector.outage_from(now, None, None, None);
             }
             let text = format!("{host} has the master no longer: its node is a replica now");
             notices.push(Notice::Event(now, EventKind::Demoted { host }, text));

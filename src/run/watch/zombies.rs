@@ -102,7 +102,7 @@ mod tests {
         let guards = acquire(&nodes, 0..3).await;
         let holds: Vec<_> = guards[..2]
             .iter()
-            .map(|guard| held.enter(0, true, "", guard.held_lock()))
+            .map(|guard| held.enter(0, true, std::time::Instant::now(), "", guard.held_lock()))
             .collect();
         let (sender, mut found) = mpsc::channel(1);
         let arm = |arm, prefix: &str| Watched {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::oracle::holds::hash_of;
 use crate::under_test::HeldLock;
+use lockstorm_lock::Outcome;
 
 /// How many holds are freed with each change; each hold changes twice.
 const FREED: usize = 3;
@@ -40,6 +41,8 @@ pub struct LiveHold {
     pub worker: usize,
     /// Whether its request belongs to the measured part.
     pub measured: bool,
+    /// When its request was begun.
+    pub asked: Instant,
     /// The key of the lock.
     key: Box<str>,
     /// Its hash.
@@ -50,6 +53,8 @@ pub struct LiveHold {
     pub sold: OnceLock<Sold>,
     /// Whether its write began after the validity of the lock had ended.
     writes_late: AtomicBool,
+    /// Whether its app server died before it ended.
+    has_died: AtomicBool,
 }
 
 /// A sale that read a stock and wrote it back: with the name of its worker it is one order of the ledger.
@@ -85,6 +90,24 @@ pub enum Happened {
     GivenBack(Arc<LiveHold>, bool),
     /// A lock was refused. Only a history tells it.
     Refused(Box<Refused>),
+    /// Another program was asked for a lock. What it tries meanwhile is not known.
+    Asked,
+    /// That request has ended, granted or not.
+    Answered,
+    /// A lock was not granted: of the engine's it is one attempt, of another program's a whole request.
+    NotGranted {
+        /// When it was asked for.
+        asked: Instant,
+        /// Whether nodes are missing; otherwise another client holds the lock.
+        lacks_nodes: bool,
+    },
+}
+
+/// A request for a lock of another program, until this is dropped.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    of: &'a HeldLocks,
+    key_hash: u64,
 }
 
 /// A lock that was not granted.
@@ -115,6 +138,11 @@ impl LiveHold {
         self.lock.as_ref().map_or(&self.key, HeldLock::key)
     }
 
+    /// Whether its app server died before it ended.
+    pub fn has_died(&self) -> bool {
+        self.has_died.load(Ordering::Relaxed)
+    }
+
     /// Until when its holder has reason to rely on the lock, as far as is known by now; `None` if that has no end, as with a lock that is on
     /// no nodes.
     pub fn relied_until(&self) -> Option<Instant> {
@@ -128,7 +156,7 @@ impl HoldNews {
             Happened::Began(hold) | Happened::Ended(hold) | Happened::GivenBack(hold, _) => {
                 (hold.number, hold.key_hash)
             }
-            Happened::Refused(_) => (0, 0),
+            Happened::Refused(_) | Happened::Asked | Happened::Answered | Happened::NotGranted { .. } => (0, 0),
         };
         Self {
             at,
@@ -144,6 +172,14 @@ impl Kept {
     fn tell(&mut self, what: Happened) {
         self.news.push(HoldNews::of(Instant::now(), what));
         self.judged.truncate(self.judged.len().saturating_sub(FREED));
+    }
+
+    /// Tells what is no hold.
+    fn tell_of(&mut self, key_hash: u64, what: Happened) {
+        self.tell(what);
+        if let Some(news) = self.news.last_mut() {
+            news.key_hash = key_hash;
+        }
     }
 }
 
@@ -167,8 +203,22 @@ impl HeldLocks {
         kept.open.values().filter_map(|hold| hold.lock.clone()).collect()
     }
 
-    /// Notes that a worker holds `lock`, or what has no nodes under `key`, until the result is dropped.
-    pub fn enter(&self, worker: usize, measured: bool, key: &str, lock: Option<HeldLock>) -> Held<'_> {
+    /// Notes that another program is asked for the lock `key`, until the result is dropped.
+    pub fn ask(&self, key: &str) -> Asking<'_> {
+        let key_hash = hash_of(key);
+        self.kept().tell_of(key_hash, Happened::Asked);
+        Asking { of: self, key_hash }
+    }
+
+    /// Notes that the lock `key`, which was asked for at `asked`, was not granted.
+    pub fn not_granted(&self, key: &str, asked: Instant, outcome: Outcome) {
+        let lacks_nodes = outcome != Outcome::Contended;
+        let what = Happened::NotGranted { asked, lacks_nodes };
+        self.kept().tell_of(hash_of(key), what);
+    }
+
+    /// Notes that a worker holds `lock`, or what has no nodes under `key`, until the result is dropped. It asked at `asked`.
+    pub fn enter(&self, worker: usize, measured: bool, asked: Instant, key: &str, lock: Option<HeldLock>) -> Held<'_> {
         let mut kept = self.kept();
         kept.begun += 1;
         let number = kept.begun;
@@ -176,11 +226,13 @@ impl HeldLocks {
             number,
             worker,
             measured,
+            asked,
             key_hash: hash_of(lock.as_ref().map_or(key, HeldLock::key)),
             key: if lock.is_some() { Box::default() } else { key.into() },
             lock,
             sold: OnceLock::new(),
             writes_late: AtomicBool::new(false),
+            has_died: AtomicBool::new(false),
         });
         kept.open.insert(number, Arc::clone(&hold));
         kept.tell(Happened::Began(Arc::clone(&hold)));
@@ -209,8 +261,10 @@ impl HeldLocks {
         let _ = self.orphans.set(valid.map(|lock| lock.key().to_owned()).collect());
         let kept = &mut *self.kept();
         let open = mem::take(&mut kept.open).into_values();
-        kept.news
-            .extend(open.map(|hold| HoldNews::of(at, Happened::Ended(hold))));
+        kept.news.extend(open.map(|hold| {
+            hold.has_died.store(true, Ordering::Relaxed);
+            HoldNews::of(at, Happened::Ended(hold))
+        }));
     }
 
     /// The keys of the locks that were held, and valid, when the app server died.
@@ -252,6 +306,12 @@ impl<'a> Held<'a> {
     }
 }
 
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.of.kept().tell_of(self.key_hash, Happened::Answered);
+    }
+}
+
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         let mut kept = self.of.kept();
@@ -276,6 +336,8 @@ mod tests {
                 (hold.number, if *is_confirmed { "given back" } else { "perhaps" })
             }
             Happened::Refused(refused) => (0, if refused.busy { "busy" } else { "refused" }),
+            Happened::Asked | Happened::Answered => (0, "asks"),
+            Happened::NotGranted { lacks_nodes, .. } => (0, if *lacks_nodes { "lacks nodes" } else { "held" }),
         };
         news.iter().map(told).collect()
     }
@@ -283,8 +345,8 @@ mod tests {
     #[test]
     fn each_hold_is_told_when_it_begins_and_when_it_ends() {
         let locks = HeldLocks::default();
-        let first = locks.enter(3, true, "a", None);
-        let second = locks.enter(4, false, "a", None);
+        let first = locks.enter(3, true, Instant::now(), "a", None);
+        let second = locks.enter(4, false, Instant::now(), "a", None);
         drop(first);
         assert_eq!(told(&locks), [(1, "began"), (2, "began"), (1, "ended")]);
         drop(second);
@@ -294,7 +356,7 @@ mod tests {
     #[test]
     fn what_is_judged_is_freed_with_the_changes_that_follow() {
         let locks = HeldLocks::default();
-        drop(locks.enter(1, true, "a", None));
+        drop(locks.enter(1, true, Instant::now(), "a", None));
         let told = locks.news(Vec::new(), std::iter::empty());
         let holds: Vec<_> = told
             .into_iter()
@@ -306,14 +368,14 @@ mod tests {
         let freed = Arc::downgrade(&holds[0]);
         locks.news(Vec::new(), holds.into_iter());
         assert!(freed.upgrade().is_some(), "nobody waits for it");
-        let _next = locks.enter(2, true, "a", None);
+        let _next = locks.enter(2, true, Instant::now(), "a", None);
         assert!(freed.upgrade().is_none());
     }
 
     #[test]
     fn holds_of_an_app_server_that_dies_end_then_and_only_once() {
         let locks = HeldLocks::default();
-        let held = locks.enter(1, true, "a", None);
+        let held = locks.enter(1, true, Instant::now(), "a", None);
         let at = Instant::now();
         locks.orphan(at);
         drop(held);
@@ -335,7 +397,7 @@ mod tests {
             let locks = HeldLocks::new(tells_all);
             locks.refused(refused);
             for is_confirmed in [true, false] {
-                locks.enter(1, true, "a", None).end()(is_confirmed);
+                locks.enter(1, true, Instant::now(), "a", None).end()(is_confirmed);
             }
             let told = told(&locks);
             let more = told.iter().filter(|(_, what)| !["began", "ended"].contains(what));

@@ -42,6 +42,9 @@ impl Tools {
         let key = self.arm.key(&self.key_prefix, what);
         let options = self.options();
         let pending = self.waiting.begin(asked);
+        // The engine's lock tells of each attempt by itself.
+        let is_other = matches!(self.lock(counter.part()), Lock::Other(_));
+        let asking = is_other.then(|| self.held_locks.ask(&key));
         let acquired = tokio::select! {
             biased;
             acquired = self.lock(counter.part()).acquire(&key, &options) => acquired,
@@ -67,7 +70,7 @@ impl Tools {
                     tools: self,
                     counter,
                     locked: Some(Locked {
-                        held: self.held_locks.enter(worker, measured, &key, lock),
+                        held: self.held_locks.enter(worker, measured, asked, &key, lock),
                         guard,
                     }),
                     since: self.stalls.now(),
@@ -77,10 +80,8 @@ impl Tools {
                 if counted {
                     counter.refused(took, refusal.outcome(), refusal.causes());
                 }
-                // The engine's tells of each attempt by itself.
-                if let Lock::Other(_) = self.lock(counter.part()) {
-                    let is_held = refusal.outcome() == Outcome::Contended;
-                    counter.recorder().not_granted(asked, is_held);
+                if asking.is_some() {
+                    self.held_locks.not_granted(&key, asked, refusal.outcome());
                 }
                 self.held_locks.refused(|| Refused {
                     worker,

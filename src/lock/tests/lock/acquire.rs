@@ -97,9 +97,16 @@ async fn without_a_minority_it_goes_on_and_without_a_majority_it_says_why() {
     let lock = trio.lock.clone();
     let refused: Arc<Mutex<Vec<(Instant, Outcome)>>> = Arc::default();
     let (start, hook) = (Instant::now(), Arc::clone(&refused));
-    let note = move |asked, outcome| hook.lock().unwrap().push((asked, outcome));
+    let note = move |key: &[u8], asked, outcome| {
+        assert_eq!(key, KEY.as_bytes());
+        hook.lock().unwrap().push((asked, outcome));
+    };
     assert!(lock.gauges().on_refused_attempt(note), "no hook was set before");
-    assert!(!lock.gauges().on_refused_attempt(|_, _| panic!("the first one stays")));
+    assert!(
+        !lock
+            .gauges()
+            .on_refused_attempt(|_, _, _| panic!("the first one stays"))
+    );
     let guard = trio.acquire_all(&OPTIONS).await;
     assert_eq!(trio.acquire(&OPTIONS).await.unwrap_err().outcome(), Outcome::Contended);
     let released = guard.release().await;

@@ -7,6 +7,7 @@ use crate::metrics::{Figures, Metric};
 /// The columns about money.
 const COLUMNS: &[Shown] = &[
     Always(Figure(Metric::Payments)),
+    Always(Figure(Metric::Unanswered)),
     Always(Figure(Metric::NoMoney)),
     Always(Figure(Metric::MoneyMade)),
     Always(Figure(Metric::MoneyLost)),
@@ -15,17 +16,22 @@ const COLUMNS: &[Shown] = &[
 /// What is shown of the payments.
 pub(super) const fn display() -> Display {
     Display {
-        verdicts: &[Metric::MoneyMade, Metric::MoneyLost],
+        verdicts: &[Metric::MoneyMade, Metric::MoneyLost, Metric::Unanswered],
         table: "accounts",
         columns: COLUMNS,
-        console: &[(Metric::Payments, 8), (Metric::MoneyLost, 1), (Metric::MoneyMade, 0)],
+        console: &[
+            (Metric::Payments, 9),
+            (Metric::Unanswered, 8),
+            (Metric::MoneyLost, 1),
+            (Metric::MoneyMade, 0),
+        ],
         lanes: &[Metric::MoneyMade, Metric::MoneyLost, Metric::NoQuorum],
         cost: Metric::MoneyMade,
         words: WorkloadWords {
             without_lock: "all pay at once",
             own_mutex: "one mutex per server",
             guarded: "one payer at a time",
-            poor: "poor",
+            poor: "standstill",
         },
     }
 }
