@@ -74,7 +74,7 @@ pub struct Record {
 
 impl Record {
     /// The version of the format that this program writes.
-    pub const FORMAT: u32 = 4;
+    pub const FORMAT: u32 = 5;
 
     /// Which of several runs it is, in a word or two.
     pub fn which(&self) -> String {
