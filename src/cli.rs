@@ -13,7 +13,7 @@ use lockstorm_bench::CASES;
 use lockstorm_data::scenario::{Persistence, Words, builtin};
 use lockstorm_lab::NodeName;
 use lockstorm_plan::sweep::Axis;
-use lockstorm_plan::{ClockJumps, Extent, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
+use lockstorm_plan::{ClockJumps, Extent, MAX_SECONDS, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
 
 use crate::deeds::DeedArgs;
 use crate::exit_code;
@@ -391,6 +391,12 @@ pub struct PlanArgs {
     /// The unit of the numbers in that file, if it does not say it.
     #[arg(long, value_enum, value_name = "UNIT", requires = "hold_from")]
     pub unit: Option<Unit>,
+    /// The column of that CSV file which has the holds, if not the only one with "hold" or "duration" in its name.
+    #[arg(long, value_name = "NAME", requires = "hold_from")]
+    pub column: Option<String>,
+    /// The histogram of that Prometheus text which has the holds, if it has several.
+    #[arg(long, value_name = "NAME", requires = "hold_from")]
+    pub metric: Option<String>,
     /// What `lockstorm doctor --measure` has measured of your own servers: round trips, pauses, and how many nodes there are.
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
@@ -885,9 +891,13 @@ pub struct SweepArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Unit {
+    Ns,
     Us,
     Ms,
     S,
+    Min,
+    H,
+    D,
 }
 
 /// Measure the lock engine, beside its peers if they were built in.
@@ -1366,6 +1376,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 fn takeover(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("others always wait a little after a crash; write a time above 0".to_owned()),
+        long if long.as_secs_f64() > MAX_SECONDS => Err("it is longer than a year; write a shorter time".to_owned()),
         most => Ok(most),
     }
 }

@@ -86,11 +86,12 @@ pub use pauses::{Outages, Pauses};
 pub use predicted::Predicted;
 pub use question::{Goal, LEAST_PAUSE, Question, Risk};
 pub use read::{
-    FromMeasurement, FromRecord, MOST_SECTIONS, TimeUnit, clock_jumps, extent, happening, holds_of_file,
-    holds_of_record, measurement_of_file, network, node_crashes, outages, pauses, per_second, risk, spread,
+    FromMeasurement, FromRecord, HoldsOptions, HoldsPart, HoldsRead, MOST_SECTIONS, TimeUnit, UnitBy, clock_jumps,
+    extent, happening, holds_of_file, holds_of_record, measurement_of_file, network, node_crashes, outages, pauses,
+    per_second, risk, spread,
 };
 pub use replay::{Played, Replay, Replayed};
-pub use row::{Row, Shortfall};
+pub use row::{MAX_SECONDS, Row, Shortfall};
 pub use scenario::{Written, scenario};
 pub use setting::{Renewal, Setting, settings};
 pub use simulate::{Extent, sample, simulate};

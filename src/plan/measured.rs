@@ -56,13 +56,13 @@ impl Measured {
     }
 
     /// The distribution of these values, in seconds, each of which counts as it is. Values that are rounded to a unit may have been
-    /// cut off, so each counts as a whole unit longer.
+    /// cut off, so each counts as a whole unit longer: those that are known to be cut off to `cut_to`, and those that look like it.
     ///
     /// # Errors
     /// There are fewer than 30.
-    pub fn of_values(mut values: Vec<f64>) -> Result<Self, String> {
+    pub fn of_values(mut values: Vec<f64>, cut_to: Option<f64>) -> Result<Self, String> {
         values.sort_unstable_by(f64::total_cmp);
-        let rounded_to = rounded_to(&values);
+        let rounded_to = rounded_to(&values).or(cut_to);
         for value in &mut values {
             *value += rounded_to.unwrap_or(0.0);
         }
@@ -239,7 +239,7 @@ fn rounded_to(values: &[f64]) -> Option<f64> {
     let are_multiples = |unit: &f64| {
         different().all(|equal| {
             let times = equal[0] / unit;
-            (times - times.round()).abs() < 1e-6 * times
+            (times - times.round()).abs() <= 1e-6 * times
         })
     };
     UNITS
@@ -286,7 +286,7 @@ mod tests {
         let spread = LogNormal::new(0.020_f64.ln(), SIGMA).expect("a positive sigma");
         let mut random = SmallRng::seed_from_u64(seed);
         let values = (0..n).map(|_| spread.sample(&mut random)).collect();
-        Measured::of_values(values).expect("enough values")
+        Measured::of_values(values, None).expect("enough values")
     }
 
     fn truth(value: f64) -> f64 {
@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn what_was_seen_is_as_seen() {
-        let measured = Measured::of_values((1..=1000).map(|n| f64::from(n) / 1000.0).collect()).expect("enough values");
+        let measured =
+            Measured::of_values((1..=1000).map(|n| f64::from(n) / 1000.0).collect(), None).expect("enough values");
         assert!((measured.beyond(0.9, Bound::Mid) - 0.1).abs() < 1e-9);
         assert!((measured.quantile_beyond(0.75) - 0.25).abs() < 1e-9);
         assert!((measured.resolution() - 0.003).abs() < 1e-12 && measured.count() == 1000);
@@ -335,7 +336,7 @@ mod tests {
     #[test]
     fn values_that_come_again_are_values_and_not_the_ends_of_buckets() {
         let values = std::iter::repeat_n(1.0, 300).chain(std::iter::repeat_n(2.0, 200));
-        let measured = Measured::of_values(values.collect()).expect("enough values");
+        let measured = Measured::of_values(values.collect(), None).expect("enough values");
         let beyond = |value| measured.beyond(value, Bound::Mid);
         assert!((beyond(0.9) - 1.0).abs() < 1e-12 && (beyond(1.6) - 0.4).abs() < 1e-12);
         assert!(beyond(2.1) <= 0.0 && measured.rounded_to().is_none());
@@ -352,17 +353,20 @@ mod tests {
         let mut random = SmallRng::seed_from_u64(3);
         let truth: Vec<f64> = (0..20_000).map(|_| spread.sample(&mut random)).collect();
         let part = |measured: &Measured| measured.beyond(4.5, Bound::Mid);
-        let exact = Measured::of_values(truth.clone()).expect("enough values");
+        let exact = Measured::of_values(truth.clone(), None).expect("enough values");
         assert_eq!(exact.rounded_to(), None);
         for round in [f64::round, f64::floor, f64::ceil] {
             let values = truth.iter().map(|value| round(*value).max(1.0)).collect();
-            let rounded = Measured::of_values(values).expect("enough values");
+            let rounded = Measured::of_values(values, None).expect("enough values");
             assert_eq!(rounded.rounded_to(), Some(1.0));
             assert!(part(&rounded) >= part(&exact), "{} {}", part(&rounded), part(&exact));
         }
         // A thousandth of a second does not matter here.
         let fine = truth.iter().map(|value| (value * 100.0).round() / 100.0).collect();
-        assert_eq!(Measured::of_values(fine).expect("enough values").rounded_to(), None);
+        assert_eq!(
+            Measured::of_values(fine, None).expect("enough values").rounded_to(),
+            None
+        );
     }
 
     #[test]
@@ -386,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_constant_and_what_lies_beyond_the_last_bucket() {
-        let constant = Measured::of_values(vec![0.5; 100]).expect("enough values");
+        let constant = Measured::of_values(vec![0.5; 100], None).expect("enough values");
         assert!(constant.beyond(0.6, Bound::Mid) <= 0.0);
         assert!(constant.beyond(0.51, Bound::High) > 0.0);
         // Of 1,000 values 100 are larger than the last bound: nothing is known beyond a tenth.
@@ -398,6 +402,6 @@ mod tests {
 
     #[test]
     fn a_handful_of_values_is_refused() {
-        assert!(Measured::of_values(vec![1.0; 29]).is_err_and(|why| why.contains("too few")));
+        assert!(Measured::of_values(vec![1.0; 29], None).is_err_and(|why| why.contains("too few")));
     }
 }

@@ -238,7 +238,7 @@ mod tests {
         };
         assert!(every(290) > 0.9 && every(200) <= 0.0, "{} {}", every(290), every(200));
         let values = (0..1000).map(|n| 0.010 + f64::from(n) * 1e-5).collect();
-        let measured = crate::Measured::of_values(values).expect("enough values");
+        let measured = crate::Measured::of_values(values, None).expect("enough values");
         let question = Question::new(Spread::Measured(measured), Spread::Constant(0.0001), 1);
         let seen = of_section(&question, &setting(20, Renewal::Off));
         assert_eq!(seen.basis, Basis::Measured(1000));

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::pauses::{Outages, Pauses};
+use super::read::HoldsRead;
 use super::spread::Spread;
 use lockstorm_data::model::in_us;
 
@@ -28,6 +29,8 @@ pub struct Goal {
 pub struct Question {
     /// How long a section takes, pauses not included unless they were measured with it.
     pub hold: Spread,
+    /// What of a file that was read from; `None` if it was not.
+    pub holds_read: Option<HoldsRead>,
     /// Some of these with their weights.
     #[serde(skip)]
     pub(super) holds: Vec<(f64, f64)>,
@@ -71,6 +74,7 @@ impl Question {
         Self {
             holds: hold.values(),
             hold,
+            holds_read: None,
             round_trip,
             pauses: Pauses {
                 per_second: 0.0,

@@ -16,6 +16,8 @@ use lockstorm_data::model::in_us;
 
 /// Seconds of a day.
 pub(super) const DAY: f64 = 86_400.0;
+/// The longest duration that is read or planned with, in seconds: a year.
+pub const MAX_SECONDS: f64 = 366.0 * DAY;
 
 /// Why a setting does not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

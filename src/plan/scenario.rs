@@ -411,7 +411,7 @@ mod tests {
     fn a_lag_pauses_and_measured_holds_are_played() {
         let values = (0..1000)
             .map(|n| 0.02 * (0.6 * crate::formulas::normal_quantile_beyond((f64::from(n) + 0.5) / 1000.0)).exp());
-        let measured = Measured::of_values(values.collect()).expect("enough values");
+        let measured = Measured::of_values(values.collect(), None).expect("enough values");
         let mut question = question(Spread::Measured(measured), 5);
         question.round_trip = Spread::Constant(0.004);
         question.pauses = Pauses {

@@ -49,7 +49,7 @@ pub(crate) use lanes::in_columns as lanes_in_columns;
 pub use lanes::{ShownHold, svg as lanes_svg, text as lanes_text};
 pub use measurement::{measuring_bar, render_measurement};
 pub use paint::Paint;
-pub use plan::{Given, plan_csv, plan_page, render_plan};
+pub use plan::{Given, holds_read, plan_csv, plan_page, render_plan};
 pub use progress::{Progress, is_dumb};
 pub use reading::FileError;
 pub use recipes::render_recipes;

@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod compare;
 mod headless;
+mod holds;
 mod judge;
 mod needs;
 mod outputs;

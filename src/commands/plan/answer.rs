@@ -8,13 +8,13 @@ use super::super::print::{plot_room, print, print_result};
 use super::{made, replay, validate, virtually};
 use crate::cli::{Look, PlanArgs, Unit};
 use crate::exit_code;
-use crate::failure::{Failure, warn};
-use lockstorm::report::{Given, RecordFile, plan_csv, plan_page, render_plan};
+use crate::failure::{Failure, tell, warn};
+use lockstorm::report::{Given, RecordFile, holds_read, plan_csv, plan_page, render_plan};
 use lockstorm_base::output::replace;
 use lockstorm_data::metrics::units;
 use lockstorm_plan::{
-    FromRecord, Goal, Outages, Plan, Question, Renewal, Risk, TimeUnit, grid, holds_of_file, holds_of_record,
-    measurement_of_file, scenario, settings,
+    FromRecord, Goal, HoldsOptions, Outages, Plan, Question, Renewal, Risk, TimeUnit, grid, holds_of_file,
+    holds_of_record, measurement_of_file, scenario, settings,
 };
 
 /// The most settings that are looked at.
@@ -70,7 +70,13 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     let written = files(&plan, &given, args);
     let text = |paint| render_plan(&plan, &given, paint, plot_room());
     let printed = match args.csv {
-        true => print(plan_csv(&plan))?,
+        true => {
+            // The text has it and the JSON, too.
+            if let Some(read) = &plan.question.holds_read {
+                tell(&holds_read(read));
+            }
+            print(plan_csv(&plan))?
+        }
         false => print_result(args.json, &plan, text, look)?,
     };
     Ok(match (stopped, plan.choice.best()) {
@@ -136,13 +142,21 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
     });
     let record = record.transpose()?;
-    let unit = args.unit.map(|unit| match unit {
-        Unit::Us => TimeUnit::Micros,
-        Unit::Ms => TimeUnit::Millis,
-        Unit::S => TimeUnit::Seconds,
-    });
-    let from_file = args.hold_from.as_deref().map(|path| holds_of_file(path, unit));
-    let from_file = from_file.transpose().map_err(Failure::usage)?;
+    let options = HoldsOptions {
+        unit: args.unit.map(|unit| match unit {
+            Unit::Ns => TimeUnit::Nanos,
+            Unit::Us => TimeUnit::Micros,
+            Unit::Ms => TimeUnit::Millis,
+            Unit::S => TimeUnit::Seconds,
+            Unit::Min => TimeUnit::Minutes,
+            Unit::H => TimeUnit::Hours,
+            Unit::D => TimeUnit::Days,
+        }),
+        column: args.column.clone(),
+        metric: args.metric.clone(),
+    };
+    let from_file = args.hold_from.as_deref().map(|path| holds_of_file(path, &options));
+    let (from_file, holds_read) = from_file.transpose().map_err(Failure::usage)?.unzip();
     let hold = from_file
         .or_else(|| record.as_ref().map(|record| record.hold.clone()))
         .or_else(|| args.hold.clone())
@@ -198,6 +212,7 @@ fn question(args: &PlanArgs) -> Result<(Question, Given), Failure> {
     let nodes = args.nodes.or(measured.as_ref().map(|measured| measured.nodes));
     let nodes = nodes.map(usize::from).or(of_arm).unwrap_or(NODES);
     let mut question = Question::new(hold, round_trip, nodes);
+    question.holds_read = holds_read;
     question.pauses = pauses;
     question.per_second = rate.unwrap_or(1.0);
     question.outages.clone_from(&args.outage);

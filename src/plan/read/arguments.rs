@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::pauses::{Outages, Pauses};
 use crate::question::Risk;
-use crate::row::DAY;
+use crate::row::{DAY, MAX_SECONDS};
 use crate::simulate::Extent;
 use crate::spread::Spread;
 use crate::surroundings::{ClockJumps, NodeCrashes};
@@ -12,8 +12,6 @@ use lockstorm_data::metrics::units::rounded;
 
 /// The most sections that are played.
 pub const MOST_SECTIONS: f64 = 1e9;
-/// The longest time that is planned with, a year.
-const LONGEST: f64 = 366.0 * DAY;
 
 /// Round trips between a client and a node: assumed medians and deviations, of the order that cloud providers publish and users
 /// measure. Your own are better: `redis-cli --latency`, or a record.
@@ -80,7 +78,7 @@ fn seconds(text: &str) -> Result<f64, String> {
         .as_ref()
         .map(Duration::as_secs_f64)
     {
-        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(seconds),
+        Ok(seconds) if seconds > 0.0 && seconds <= MAX_SECONDS => Ok(seconds),
         Ok(0.0) => Err(format!("\"{text}\" is no time at all")),
         Ok(_) => Err(format!("\"{text}\" is longer than a year")),
         Err(_) => Err(format!("\"{text}\" is not a duration")),

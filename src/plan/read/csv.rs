@@ -4,24 +4,55 @@ use std::time::Duration;
 
 use ::csv::{ReaderBuilder, StringRecord};
 
+use super::holds_read::HoldsOptions;
+use super::length;
 use super::lines::{LONGEST, Lines};
-use super::unit::TimeUnit;
+use super::unit::{TimeUnit, UnitBy, words};
 
-/// The longest time of a section, a year, in seconds.
-const YEAR: f64 = 366.0 * 86_400.0;
+/// Words of a column's name that say that it has the holds.
+const HOLDS: [&str; 4] = ["hold", "holds", "duration", "durations"];
+
+/// Tables of other tools that have no column of durations: by which columns they are known, what they are and what to do.
+const OTHERS: [(&[&str], &str); 2] = [
+    (
+        &["metric_name", "metric_value"],
+        "is k6's CSV, with all metrics in one column; take the values of one out of it first: awk -F, '$1 == \"http_req_duration\" { print \
+         $3 }' FILE > holds.csv, with --unit ms",
+    ),
+    (
+        &["Request Count", "Median Response Time"],
+        "is Locust's statistics, which have percentiles and no durations; write down the duration of each request, one on each line",
+    ),
+];
+
+/// The values of a column.
+pub(super) struct Values {
+    /// The column's name; `None` if it has none.
+    pub column: Option<String>,
+    /// The unit of its numbers; `None` if each value has its own.
+    pub unit: Option<(TimeUnit, UnitBy)>,
+    pub seconds: Vec<f64>,
+    /// The unit in seconds to which they must have been cut off, since there are zeros among them.
+    pub cut_to: Option<f64>,
+}
 
 /// The column of the holds.
 struct Column {
+    name: Option<String>,
     index: usize,
     /// How many cells each line has.
     cells: usize,
-    unit: Option<TimeUnit>,
+    unit: Option<(TimeUnit, UnitBy)>,
 }
 
-/// The values in seconds. The first line may name the columns; the one whose name begins with "hold" or "duration" counts, or the only one.
-/// The unit is that of the column's name (`hold_ms`), of each value (`12ms`), or `unit`.
-pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Vec<f64>, String> {
-    let separator = separator(lines)?;
+/// The values of the column with the holds. The first line may name the columns: it is the one that `options` name, the only one with a
+/// word like "hold" in its name, or the only one. The unit is that of the column's name (`hold_ms`), of each value (`12ms`), or the
+/// given one. Of numbers that are all whole a 0 is less than one of the unit.
+pub(super) fn read(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<Values, String> {
+    if options.metric.is_some() {
+        return Err("is no Prometheus text, so it has no metrics; name a column with --column".to_owned());
+    }
+    let (separator, mut is_separator_line) = separator(lines)?;
     let text = lines.rewind()?;
     let mut rows = ReaderBuilder::new()
         .has_headers(false)
@@ -29,13 +60,14 @@ pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Vec<
         .delimiter(separator)
         .trim(::csv::Trim::All)
         .from_reader(text);
-    let (mut row, mut column, mut values) = (StringRecord::new(), None, Vec::new());
+    let (mut row, mut column, mut seconds) = (StringRecord::new(), None, Vec::new());
+    let (mut zero, mut are_whole) = (None, true);
     while rows
         .read_record(&mut row)
         .map_err(|error| format!("cannot be read: {error}"))?
     {
         // An empty line is no row; one of blanks is a row of one empty cell.
-        if row.iter().all(str::is_empty) {
+        if row.iter().all(str::is_empty) || std::mem::take(&mut is_separator_line) {
             continue;
         }
         let number = row.position().map_or(0, ::csv::Position::line);
@@ -46,7 +78,7 @@ pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Vec<
         let column = match &column {
             Some(column) => column,
             None => {
-                let (is_head, first) = Column::of_first(&row, unit).map_err(at)?;
+                let (is_head, first) = Column::of_first(&row, options).map_err(at)?;
                 let first = &*column.insert(first);
                 if is_head {
                     continue;
@@ -54,68 +86,130 @@ pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<Vec<
                 first
             }
         };
-        values.push(column.value(&row).map_err(at)?);
-    }
-    if column.is_none() {
-        return Err("is empty; write one duration on each line".to_owned());
-    }
-    Ok(values)
-}
-
-/// What stands between the cells: the first line that is not blank shows it.
-fn separator(lines: &mut Lines<'_>) -> Result<u8, String> {
-    lines.rewind()?;
-    while let Some((_, line)) = lines.next()? {
-        if !line.trim().is_empty() {
-            return Ok(*b";\t"
-                .iter()
-                .find(|byte| line.as_bytes().contains(byte))
-                .unwrap_or(&b','));
+        let cell = column.cell(&row).map_err(at)?;
+        if cell.parse() == Ok(0_u64) {
+            zero.get_or_insert(number);
+            seconds.push(0.0);
+        } else {
+            are_whole &= cell.parse::<u64>().is_ok();
+            seconds.push(column.value(cell).map_err(at)?);
         }
     }
-    Ok(b',')
+    let Some(Column { name, unit, .. }) = column else {
+        return Err("is empty; write one duration on each line".to_owned());
+    };
+    let cut_to = match (zero, unit) {
+        (None, _) => None,
+        (Some(_), Some((unit, _))) if are_whole => Some(unit.seconds()),
+        (Some(number), _) => {
+            let why = length::check("0", 0.0).err().unwrap_or_default();
+            return Err(format!("line {number}: {why}"));
+        }
+    };
+    Ok(Values {
+        column: name,
+        unit,
+        seconds,
+        cut_to,
+    })
+}
+
+/// What stands between the cells: a first line like `sep=;` says it, as spreadsheets write it, or shows it. The second is whether there is
+/// such a line, which is no row.
+fn separator(lines: &mut Lines<'_>) -> Result<(u8, bool), String> {
+    lines.rewind()?;
+    while let Some((_, line)) = lines.next()? {
+        let line = line.trim();
+        if let Some([separator]) = line.strip_prefix("sep=").map(str::as_bytes) {
+            return Ok((*separator, true));
+        }
+        if !line.is_empty() {
+            let shown = b";\t".iter().find(|byte| line.as_bytes().contains(byte));
+            return Ok((*shown.unwrap_or(&b','), false));
+        }
+    }
+    Ok((b',', false))
 }
 
 impl Column {
     /// Whether this first row names the columns, and which one has the holds.
-    fn of_first(row: &StringRecord, unit: Option<TimeUnit>) -> Result<(bool, Self), String> {
+    fn of_first(row: &StringRecord, options: &HoldsOptions) -> Result<(bool, Self), String> {
         let cells = row.len();
         let is_value = |cell: &str| cell.parse::<f64>().is_ok() || humantime::parse_duration(cell).is_ok();
         if row.iter().any(is_value) {
-            return match cells {
-                1 => Ok((false, Self { index: 0, cells, unit })),
+            let unit = options.unit.map(|unit| (unit, UnitBy::Option));
+            return match (cells, &options.column) {
+                (1, None) => Ok((
+                    false,
+                    Self {
+                        name: None,
+                        index: 0,
+                        cells,
+                        unit,
+                    },
+                )),
+                (_, Some(column)) => Err(format!(
+                    "there is no column \"{column}\", since the columns have no names; put a line with names first"
+                )),
                 _ => Err(
-                    "there are several columns and no names; put a line with names first, like \"id,hold_ms\", or \
-                     write 12.5 for 12,5"
+                    "there are several columns and no names; put a line with names first, like \"id,hold_ms\", and write numbers \
+                     without commas"
                         .to_owned(),
                 ),
             };
         }
-        let is_hold = |name: &str| {
-            ["hold", "duration"]
-                .iter()
-                .any(|word| name.to_ascii_lowercase().starts_with(word))
+        let names: Vec<&str> = row.iter().collect();
+        if let Some((_, why)) = OTHERS
+            .iter()
+            .find(|(known_by, _)| known_by.iter().all(|name| names.contains(name)))
+        {
+            return Err((*why).to_owned());
+        }
+        let is_meant = |name: &str| match &options.column {
+            Some(column) => name == column.trim(),
+            None => cells == 1 || words(name).iter().any(|word| HOLDS.contains(&word.as_str())),
         };
-        let index = match row.iter().position(is_hold) {
-            Some(index) => index,
-            None if cells == 1 => 0,
-            None => {
-                let names: Vec<&str> = row.iter().collect();
+        let meant: Vec<usize> = (0..cells).filter(|place| is_meant(names[*place])).collect();
+        let index = match (&meant[..], &options.column) {
+            ([only], _) => *only,
+            ([], Some(column)) => {
                 return Err(format!(
-                    "none of the columns {} begins with \"hold\" or \"duration\"; rename the one with the holds",
+                    "there is no column \"{column}\"; there are {}",
                     names.join(", ")
                 ));
             }
+            ([], None) => {
+                return Err(format!(
+                    "none of the columns {} has \"hold\" or \"duration\" in its name; say which one has the holds with --column NAME",
+                    names.join(", ")
+                ));
+            }
+            (several, _) => {
+                let several: Vec<&str> = several.iter().map(|place| names[*place]).collect();
+                return Err(format!(
+                    "several columns could have the holds: {}; say which one with --column NAME",
+                    several.join(", ")
+                ));
+            }
         };
-        let unit = TimeUnit::named(&row[index], unit)?;
-        Ok((true, Self { index, cells, unit }))
+        let name = names[index];
+        Ok((
+            true,
+            Self {
+                name: Some(name.to_owned()),
+                index,
+                cells,
+                unit: TimeUnit::named(name, None, options.unit)?,
+            },
+        ))
     }
 
-    /// The value of a row in seconds.
-    fn value(&self, row: &StringRecord) -> Result<f64, String> {
+    /// The cell of a row that has the hold.
+    fn cell<'a>(&self, row: &'a StringRecord) -> Result<&'a str, String> {
         if row.len() != self.cells {
             return Err(format!(
-                "has another number of cells ({}) than the first line ({}); put a cell with a comma in quotes, and write 12.5 for 12,5",
+                "has another number of cells ({}) than the first line ({}); put a cell with a comma in quotes, and write numbers without \
+                 commas",
                 row.len(),
                 self.cells
             ));
@@ -124,34 +218,44 @@ impl Column {
         if cell.contains('\n') {
             return Err("a cell goes on in the next line; a quote is not closed".to_owned());
         }
+        Ok(cell)
+    }
+
+    /// The value of a cell in seconds.
+    fn value(&self, cell: &str) -> Result<f64, String> {
         let seconds = match (cell.parse::<f64>(), self.unit) {
-            (Ok(number), Some(unit)) => number * unit.seconds(),
+            (Ok(number), Some((unit, _))) => number * unit.seconds(),
             (Ok(_), None) => {
                 return Err(format!(
-                    "{cell} has no unit; name the column like \"hold_ms\", or say --unit us, ms or s"
+                    "{cell} has no unit; name the column like \"hold_ms\", or say --unit ns, us, ms, s, min, h or d"
                 ));
             }
-            (Err(_), _) if cell.replacen(',', ".", 1).parse::<f64>().is_ok() => {
-                return Err(format!("\"{cell}\" has a decimal comma; write a point"));
+            (Err(_), _)
+                if cell.replace(',', ".").parse::<f64>().is_ok() || cell.replace(',', "").parse::<f64>().is_ok() =>
+            {
+                return Err(format!(
+                    "\"{cell}\" has a comma, of which can't be told whether it separates thousands or decimals; write numbers without \
+                     commas, decimals with a point"
+                ));
             }
-            (Err(_), _) => humantime::parse_duration(cell)
-                .as_ref()
-                .map(Duration::as_secs_f64)
-                .map_err(|_| format!("\"{cell}\" is not a duration; write it like 12ms, or as a number with --unit"))?,
+            (Err(_), unit) => {
+                let own = humantime::parse_duration(cell)
+                    .as_ref()
+                    .map(Duration::as_secs_f64)
+                    .map_err(|_| {
+                        format!("\"{cell}\" is not a duration; write it like 12ms, or as a number with --unit")
+                    })?;
+                let ends_in = cell.trim_start_matches(|c: char| !c.is_alphabetic());
+                match unit {
+                    Some((unit, _)) if TimeUnit::of_word(ends_in) != Some(unit) => {
+                        return Err(format!(
+                            "\"{cell}\" has a unit of its own, and its column is in {unit}; leave one of them out"
+                        ));
+                    }
+                    _ => own,
+                }
+            }
         };
-        check(cell, seconds)
+        length::check(cell, seconds)
     }
-}
-
-/// A section takes some time, and an end.
-pub(super) fn check(cell: &str, seconds: f64) -> Result<f64, String> {
-    if seconds > 0.0 && seconds.is_finite() {
-        if seconds > YEAR {
-            return Err(format!("{cell} is longer than a year; is the unit right?"));
-        }
-        return Ok(seconds);
-    }
-    Err(format!(
-        "{cell} is not a time that a section can take; it must be above 0"
-    ))
 }

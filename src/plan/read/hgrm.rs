@@ -1,6 +1,6 @@
 //! The percentile files of HdrHistogram: `Value Percentile TotalCount 1/(1-Percentile)`.
 
-use super::csv;
+use super::length;
 use super::lines::Lines;
 use super::unit::TimeUnit;
 
@@ -18,7 +18,7 @@ pub(super) fn is_one(lines: &mut Lines<'_>) -> Result<bool, String> {
 
 /// Values in seconds with the number of those that are not larger, and the number of all.
 pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec<(f64, f64)>, f64), String> {
-    let unit = unit.ok_or("a .hgrm file does not say its unit; say --unit us, ms or s")?;
+    let unit = unit.ok_or("a .hgrm file does not say its unit; say --unit ns, us, ms or s")?;
     let mut points: Vec<(f64, f64)> = Vec::new();
     lines.rewind()?;
     let mut is_head = true;
@@ -27,7 +27,7 @@ pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec
             is_head = !line.trim_start().starts_with("Value");
             continue;
         }
-        if line.trim().is_empty() || line.starts_with('#') {
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
             continue;
         }
         let wrong = || format!("line {number}: \"{}\" is not \"value percentile count …\"", line.trim());
@@ -38,7 +38,7 @@ pub(super) fn read(lines: &mut Lines<'_>, unit: Option<TimeUnit>) -> Result<(Vec
         let (Ok(length), Ok(count)) = (value.parse::<f64>(), count.parse::<f64>()) else {
             return Err(wrong());
         };
-        let seconds = csv::check(value, length * unit.seconds()).map_err(|why| format!("line {number}: {why}"))?;
+        let seconds = length::check(value, length * unit.seconds()).map_err(|why| format!("line {number}: {why}"))?;
         if points.last().is_some_and(|last| last.0 > seconds || last.1 > count) {
             return Err(format!("line {number}: values and counts must ascend"));
         }

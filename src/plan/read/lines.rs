@@ -3,6 +3,8 @@ use std::io::{BufRead, BufReader, Read, Seek, Take};
 
 /// The longest line, in KiB.
 pub(super) const LONGEST: u64 = 64;
+/// What spreadsheets write before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The lines of a text file, read one after the other, again and again: of a large file there is never more than one line in memory.
 pub(super) struct Lines<'a> {
@@ -27,10 +29,14 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Goes back to the first line; who wants the text as it is reads it from here.
+    /// Goes back to the first line, behind a byte order mark; the caller may read the text from there.
     pub fn rewind(&mut self) -> Result<&mut impl Read, String> {
-        self.file.rewind().map_err(|error| format!("cannot be read: {error}"))?;
+        let cannot = |error| format!("cannot be read: {error}");
+        self.file.rewind().map_err(cannot)?;
         *self = Self::of(self.file, self.size);
+        if self.reader.fill_buf().map_err(cannot)?.starts_with(BYTE_ORDER_MARK) {
+            self.reader.consume(BYTE_ORDER_MARK.len());
+        }
         Ok(&mut self.reader)
     }
 

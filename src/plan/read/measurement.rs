@@ -8,7 +8,7 @@ use crate::draws::duration;
 use crate::error::PlanError;
 use crate::pauses::Pauses;
 use crate::question::Question;
-use crate::row::DAY;
+use crate::row::{DAY, MAX_SECONDS};
 use crate::spread::Spread;
 use lockstorm_base::input;
 use lockstorm_data::metrics::Measurement;
@@ -22,8 +22,6 @@ const FEWEST: u64 = 30;
 const SIGMA: f64 = 1.0;
 /// The most nodes.
 const NODES: usize = 9;
-/// Seconds of a year.
-const YEAR: f64 = 365.0 * DAY;
 
 /// What `lockstorm doctor --measure` has measured, as a plan uses it.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +114,7 @@ impl FromMeasurement {
             return None;
         }
         let shown = |seconds: f64| humantime::format_duration(duration(seconds.round()));
-        let long = match needed <= YEAR {
+        let long = match needed <= MAX_SECONDS {
             true => format!("measuring for {} would, and so would", shown(needed)),
             false => "no measuring can, but".to_owned(),
         };

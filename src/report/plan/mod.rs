@@ -10,5 +10,5 @@ mod text;
 
 pub use csv::plan_csv;
 pub use html::plan_page;
-pub use phrases::Given;
+pub use phrases::{Given, holds_read};
 pub use text::render_plan;

@@ -8,10 +8,10 @@ use crate::report::figures::{DAY, at_least, pace, percent, percents, small, time
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted};
-use lockstorm_data::model::setting;
+use lockstorm_data::model::{printable, setting};
 use lockstorm_plan::{
-    Basis, Chance, Choice, ClientTimeouts, FromRecord, LEAST_PAUSE, Plan, Question, Renewal, Risk, Row, Shortfall,
-    Simulated, Spread, Why, Wish,
+    Basis, Chance, Choice, ClientTimeouts, FromRecord, HoldsPart, HoldsRead, LEAST_PAUSE, Plan, Question, Renewal,
+    Risk, Row, Shortfall, Simulated, Spread, UnitBy, Why, Wish,
 };
 
 /// What is extrapolated.
@@ -108,8 +108,9 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
         all if all >= 1.0 => "somebody waits for every lock".to_owned(),
         part => format!("somebody waits for {} of the locks", percent(part)),
     };
-    let mut lines = vec![
-        ("sections", spread(&question.hold) + &arm),
+    let mut lines = vec![("sections", spread(&question.hold) + &arm)];
+    lines.extend(question.holds_read.as_ref().map(|read| ("read", holds_read(read))));
+    lines.extend([
         ("load", often(question.per_second) + &origin(given.rate, false)),
         ("waiting", waited + assumed(given.contended)),
         (
@@ -122,7 +123,7 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
             "crashes",
             crashes(question.crashes_per_second * DAY) + assumed(given.crashes),
         ),
-    ];
+    ]);
     if let Some(outages) = &question.outages {
         let outages = format!(
             "{}, each for {}",
@@ -134,6 +135,45 @@ pub(super) fn asked(question: &Question, given: &Given) -> Vec<(&'static str, St
     lines.push(("goal", goal(question, given)));
     lines.extend(record.and_then(cut_short).map(|text| ("record", text)));
     lines
+}
+
+/// What was read of a file of holds, in one line.
+pub fn holds_read(read: &HoldsRead) -> String {
+    let part = match &read.part {
+        HoldsPart::Column(Some(name)) => format!("column {name}"),
+        HoldsPart::Column(None) => "its only column".to_owned(),
+        HoldsPart::Metric { name, series, .. } => {
+            format!("histogram {name}, {}", counted(*series as u64, "series", "series"))
+        }
+        HoldsPart::Percentiles => "percentiles".to_owned(),
+    };
+    let unit = read.unit.map_or_else(
+        || "each value in a unit of its own".to_owned(),
+        |(unit, by)| {
+            let by = match by {
+                UnitBy::Name => "by its name",
+                UnitBy::Metadata => "by its line # UNIT",
+                UnitBy::Option => "by --unit",
+            };
+            format!("in {unit} {by}")
+        },
+    );
+    let above = read.above.map_or_else(String::new, |(above, bound)| {
+        let are = if above == 1 { "lies" } else { "lie" };
+        format!(
+            "; {} of them {are} above the last bound, {}, and how far is unknown",
+            count(above),
+            time(bound)
+        )
+    });
+    let differ = match read.part {
+        HoldsPart::Metric {
+            bounds_differ: true, ..
+        } => "; the series have different bounds",
+        _ => "",
+    };
+    let values = counted(read.values, "value", "values");
+    printable(&format!("{}: {part}, {unit}, {values}{above}{differ}", read.file))
 }
 
 /// What the values of a record lack since its run was over.
