@@ -1,5 +1,6 @@
 //! What can be done to a kept lab, as sub-commands: one for each kind of fault of hosts and links, with its parameters as options.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
@@ -112,13 +113,11 @@ fn command(name: &'static str) -> Command {
 struct Options(Command);
 
 impl Parameters for Options {
-    fn duration(&mut self, key: &'static str, _: Duration, most: Duration) -> Duration {
+    fn duration(&mut self, key: &'static str, now: Duration, range: RangeInclusive<Duration>) -> Duration {
+        let [least, most] = [*range.start(), *range.end()].map(humantime::format_duration);
         let parse = move |text: &str| match humantime::parse_duration(text) {
-            Ok(duration) if duration <= most && !duration.is_zero() => Ok(duration),
-            Ok(_) => Err(format!(
-                "it must be above 0 and at most {}",
-                humantime::format_duration(most)
-            )),
+            Ok(duration) if range.contains(&duration) => Ok(duration),
+            Ok(_) => Err(format!("it must be {least} to {most}: a shorter one can't be measured")),
             Err(_) => Err("write it with its unit, for example 50ms".to_owned()),
         };
         let option = Arg::new(key)
@@ -127,7 +126,7 @@ impl Parameters for Options {
             .required(true)
             .value_parser(parse);
         self.add(option.help("By how much, each way"));
-        most
+        now
     }
 
     fn word<T: Words>(&mut self, key: &'static str, now: T) -> T {
@@ -158,7 +157,7 @@ impl Options {
 struct Given<'a>(&'a ArgMatches);
 
 impl Parameters for Given<'_> {
-    fn duration(&mut self, key: &'static str, now: Duration, _: Duration) -> Duration {
+    fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
         self.0.get_one(key).copied().unwrap_or(now)
     }
 

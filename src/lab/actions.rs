@@ -1,5 +1,6 @@
 //! Faults on hosts, and their undoing. Each returns when its effect is proved.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join_all, try_join_all};
@@ -147,7 +148,11 @@ impl Lab {
                 let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
                 self.reaches(node, action, down).await?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
-                found.add(probe::refuses(node.address()).await, Observer::Connect);
+                let mut refuses = probe::refuses(node.address()).await;
+                if let Some(door) = self.door_at(node) {
+                    refuses = probe::refuses(door).await;
+                }
+                found.add(refuses, Observer::Connect);
             }
             Action::Fault(Fault::Pause) => {
                 self.reaches(node, action, |slot| !slot.state.is_up()).await?;
@@ -204,9 +209,17 @@ impl Lab {
             }
             Action::Undo(Condition::Down) => {
                 found.add(self.answers(node, action).await?, Observer::Ping);
+                if let Some(door) = self.door_at(node) {
+                    probe::accepts(door).await;
+                }
             }
         }
         Ok(found)
+    }
+
+    /// Where the proxy accepts connections for a node, if it has a door to it.
+    fn door_at(&self, node: &Node) -> Option<SocketAddr> {
+        self.proxy.as_ref()?.door(node.name)
     }
 
     /// Measures round trips to the place where a node is used, until one is as `wanted`, and returns when that began, with the

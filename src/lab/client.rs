@@ -130,6 +130,14 @@ impl Client {
         id
     }
 
+    /// Whether a process is dead, now and later.
+    pub(super) fn life(&self, id: usize) -> Life {
+        Life {
+            board: self.board.subscribe(),
+            id,
+        }
+    }
+
     /// The last known state of a process.
     pub(super) fn slot(&self, id: usize) -> Slot {
         self.board.borrow().slots[id].clone()
@@ -243,6 +251,34 @@ impl Client {
             }
         });
         found.await.map_or(Ok(None), |found| found.map(Some))
+    }
+}
+
+/// Tells whether a process is dead.
+#[derive(Debug, Clone)]
+pub(super) struct Life {
+    board: watch::Receiver<Board>,
+    id: usize,
+}
+
+impl Life {
+    /// Waits until it is dead.
+    pub(super) async fn ends(&mut self) {
+        self.reaches(true).await;
+    }
+
+    /// Waits until it is not dead, although it may not answer yet.
+    pub(super) async fn begins(&mut self) {
+        self.reaches(false).await;
+    }
+
+    async fn reaches(&mut self, dead: bool) {
+        let id = self.id;
+        let is_so = |board: &Board| board.slots[id].state.conditions.has(Condition::Down) == dead;
+        if self.board.wait_for(is_so).await.is_err() {
+            // The lab is gone, and nothing changes any more.
+            std::future::pending::<()>().await;
+        }
     }
 }
 

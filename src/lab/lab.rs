@@ -139,6 +139,11 @@ impl Lab {
         self.nodes.get(name).map(|node| self.entrance(node))
     }
 
+    /// The bytes that programs have sent to a node and received from it through its door in the proxy; `None` if it has no door.
+    pub(crate) fn carried(&self, name: NodeName) -> Option<u64> {
+        self.proxy.as_ref()?.carried(name)
+    }
+
     /// The ports on which the lock nodes speak TLS, in the order of [`Lab::lock_nodes`]; `None` in a lab without TLS.
     pub fn tls_ports(&self) -> Option<Vec<u16>> {
         self.nodes.of(Role::Lock).map(|node| node.tls_port).collect()

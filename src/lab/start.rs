@@ -20,7 +20,7 @@ use crate::network::source;
 use crate::options::LabOptions;
 
 use crate::protocol::Ground;
-use crate::proxy::{Doors, Proxy};
+use crate::proxy::{Behind, Doors, Proxy};
 use crate::running;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
@@ -165,7 +165,7 @@ impl Start<'_> {
                 scenario::Password::Random | scenario::Password::Off => None,
             },
             ground,
-            doors: doors.places().map_err(LabError::Proxy)?,
+            doors: doors.places(),
             key_prefix: key_prefix(self.spec),
         })
     }
@@ -184,9 +184,17 @@ impl Start<'_> {
         if self.options.binary.is_found() {
             stack::adopt(&nodes).await?;
         }
-        let behind = |name| nodes.get(name).map(Node::follow);
+        let behind = |node: &Node| Behind {
+            name: node.name,
+            address: node.follow(),
+            life: node.is_ours.then(|| site.client.life(node.id)),
+        };
         let proxy = match self.options.proxy {
-            true => Some(Proxy::start(doors, behind).await.map_err(LabError::Proxy)?),
+            true => Some(
+                Proxy::start(doors, nodes.all().map(behind))
+                    .await
+                    .map_err(LabError::Proxy)?,
+            ),
             false => None,
         };
         let entrance = |node: &Node| door(proxy.as_ref(), node).unwrap_or_else(|| node.access());
@@ -245,7 +253,7 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Doors, LabError> {
             ))
         })?;
     }
-    Doors::open(on_hosts()).map_err(LabError::Proxy)
+    Doors::of(&on_hosts().collect::<Vec<_>>())
 }
 
 /// What the keys of a run begin with on nodes that are not ours, where others have keys, too.

@@ -16,6 +16,7 @@ use super::question::Question;
 use super::row::{self, Row, Shortfall};
 use super::spread::Spread;
 use lockstorm_data::metrics::units::{count, rounded};
+use lockstorm_data::model::SHORTEST_LAG;
 use lockstorm_data::scenario::{Overrides, Source, parse};
 
 /// App servers, and workers on each, if no app server pauses.
@@ -34,8 +35,8 @@ const EARLY: f64 = 0.8;
 const PAUSES: usize = 200;
 /// A round trip on this machine, in seconds.
 const LOCAL: f64 = 0.000_2;
-/// The shortest round trip in seconds for which a lag is added: what is shorter hardly matters to a lock.
-const FAR: f64 = 0.001;
+/// The shortest round trip in seconds for which a lag is added: there is no shorter lag, and it would hardly matter to a lock.
+const FAR: f64 = LOCAL + 2.0 * SHORTEST_LAG.as_secs_f64();
 /// The 99th percentile of a standard normal variable.
 const Z99: f64 = 2.326_348;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufReader, ErrorKind, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lockstorm_base::monotonic_ns;
+use lockstorm_data::metrics::units::count;
 use lockstorm_kit::lab::{
     CLAIM, ask, connect_to, free_ports, installed, keeper_of, living_in, processes, script, signal, tells,
 };
@@ -864,7 +865,10 @@ fn the_network_of_a_lab_is_broken_if_it_was_started_for_that() {
         "the lab has no replicated nodes: start it with `lockstorm lab up --replicated`",
     );
     refused(&["lag", "1"], "--delay");
-    refused(&["lag", "1", "--delay", "2h"], "at most 1m");
+    // No round trip could tell a shorter one from none.
+    for delay in ["0s", "1us", "499us", "2h"] {
+        refused(&["lag", "1", "--delay", delay], "it must be 500us to 1m");
+    }
     refused(
         &["lag", "1", "--delay", "1ms", "--direction", "up"],
         "both or there or back",
@@ -906,6 +910,63 @@ fn the_network_of_a_lab_is_broken_if_it_was_started_for_that() {
     assert_eq!(states(), [false, false]);
     let said = place.good(&["failover", "2", "--by", "hand"]);
     assert!(said.starts_with("host 2 has the master: "), "{said}");
+    place.down();
+}
+
+#[test]
+fn a_door_is_as_its_node_is_and_counts_what_clients_send_through_it() {
+    let place = Place::new();
+    let out = place.good(&["up", "--port", "0", "--network"]);
+    let urls = Place::urls(&out, "REDIS_URLS");
+    let ports: Vec<u16> = urls.iter().map(|url| port_of(url)).collect();
+    let bytes = |host: usize| {
+        let node = &place.status()["hosts"][host - 1]["nodes"][0];
+        node["client_bytes"].as_u64().expect("a number")
+    };
+
+    // The shortest lag is verified and undone, and what that takes is not the work of clients.
+    let said = place.good(&["lag", "1", "--delay", "500us"]);
+    assert!(said.starts_with("host 1 lagged by 0.5 ms: "), "{said}");
+    place.good(&["restore", "1"]);
+    assert_eq!(state(&place.status(), 1), "up");
+    assert_eq!([1, 2, 3].map(bytes), [0, 0, 0]);
+
+    // A client that goes around the proxy is noticed.
+    let through = &urls[0];
+    let (behind, _, _) = place.lab(&["cli", "1", "--", "SET", "around", "the proxy"]);
+    assert_eq!((behind, bytes(1)), (0, 0));
+    ask::<()>(&mut connect_to(through), &["SET", "key", &"x".repeat(10_000)]);
+    assert!(bytes(1) > 10_000 && bytes(2) == 0, "{}", bytes(1));
+    let table = place.good(&["status"]);
+    assert!(
+        table.contains("bytes of clients") && table.contains(&count(bytes(1))),
+        "{table}"
+    );
+
+    // A dead host refuses, and is back at the same door.
+    place.good(&["kill", "1"]);
+    assert!(refuses(ports[0]) && !refuses(ports[1]));
+    let killed = place.good(&["status"]);
+    assert!(killed.contains("down (killed)"), "{killed}");
+    place.good(&["restore", "1"]);
+    assert_eq!(ping(&mut connect_to(through)).expect("it answers"), "PONG");
+    place.good(&["shutdown", "1"]);
+    assert!(refuses(ports[0]));
+    place.good(&["bounce", "2"]);
+    place.good(&["restore", "1"]);
+    for url in &urls {
+        assert_eq!(ping(&mut connect_to(url)).expect("it answers"), "PONG");
+    }
+
+    // A paused one accepts, and says nothing.
+    place.good(&["pause", "3"]);
+    let mut stream = TcpStream::connect(("127.0.0.1", ports[2])).expect("the kernel accepts");
+    stream.write_all(b"PING\r\n").expect("its buffer takes it");
+    let patience = Some(Duration::from_millis(300));
+    stream.set_read_timeout(patience).expect("a timeout");
+    let silent = stream.read(&mut [0; 8]).expect_err("it is paused");
+    assert_eq!(silent.kind(), ErrorKind::WouldBlock);
+    place.good(&["restore", "3"]);
     place.down();
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use humantime::format_duration;
+use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Words;
 use lockstorm_lab::kept::{HostStatus, LabOrder, LinkStatus, NodeStatus, Status};
@@ -107,39 +108,47 @@ pub fn status(status: &Status) -> String {
         status.process,
         status.since
     );
-    let heads = ["host", "node", "address", "state", "since"].map(str::to_owned);
+    let is_counted = |host: &HostStatus| host.nodes.iter().any(|node| node.client_bytes.is_some());
+    let bytes = match status.hosts.iter().any(is_counted) {
+        true => "bytes of clients",
+        false => "",
+    };
+    let heads = ["host", "node", "address", bytes, "state", "since"].map(str::to_owned);
     let nodes = status
         .hosts
         .iter()
         .flat_map(|host| host.nodes.iter().map(|node| row(host, node)));
     let links = status.links.iter().map(link);
-    let rows: Vec<[String; 5]> = std::iter::once(heads).chain(nodes).chain(links).collect();
+    let rows: Vec<[String; 6]> = std::iter::once(heads).chain(nodes).chain(links).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     for row in &rows {
-        let cells = row.iter().enumerate().map(|(column, cell)| {
-            let width = rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-            format!("{cell:width$}")
-        });
+        let columns = row.iter().enumerate().map(|(column, cell)| (cell, width(column)));
+        let cells = columns
+            .filter(|(_, width)| *width > 0)
+            .map(|(cell, width)| format!("{cell:width$}"));
         text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');
     }
     text
 }
 
-fn row(host: &HostStatus, node: &NodeStatus) -> [String; 5] {
+fn row(host: &HostStatus, node: &NodeStatus) -> [String; 6] {
     [
         host.host.0.to_string(),
         node.role.clone(),
         node.address.clone(),
+        node.client_bytes.map_or_else(String::new, count),
         printable(&node.state),
         since(&node.since, node.for_s),
     ]
 }
 
-fn link(link: &LinkStatus) -> [String; 5] {
+fn link(link: &LinkStatus) -> [String; 6] {
     let name = printable(&link.link);
     [
         String::new(),
         name,
+        String::new(),
         String::new(),
         printable(&link.state),
         since(&link.since, link.for_s),

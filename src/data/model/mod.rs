@@ -18,7 +18,7 @@ pub use check_result::CheckResult;
 pub use event::{Event, EventKind};
 pub use fault::{
     Action, Condition, Conditions, Direction, Fault, Finding, How, Link, Observer, Obstacle, Ongoing, Parameters,
-    Proof, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
+    Proof, SHORTEST_LAG, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
 };
 pub use id::{HostId, OrderId, ServerId};
 pub(crate) use outcome::is_zero;

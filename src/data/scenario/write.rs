@@ -1,5 +1,6 @@
 //! Writes a scenario as TOML with all defaults: what a record keeps as `scenario_toml`.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::applicable::applicable;
@@ -160,7 +161,7 @@ impl Writer {
 
 /// Writes the parameters of a fault.
 impl Parameters for Writer {
-    fn duration(&mut self, key: &'static str, now: Duration, _: Duration) -> Duration {
+    fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
         self.pair(key, time(now));
         now
     }

@@ -76,6 +76,10 @@ pub struct NodeStatus {
     pub since: String,
     /// For how long, in seconds.
     pub for_s: f64,
+    /// The bytes that programs have sent to it and received from it through the proxy; null without one. A program that works while
+    /// this stays as it is uses another address.
+    #[serde(default)]
+    pub client_bytes: Option<u64>,
 }
 
 /// What is wrong with a link.

@@ -81,6 +81,7 @@ fn node(lab: &Lab, network: &Conditions<Instant>, role: Option<&ReplicationRole>
         for_s: since.elapsed().as_secs_f64(),
         since: moment(since),
         state: words(&state.conditions),
+        client_bytes: lab.carried(name),
     }
 }
 

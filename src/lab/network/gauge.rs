@@ -1,11 +1,9 @@
 //! Measures connections between hosts, by what passes over them.
 
-use std::io;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpSocket;
 use tokio::time::timeout;
 
 use crate::findings::Found;
@@ -160,11 +158,5 @@ impl Gauge {
 
 /// A connection to a node, from this address if one is given. Whoever measures has limits of its own.
 async fn connect(node: &NodeAddress, from: Option<Ipv4Addr>) -> Result<Session, SessionError> {
-    let socket = TcpSocket::new_v4()?;
-    if let Some(from) = from {
-        socket.bind((from, 0).into())?;
-    }
-    let address = node.to_string().parse();
-    let stream = socket.connect(address.map_err(io::Error::other)?).await?;
-    Session::on(stream, node, &sessions::options(Duration::MAX)).await
+    sessions::open_from(from, node, Duration::MAX).await
 }

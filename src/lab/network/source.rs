@@ -8,6 +8,9 @@ use lockstorm_data::model::HostId;
 /// The last byte of the address of host 1, less one.
 const BEFORE_FIRST: usize = 10;
 
+/// The address from which the lab itself connects to doors, on systems that have all of 127.0.0.0/8.
+pub(crate) const OF_LAB: Ipv4Addr = Ipv4Addr::new(127, 0, 2, 1);
+
 /// The third byte of the addresses of a role whose nodes reach others; `None` for one that is only reached.
 const fn net(role: Role) -> Option<u8> {
     match role {
@@ -33,6 +36,11 @@ pub(crate) fn caller(address: IpAddr) -> Option<NodeName> {
     names.into_iter().find(|name| host.0 > 0 && of(*name) == Some(address))
 }
 
+/// Whether a program connects from this address that is neither a node nor the lab itself.
+pub(crate) fn is_client(address: IpAddr) -> bool {
+    caller(address).is_none() && address != IpAddr::V4(OF_LAB)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,7 +59,9 @@ mod tests {
             assert_eq!(of(name), None);
         }
         for nobody in ["127.0.0.1", "127.0.0.10", "127.0.2.11", "10.0.0.11", "::1"] {
-            assert_eq!(caller(nobody.parse().expect("an address")), None, "{nobody}");
+            let nobody = nobody.parse().expect("an address");
+            assert!(caller(nobody).is_none() && is_client(nobody), "{nobody}");
         }
+        assert!(!is_client(OF_LAB.into()) && caller(OF_LAB.into()).is_none());
     }
 }

@@ -1,55 +1,134 @@
 //! The place where a proxy accepts connections for one node.
 
+use std::future::pending;
 use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::line::Line;
 use super::network::{Network, OneWay};
 use super::pump::{Ended, pump};
+use crate::client::Life;
 use crate::network::source;
 use crate::server::node_name::NodeName;
 use lockstorm_base::timer::Timer;
 use lockstorm_lock::NodeAddress;
 
-/// The pause after a failure to accept a connection: too many open files, most likely.
+/// The pause after a failure to accept a connection (too many open files, most likely), or to bind the door's port again.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How often it is tried whether a node that was started again listens.
+const LOOK: Duration = Duration::from_millis(2);
+/// How many connections wait to be accepted: as many as at a server.
+const BACKLOG: u32 = 511;
 
-/// A listener, the node behind it, and the network.
-#[derive(Debug)]
+/// What a door has to know.
+#[derive(Debug, Clone)]
 pub(super) struct Door {
-    pub listener: TcpListener,
-    pub name: NodeName,
-    /// Where the node is; it may come back at another port.
-    pub node: watch::Receiver<NodeAddress>,
+    pub place: SocketAddr,
+    pub behind: Behind,
     pub network: watch::Receiver<Network>,
+    /// The bytes that clients have sent and received through it.
+    pub carried: Arc<AtomicU64>,
+}
+
+/// The node behind a door.
+#[derive(Debug, Clone)]
+pub(crate) struct Behind {
+    pub name: NodeName,
+    /// Where it is; it may come back at another port.
+    pub address: watch::Receiver<NodeAddress>,
+    /// Whether it is dead; `None` if that is not known, because it is not ours.
+    pub life: Option<Life>,
+}
+
+/// A socket that has the port of a door, and refuses connections until it listens.
+pub(super) fn closed(place: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    // The connections through it that have just ended don't stand in its way.
+    socket.set_reuseaddr(true)?;
+    socket.bind(place)?;
+    Ok(socket)
+}
+
+/// Lets a socket that has a door's port accept connections.
+pub(super) fn open(socket: TcpSocket) -> io::Result<TcpListener> {
+    socket.listen(BACKLOG)
 }
 
 impl Door {
-    /// Accepts connections for ever. One that can't reach the node is closed at once: whoever has sent something by then sees a
-    /// reset, where the port of the dead node itself refuses.
-    pub(super) async fn serve(self, timer: Timer) {
+    /// Accepts connections for ever, except while the node is dead: then the door refuses, as the port of the node itself does. One
+    /// that can't reach the node all the same is closed at once.
+    pub(super) async fn serve(mut self, mut listener: TcpListener, timer: Timer) {
         loop {
-            match self.listener.accept().await {
+            let mut life = self.behind.life.clone();
+            let is_dead = async {
+                match &mut life {
+                    Some(life) => life.ends().await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = is_dead => {}
+                () = self.accept(&listener, &timer) => {}
+            }
+            drop(listener);
+            listener = loop {
+                // Nobody else wants a port that this lab has claimed, so it is free at once.
+                let Ok(socket) = closed(self.place) else {
+                    sleep(PAUSE).await;
+                    continue;
+                };
+                self.node_listens().await;
+                match open(socket) {
+                    Ok(listener) => break listener,
+                    Err(_) => sleep(PAUSE).await,
+                }
+            };
+        }
+    }
+
+    /// Accepts connections for ever.
+    async fn accept(&self, listener: &TcpListener, timer: &Timer) {
+        loop {
+            match listener.accept().await {
                 Ok((caller, from)) => {
                     let there = Line {
                         network: self.network.clone(),
                         path: OneWay {
                             caller: source::caller(from.ip()),
-                            callee: self.name,
+                            callee: self.behind.name,
                             is_back: false,
                         },
+                        carried: source::is_client(from.ip()).then(|| Arc::clone(&self.carried)),
                     };
-                    let carried = carry(caller, self.node.borrow().clone(), there, timer.clone());
+                    let node = self.behind.address.borrow().clone();
+                    let carried = carry(caller, node, there, timer.clone());
                     // How a connection ends is seen by both of its ends.
                     tokio::spawn(async move { drop(carried.await) });
                 }
                 Err(_) => sleep(PAUSE).await,
             }
+        }
+    }
+
+    /// Waits until the node accepts connections.
+    async fn node_listens(&mut self) {
+        loop {
+            if let Some(life) = &mut self.behind.life {
+                life.begins().await;
+            }
+            let node = self.behind.address.borrow().clone();
+            if TcpStream::connect((node.host(), node.port())).await.is_ok() {
+                return;
+            }
+            sleep(LOOK).await;
         }
     }
 }

@@ -2,71 +2,77 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::door::Door;
+use super::door::{self, Behind, Door};
 use super::network::{Hindrance, Network, OneWay};
+use crate::error::LabError;
 use crate::server::node_name::NodeName;
 use crate::server::ports;
 use lockstorm_base::timer::Timer;
 use lockstorm_data::model::{Condition, Fault, Target};
-use lockstorm_lock::NodeAddress;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{oneshot, watch};
 
-/// Doors that are open, but not served yet. They exist before their nodes, which must say where others find them.
+/// Doors that are closed as yet. They exist before their nodes, which must say where others find them.
 #[derive(Debug, Default)]
-pub(crate) struct Doors(Vec<(NodeName, TcpListener)>);
+pub(crate) struct Doors(BTreeMap<NodeName, (SocketAddr, TcpSocket)>);
 
 impl Doors {
-    /// Opens a door for each of these nodes.
-    pub(crate) fn open(names: impl Iterator<Item = NodeName>) -> io::Result<Self> {
-        let open = |name| {
-            // Nobody else needs to know the port beforehand.
-            let listener = TcpListener::bind(ports::loopback(0))?;
-            listener.set_nonblocking(true)?;
-            Ok((name, listener))
-        };
-        Ok(Self(names.map(open).collect::<io::Result<_>>()?))
+    /// Makes a door for each of these nodes.
+    pub(crate) fn of(names: &[NodeName]) -> Result<Self, LabError> {
+        // A port that is closed for a while must not be one that the system gives to somebody who connects to it.
+        let places = ports::find(names.len())?.into_iter().map(ports::loopback);
+        let closed = |(name, place)| Ok((name, (place, door::closed(place)?)));
+        let doors = names.iter().copied().zip(places).map(closed);
+        Ok(Self(doors.collect::<io::Result<_>>().map_err(LabError::Proxy)?))
     }
 
     /// Where each of these nodes will be reached.
-    pub(crate) fn places(&self) -> io::Result<BTreeMap<NodeName, SocketAddr>> {
-        let place = |(name, listener): &(NodeName, TcpListener)| Ok((*name, listener.local_addr()?));
-        self.0.iter().map(place).collect()
+    pub(crate) fn places(&self) -> BTreeMap<NodeName, SocketAddr> {
+        self.0.iter().map(|(name, (place, _))| (*name, *place)).collect()
     }
 }
 
 /// A proxy with a door for each node. Dropping it closes all doors, and the connections through them.
 #[derive(Debug)]
 pub(crate) struct Proxy {
-    doors: BTreeMap<NodeName, SocketAddr>,
+    doors: BTreeMap<NodeName, (SocketAddr, Arc<AtomicU64>)>,
     network: watch::Sender<Network>,
     /// Its thread ends when this is dropped.
     _open: oneshot::Sender<()>,
 }
 
 impl Proxy {
-    /// Serves these doors. `node` tells where a node is, now and later; a door without one is closed.
-    pub(crate) async fn start(
-        doors: Doors,
-        node: impl Fn(NodeName) -> Option<watch::Receiver<NodeAddress>>,
-    ) -> io::Result<Self> {
-        let (places, network) = (doors.places()?, watch::Sender::new(Network::default()));
-        let open = doors
-            .0
-            .into_iter()
-            .filter_map(|(name, listener)| Some((name, listener, node(name)?)));
-        let (open, faults) = (open.collect(), network.subscribe());
+    /// Opens these doors to the nodes behind them; a door without one stays closed.
+    pub(crate) async fn start(doors: Doors, behind: impl Iterator<Item = Behind>) -> io::Result<Self> {
+        let network = watch::Sender::new(Network::default());
+        let mut sockets = doors.0;
+        let with_socket = |behind: Behind| {
+            let (place, socket) = sockets.remove(&behind.name)?;
+            let door = Door {
+                place,
+                behind,
+                network: network.subscribe(),
+                carried: Arc::default(),
+            };
+            Some((door, socket))
+        };
+        let doors: Vec<(Door, TcpSocket)> = behind.filter_map(with_socket).collect();
+        let known = |(door, _): &(Door, TcpSocket)| (door.behind.name, (door.place, Arc::clone(&door.carried)));
+        let known = doors.iter().map(known).collect();
         let (keep_open, closed) = oneshot::channel();
         let (report, started) = oneshot::channel();
         std::thread::Builder::new()
             .name("proxy".to_owned())
-            .spawn(move || serve(open, &faults, report, closed))?;
+            .spawn(move || serve(doors, report, closed))?;
         started
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Self {
-            doors: places,
+            doors: known,
             network,
             _open: keep_open,
         })
@@ -74,13 +80,18 @@ impl Proxy {
 
     /// Where others reach this node.
     pub(crate) fn door(&self, node: NodeName) -> Option<SocketAddr> {
-        self.doors.get(&node).copied()
+        self.doors.get(&node).map(|(place, _)| *place)
+    }
+
+    /// The bytes that clients have sent to this node and received from it through its door.
+    pub(crate) fn carried(&self, node: NodeName) -> Option<u64> {
+        Some(self.doors.get(&node)?.1.load(Ordering::Relaxed))
     }
 
     /// The node behind the door on this port.
     pub(crate) fn behind(&self, port: u16) -> Option<NodeName> {
         let mut doors = self.doors.iter();
-        doors.find_map(|(name, place)| (place.port() == port).then_some(*name))
+        doors.find_map(|(name, (place, _))| (place.port() == port).then_some(*name))
     }
 
     /// Lets a fault act on the network. Bytes that are under way follow the new state.
@@ -99,38 +110,21 @@ impl Proxy {
     }
 }
 
-/// A door that is not served yet.
-type Opened = (NodeName, TcpListener, watch::Receiver<NodeAddress>);
-
-/// Serves these doors until `closed`. Reports that it has begun, or why it can't.
-fn serve(
-    open: Vec<Opened>,
-    network: &watch::Receiver<Network>,
-    report: oneshot::Sender<io::Result<()>>,
-    closed: oneshot::Receiver<()>,
-) {
+/// Serves these doors until `closed`. Reports that they are open, or why they can't be.
+fn serve(doors: Vec<(Door, TcpSocket)>, report: oneshot::Sender<io::Result<()>>, closed: oneshot::Receiver<()>) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return drop(report.send(Err(error))),
     };
     runtime.block_on(async {
-        let doors = open.into_iter().map(|(name, listener, node)| {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            let network = network.clone();
-            Ok(Door {
-                listener,
-                name,
-                node,
-                network,
-            })
-        });
-        let doors: Vec<Door> = match doors.collect() {
+        let open = |(door, socket): (Door, TcpSocket)| Ok((door, door::open(socket)?));
+        let doors: Vec<(Door, TcpListener)> = match doors.into_iter().map(open).collect() {
             Ok(doors) => doors,
             Err(error) => return drop(report.send(Err(error))),
         };
         let timer = Timer::start();
-        for door in doors {
-            tokio::spawn(door.serve(timer.clone()));
+        for (door, listener) in doors {
+            tokio::spawn(door.serve(listener, timer.clone()));
         }
         let _ = report.send(Ok(()));
         // The sender is only ever dropped.

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tokio::sync::watch;
 
 use super::network::{Hindrance, Network, OneWay};
@@ -7,9 +10,18 @@ use super::network::{Hindrance, Network, OneWay};
 pub(super) struct Line {
     pub network: watch::Receiver<Network>,
     pub path: OneWay,
+    /// Counts the bytes that arrive; `None` if nobody wants to know.
+    pub carried: Option<Arc<AtomicU64>>,
 }
 
 impl Line {
+    /// Counts bytes that have arrived.
+    pub(super) fn count(&self, bytes: usize) {
+        if let Some(carried) = &self.carried {
+            carried.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
     /// Its present state.
     pub(super) fn state(&mut self) -> Hindrance {
         self.network.borrow_and_update().state(&self.path)

@@ -8,5 +8,6 @@ mod line;
 mod network;
 mod pump;
 
+pub(super) use self::door::Behind;
 pub(super) use self::network::{Hindrance, Network, OneWay};
 pub(super) use doors::{Doors, Proxy};

@@ -59,6 +59,7 @@ pub(super) async fn pump(
                 if to.write_all(&bytes).await.is_err() {
                     return Ended::ReceiverGone;
                 }
+                line.count(bytes.len());
             }
             read = from.read(&mut chunk), if size < MOST_UNDER_WAY && !closed => match read {
                 Ok(length @ 1..) if state.cut => lost |= length > 0,
@@ -122,6 +123,7 @@ mod tests {
                 callee: NodeName::on(HostId(1), Role::Lock),
                 is_back: false,
             },
+            carried: None,
         };
         let task = tokio::spawn(async move { pump(&mut from, &mut to, line, &Timer::start()).await });
         (here, there, network, task)

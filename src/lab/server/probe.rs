@@ -47,7 +47,7 @@ pub(crate) async fn who(address: &NodeAddress) -> Option<u32> {
 /// How long a PING and its reply take at this address: the median of `count`, one after the other over a connection of
 /// their own. `None` if one takes longer than `limit`, or the node does not answer.
 pub(crate) async fn round_trip(address: &NodeAddress, count: usize, limit: Duration) -> Option<Duration> {
-    let mut session = sessions::open(address, limit).await.ok()?;
+    let mut session = sessions::open_as_lab(address, limit).await.ok()?;
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
         let start = Instant::now();
@@ -79,6 +79,13 @@ pub(crate) async fn refuses(address: SocketAddr) -> Finding {
             Err(_) if own => return Finding::Unreachable { port },
             Ok(Ok(())) | Err(_) => {}
         }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Waits until somebody accepts connections there.
+pub(crate) async fn accepts(address: SocketAddr) {
+    while TcpStream::connect(address).await.is_err() {
         sleep(PAUSE).await;
     }
 }

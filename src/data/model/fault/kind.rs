@@ -1,3 +1,4 @@
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -9,8 +10,11 @@ use super::how::{Direction, How, Way};
 use super::target::TargetKind;
 use crate::model::in_us;
 
-/// The longest delay of a lag.
-const LONGEST_DELAY: Duration = Duration::from_mins(1);
+/// The shortest lag, each way. A round trip to a node on this machine takes some .2 ms, so that nobody could tell a shorter lag from none,
+/// and neither verify it nor that it was undone.
+pub const SHORTEST_LAG: Duration = Duration::from_micros(500);
+/// The delays that a lag can have.
+const LAGS: RangeInclusive<Duration> = SHORTEST_LAG..=Duration::from_mins(1);
 
 /// A fault: its kind, which is a row of the table in `Fault::row`, with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, EnumIter, IntoStaticStr)]
@@ -149,7 +153,7 @@ impl Fault {
         match self {
             Self::Kill | Self::Shutdown | Self::Pause => self,
             Self::Lag { delay, direction } => Self::Lag {
-                delay: through.duration("delay", delay, LONGEST_DELAY),
+                delay: through.duration("delay", delay, LAGS),
                 direction: through.word("direction", direction),
             },
             Self::Cut { direction } => Self::Cut {
@@ -178,8 +182,8 @@ impl Fault {
 
 /// Something that the parameters of a fault pass through, each with its key: it reads them, writes them, or lists them.
 pub trait Parameters {
-    /// A duration above 0 and up to `most`. `now` is its present value, which means nothing while a fault is being read.
-    fn duration(&mut self, key: &'static str, now: Duration, most: Duration) -> Duration;
+    /// A duration within `range`. `now` is its present value, which means nothing while a fault is being read.
+    fn duration(&mut self, key: &'static str, now: Duration, range: RangeInclusive<Duration>) -> Duration;
 
     /// A variant of an enum. `now` means as much as for a duration.
     fn word<T: Copy + Serialize + VariantArray>(&mut self, key: &'static str, now: T) -> T;
@@ -189,7 +193,7 @@ pub trait Parameters {
 struct Keys(Vec<&'static str>);
 
 impl Parameters for Keys {
-    fn duration(&mut self, key: &'static str, now: Duration, _: Duration) -> Duration {
+    fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
         self.0.push(key);
         now
     }
@@ -211,7 +215,7 @@ mod tests {
     struct Double;
 
     impl Parameters for Double {
-        fn duration(&mut self, _: &'static str, now: Duration, _: Duration) -> Duration {
+        fn duration(&mut self, _: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
             now * 2
         }
 

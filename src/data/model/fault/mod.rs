@@ -14,7 +14,7 @@ pub use action::Action;
 pub use condition::Condition;
 pub use conditions::{Conditions, Ongoing};
 pub use how::{Direction, How, Way};
-pub use kind::{Fault, Parameters};
+pub use kind::{Fault, Parameters, SHORTEST_LAG};
 pub use obstacle::Obstacle;
 pub use proof::{Finding, Observer, Proof, Verified};
 pub use target::{Link, Seat, Seats, Target, TargetKind, Targets};

@@ -1,6 +1,7 @@
 //! `[[fault]]`.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use strum::VariantArray;
@@ -150,12 +151,13 @@ fn parameters(action: Action, table: &mut Reader<'_>) -> Action {
 
 /// Reads the parameters of a fault. Durations are required, and so are words for which the table of keys has no other.
 impl Parameters for Reader<'_> {
-    fn duration(&mut self, key: &'static str, _: Duration, most: Duration) -> Duration {
+    fn duration(&mut self, key: &'static str, _: Duration, range: RangeInclusive<Duration>) -> Duration {
+        let [least, most] = [*range.start(), *range.end()];
         let within = |value: &Value| match value::positive(value)? {
-            duration if duration <= most => Ok(duration),
+            duration if range.contains(&duration) => Ok(duration),
             duration => {
-                let [duration, most] = [duration, most].map(value::show);
-                Err(format!("{duration} is out of range; {most} at most"))
+                let [duration, least, most] = [duration, least, most].map(value::show);
+                Err(format!("{duration} is out of range; {least} to {most}"))
             }
         };
         self.need(key, most, "\"50ms\"", within)
