@@ -21,6 +21,14 @@ pub fn monotonic_ns(at: Instant) -> i64 {
     }
 }
 
+/// The instant at which `CLOCK_MONOTONIC` was so many microseconds, if that is over.
+pub fn at_monotonic_us(us: i64) -> Instant {
+    let now = Instant::now();
+    let ago = (monotonic_ns(now) / 1000).saturating_sub(us);
+    let ago = Duration::from_micros(u64::try_from(ago).unwrap_or_default());
+    now.checked_sub(ago).unwrap_or(now)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +46,7 @@ mod tests {
         assert!((before - off..=after + off).contains(&read), "{before} {read} {after}");
         let earlier = first.checked_sub(Duration::from_secs(2)).unwrap();
         assert_eq!(monotonic_ns(first) - monotonic_ns(earlier), 2_000_000_000);
+        let again = monotonic_ns(at_monotonic_us(monotonic_ns(earlier) / 1000));
+        assert!((monotonic_ns(earlier) - again).abs() <= 2_000, "{again}");
     }
 }

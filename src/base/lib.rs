@@ -20,5 +20,5 @@ pub mod output;
 mod signals;
 pub mod timer;
 
-pub use clock::monotonic_ns;
+pub use clock::{at_monotonic_us, monotonic_ns};
 pub use signals::{Stop, Stops, stop_at_once};

@@ -53,6 +53,8 @@
 //!   `background`, whose `service` has the lab and answers at a `socket` in the run directory. `find` finds it and
 //!   asks; `turn` lets one start after the other. `request`, `answer`, `acted`, `choice` and `urls` are plain data. `act` breaks
 //!   and mends hosts and links, `logged` keeps what was done, `status` says how they are
+//! - `cli`: the redis-cli of `lockstorm lab cli`: `session` runs it, `relay` carries its connections, and `writes` has what it has
+//!   written, by its `commands`
 //! - `doctor`: whether servers are fit for locks: `examine` asks one for its `facts`, `checks/` are pure functions of
 //!   these, a `finding` says what was seen and what to do, `diagnosis` what follows; `measure` asks servers for their
 //!   time over and over (`clock`)
@@ -119,6 +121,7 @@
 
 mod actions;
 mod awaited;
+mod cli;
 mod client;
 mod directory;
 #[cfg(feature = "docker")]
@@ -144,6 +147,8 @@ mod server;
 mod start;
 mod topology;
 
+pub use self::cli::session::Cli;
+pub use self::cli::writes::{ManualWrite, ManualWrites};
 pub use self::directory::base_dir::check_temp_dir;
 pub use self::directory::leftovers;
 pub use self::directory::opened_run::OpenedRun;

@@ -5,13 +5,13 @@ use std::fs::TryLockError;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::PoisonError;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::cli::session::Cli;
 use crate::directory::base_dir::BaseDir;
 use crate::directory::password;
 use crate::directory::run_dir::{self, PREFIX};
@@ -21,6 +21,7 @@ use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::programs;
 use lockstorm_base::input;
+use lockstorm_lock::NodeAddress;
 
 /// The file in the run directory.
 const FILE: &str = "lab.json";
@@ -134,14 +135,13 @@ impl Running {
         })
     }
 
-    /// The command that opens a command line client on a node. The password is passed in the environment, which other
-    /// users can't see.
+    /// A command line client on a node.
     ///
     /// # Errors
     /// The lab has no such node, or there is no client program.
-    pub fn cli(&self, node: NodeName) -> Result<Command, LabError> {
+    pub fn cli(&self, node: NodeName) -> Result<Cli, LabError> {
         let found = self.card.nodes.iter().find(|(name, _)| *name == node);
-        let (_, address) = found.ok_or_else(|| {
+        let (_, place) = found.ok_or_else(|| {
             let is_lock_node = |(name, _): &&(NodeName, SocketAddr)| name.role == Role::Lock;
             let hosts = self.card.nodes.iter().filter(is_lock_node).count();
             LabError::Other(format!(
@@ -149,19 +149,21 @@ impl Running {
                 self.id
             ))
         })?;
-        let mut command = Command::new(
-            self.client()
-                .ok_or_else(|| LabError::Other(format!("no redis-cli or valkey-cli found: {}", install::advice())))?,
-        );
-        command.args(["-h", &address.ip().to_string(), "-p", &address.port().to_string()]);
+        let program = self
+            .client()
+            .ok_or_else(|| LabError::Other(format!("no redis-cli or valkey-cli found: {}", install::advice())))?;
         let password = password::read(&self.dir).map_err(|error| LabError::Other(error.to_string()))?;
-        for name in ["REDISCLI_AUTH", "VALKEYCLI_AUTH"] {
-            match &password {
-                Some(password) => command.env(name, password),
-                None => command.env_remove(name),
-            };
-        }
-        Ok(command)
+        let address = NodeAddress::new(*place, password.as_deref());
+        Ok(Cli {
+            node,
+            // An address of its own is the container's.
+            address: match place.ip().is_loopback() {
+                true => address.of_this_user(),
+                false => address,
+            },
+            program,
+            run_dir: self.dir.clone(),
+        })
     }
 
     /// The client program: beside the server, otherwise on PATH.

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -839,6 +839,90 @@ fn what_was_done_is_logged_with_its_effect_by_a_clock_of_all_processes() {
     read_until(&mut lines, "host 3 paused");
     place.down();
     assert_eq!(follow.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn what_is_written_by_hand_is_logged_without_what_it_was() {
+    let place = Place::new();
+    place.up();
+    let cli = |words: &[&str]| place.good(&[&["cli", "1", "--"], words].concat());
+    assert_eq!(cli(&["SET", "mine", "hunter2"]), "OK\n");
+    // None of these writes, or none was run.
+    assert_eq!(cli(&["GET", "mine"]), "hunter2\n");
+    cli(&["CONFIG", "SET", "masterauth", "hunter2"]);
+    cli(&["EVAL_RO", "return 'hunter2'", "0"]);
+    let refused = place.lab(&["cli", "1", "--", "-e", "SET", "mine"]);
+    assert!(refused.0 == 1 && refused.2.contains("wrong number"), "{refused:?}");
+    place.good(&["bounce", "2"]);
+    // A script may write; what is typed counts as what is an argument, and a transaction once it is run.
+    cli(&["EVAL", "return redis.call('set', KEYS[1], 'hunter2')", "1", "mine"]);
+    let typed = "MULTI\nSET a hunter2\nDISCARD\nMULTI\nDEL a mine other\nEXEC\nFLUSHALL\nPING\n";
+    let mut command = place.command(&["lab", "cli", "3"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("lockstorm");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(typed.as_bytes()).expect("it is read");
+    drop(stdin);
+    let (code, out, err) = parts_of(child.wait_with_output().expect("it ends"));
+    assert!(code == Some(0) && out.ends_with("OK\nPONG\n"), "{out}{err}");
+    place.good(&["cli", "cache", "--", "SET", "mine", "hunter2"]);
+
+    let log = logged(&place);
+    let words: Vec<&str> = log
+        .iter()
+        .map(|entry| entry["words"].as_str().expect("words"))
+        .collect();
+    let by = "by `lockstorm lab cli`";
+    assert!(
+        words[1].starts_with("host 2 killed") && words[2].starts_with("host 2 is back"),
+        "{words:?}"
+    );
+    assert_eq!(words[0], format!("host 1: SET of 1 key {by}"));
+    let later = [
+        format!("host 1: EVAL of 1 key {by}"),
+        format!("host 3: DEL of 3 keys {by}"),
+        format!("host 3: FLUSHALL {by}"),
+        format!("the cache node: SET of 1 key {by}"),
+    ];
+    assert_eq!(words[3..], later);
+    let flush = &log[5];
+    assert_eq!(
+        (&flush["action"], &flush["kind"], &flush["target"], &flush["effect"]),
+        (&"write".into(), &"host".into(), &"3".into(), &"verified".into())
+    );
+    assert!(flush["effect_us"].as_i64() >= flush["ordered_us"].as_i64(), "{flush}");
+    let times: Vec<i64> = log
+        .iter()
+        .map(|entry| entry["ordered_us"].as_i64().expect("a time"))
+        .collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let text = place.good(&["log"]) + &place.good(&["log", "--json"]);
+    assert!(text.contains(&later[2]) && !text.contains("hunter2"), "{text}");
+
+    // To a host that is down nothing is sent, and one that is paused may still run what it was sent.
+    place.good(&["kill", "2"]);
+    let (code, out, err) = place.lab(&["cli", "2", "--", "FLUSHALL"]);
+    assert!(code == 1 && err.contains("cannot connect to host 2"), "{out}{err}");
+    place.good(&["restore", "2"]);
+    let mut waiting = place.command(&["lab", "cli", "2"]);
+    let mut child = waiting.stdin(Stdio::piped()).spawn().expect("lockstorm");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(b"SET first 1\n").expect("it is read");
+    let last = || logged(&place).pop().expect("an entry");
+    eventually("it is connected", || {
+        last()["words"] == format!("host 2: SET of 1 key {by}")
+    });
+    place.good(&["pause", "2"]);
+    stdin.write_all(b"FLUSHALL\n").expect("it is read");
+    thread::sleep(Duration::from_millis(200));
+    send(child.id(), Signal::SIGTERM);
+    assert_eq!(
+        child.wait().expect("it ends").code(),
+        Some(128 + Signal::SIGTERM as i32)
+    );
+    let open = last();
+    assert_eq!((&open["effect"], &open["effect_us"]), (&"late".into(), &Value::Null));
+    assert_eq!(open["words"], format!("host 2: FLUSHALL {by}, which was not answered"));
+    place.down();
 }
 
 #[test]

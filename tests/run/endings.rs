@@ -2,15 +2,17 @@
 //! behind.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use lockstorm_data::metrics::{Count, Time};
-use lockstorm_data::model::CheckResult;
+use lockstorm_data::model::{CheckResult, EventKind};
 use lockstorm_kit::place::Place;
 use lockstorm_kit::postgres::Database;
+use lockstorm_kit::program::program;
 use lockstorm_kit::proxy::Proxy;
-use lockstorm_kit::{eventually, runtime, send};
+use lockstorm_kit::{eventually, parts_of, runtime, send};
 use lockstorm_run::{ArmRecord, Record};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection};
@@ -51,6 +53,36 @@ fn start<'a>(place: &'a Place, set: &[&str]) -> Live<'a> {
 
 fn is_said(texts: &[String], wanted: &str) -> bool {
     texts.iter().any(|text| text.contains(wanted))
+}
+
+#[test]
+fn what_is_written_to_a_node_by_hand_is_an_event() {
+    let place = place();
+    let run = {
+        let mut run = start(&place, &["duration=6s"]);
+        run.until_it_sells();
+        run
+    };
+    let cli = |words: &[&str]| {
+        let mut command = Command::new(program());
+        command.args(["lab", "cli", "1", "--"]).args(words);
+        command.env("TMPDIR", place.at("labs")).stdin(Stdio::null());
+        parts_of(command.output().expect("lockstorm"))
+    };
+    let (code, out, error) = cli(&["GET", "nothing"]);
+    assert_eq!((code, out.as_str()), (Some(0), "\n"), "{error}");
+    let (code, out, error) = cli(&["FLUSHALL"]);
+    assert_eq!((code, out.as_str()), (Some(0), "OK\n"), "{error}");
+    let (_, record) = run.record(0);
+    let flushes = |text: &str| text.starts_with("host 1: FLUSHALL by `lockstorm lab cli`");
+    let event = record
+        .events
+        .iter()
+        .find(|event| flushes(&event.text))
+        .expect("an event");
+    assert!(event.at > 0.0 && matches!(event.kind, EventKind::Warning), "{event:?}");
+    let told: Vec<&String> = record.warnings.iter().filter(|text| text.contains("lab cli")).collect();
+    assert!(told.len() == 1 && flushes(told[0]), "{told:?}");
 }
 
 fn result(record: &Record, arm: &str) -> CheckResult {

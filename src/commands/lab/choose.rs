@@ -1,10 +1,11 @@
 //! Runs the sub-command that was asked for.
 
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitCode;
 
 use super::{act, down, log, play, status, up};
 use crate::cli::{CliArgs, LabArgs, LabCommand, Look};
+use crate::commands::server::wait_for;
 use crate::failure::Failure;
 use lockstorm_lab::Running;
 
@@ -21,11 +22,13 @@ pub fn lab(args: &LabArgs, look: Look) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Replaces this process by redis-cli, which then handles signals and sets the exit code.
+/// Runs redis-cli, which sets the exit code; one that is ended by a signal has 128 plus its number, as in a shell.
 fn cli(args: &CliArgs) -> Result<ExitCode, Failure> {
     let lab = Running::find(args.lab.as_deref()).map_err(Failure::error)?;
-    let mut command = lab.cli(args.node).map_err(Failure::error)?;
-    let error = command.args(&args.args).exec();
-    let program = command.get_program().to_string_lossy().into_owned();
-    Err(Failure::error(format!("cannot run {program}: {error}")))
+    let cli = lab.cli(args.node).map_err(Failure::error)?;
+    let ended = wait_for(cli.run(&args.args))?.map_err(Failure::error)?;
+    let code = ended.code().or_else(|| Some(128 + ended.signal()?));
+    Ok(code
+        .and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from))
 }

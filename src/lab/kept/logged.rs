@@ -1,11 +1,13 @@
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use humantime::format_rfc3339_millis;
 use serde::{Deserialize, Serialize};
 
 use super::acted::{Acted, Effect};
 use super::choice::Choice;
+use crate::cli::writes::{ManualWrite, ManualWrites};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::model::{Action, Target, TargetKind};
 
@@ -13,6 +15,8 @@ use lockstorm_data::model::{Action, Target, TargetKind};
 const MOST: usize = 10_000;
 /// The most hosts of a lab.
 const MOST_HOSTS: usize = 9;
+/// The action of what was written by hand, which is none of a scenario.
+const WRITE: &str = "write";
 /// The most that one answer has.
 const AT_ONCE: usize = 500;
 
@@ -27,11 +31,11 @@ pub struct Logged {
     pub ordered_us: i64,
     /// Since when it is in effect, by the same clock; null if that was not verified, or it was so before.
     pub effect_us: Option<i64>,
-    /// What was done: its word in scenarios.
+    /// What was done: its word in scenarios, or `write` for a command by `lockstorm lab cli`.
     pub action: String,
     /// The kind of whom it was done to: `host` or `link`.
     pub kind: String,
-    /// Which one, as in scenarios: `1`, `1-2`, `replication`.
+    /// Which one, as in scenarios: `1`, `1-2`, `replication`. Of a write it may be `the cache node`.
     pub target: String,
     /// What became of it.
     pub effect: Effect,
@@ -55,27 +59,52 @@ impl Logged {
 }
 
 /// Everything that was done to a kept lab.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Log(Mutex<Entries>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entries {
     /// How many there were.
     count: u64,
     kept: Vec<Logged>,
+    /// What is written to its nodes by hand.
+    writes: ManualWrites,
+}
+
+impl Entries {
+    /// Adds this as the newest one.
+    fn add(&mut self, entry: impl FnOnce(u64) -> Logged) {
+        self.count += 1;
+        self.kept.push(entry(self.count));
+        if self.kept.len() > MOST {
+            self.kept.remove(0);
+        }
+    }
 }
 
 impl Log {
+    /// What is done to the lab of this run directory.
+    pub(super) fn of(run_dir: &Path) -> Self {
+        Self(Mutex::new(Entries {
+            count: 0,
+            kept: Vec::new(),
+            writes: ManualWrites::of(run_dir),
+        }))
+    }
+
+    /// The entries, with what was written by hand meanwhile.
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for write in entries.writes.take() {
+            entries.add(|number| written(number, &write));
+        }
+        entries
     }
 
     /// Adds what became of an action.
     pub(super) fn add(&self, action: Action, target: Target, ordered: Instant, acted: &Acted) {
-        let mut entries = self.entries();
-        entries.count += 1;
-        let logged = Logged {
-            number: entries.count,
+        self.entries().add(|number| Logged {
+            number,
             time: format_rfc3339_millis(SystemTime::now()).to_string(),
             ordered_us: monotonic_ns(ordered) / 1000,
             effect_us: acted.effect_us,
@@ -84,11 +113,7 @@ impl Log {
             target: target.key(),
             effect: acted.effect,
             words: acted.words.clone(),
-        };
-        entries.kept.push(logged);
-        if entries.kept.len() > MOST {
-            entries.kept.remove(0);
-        }
+        });
     }
 
     /// What comes after the entry with this number, as much of it as fits an answer.
@@ -99,6 +124,31 @@ impl Log {
     }
 }
 
+/// The entry of a write.
+fn written(number: u64, write: &ManualWrite) -> Logged {
+    let known_us = write.done_us.unwrap_or(write.sent_us);
+    let ago = (monotonic_ns(Instant::now()) / 1000).saturating_sub(known_us);
+    let ago = Duration::from_micros(u64::try_from(ago).unwrap_or_default());
+    let now = SystemTime::now();
+    Logged {
+        number,
+        time: format_rfc3339_millis(now.checked_sub(ago).unwrap_or(now)).to_string(),
+        ordered_us: write.sent_us,
+        effect_us: write.done_us,
+        action: WRITE.to_owned(),
+        kind: TargetKind::Host.word().to_owned(),
+        target: write
+            .node
+            .host
+            .map_or_else(|| write.node.to_string(), |host| host.0.to_string()),
+        effect: match write.done_us {
+            Some(_) => Effect::Verified,
+            None => Effect::Late,
+        },
+        words: write.text(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_newest_entries_are_kept_and_handed_out_in_pieces() {
-        let (log, target) = (Log::default(), Target::Host(HostId(1)));
+        let (log, target) = (Log::of(Path::new("/nowhere")), Target::Host(HostId(1)));
         let acted = Acted {
             target,
             effect: Effect::Verified,

@@ -81,13 +81,13 @@ impl Service {
         match prepare(&lab) {
             Ok((run, listener, urls)) => Ok(Self {
                 kept: Arc::new(KeptLab {
+                    log: Log::of(run.path()),
                     lab,
                     run,
                     order,
                     server,
                     since: SystemTime::now(),
                     urls,
-                    log: Log::default(),
                 }),
                 listener,
             }),

@@ -80,7 +80,7 @@ fn untested(faults: Option<&[Logged]>, [from, until]: [i64; 2]) -> Option<String
         return Some("what was broken meanwhile is not known: that a lock has held says nothing of faults".to_owned());
     };
     let span = from / 1000..=until / 1000;
-    let is_within = |logged: &Logged| logged.effect_us.is_some_and(|at| span.contains(&at));
+    let is_within = |logged: &Logged| logged.deed().is_some() && logged.effect_us.is_some_and(|at| span.contains(&at));
     (!faults.iter().any(is_within)).then(|| {
         format!(
             "nothing in the log of the lab ({}) took effect between the first event and the last: nothing was broken meanwhile, or the \
@@ -111,6 +111,10 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
             continue;
         };
         let Some((action, target)) = logged.deed() else {
+            // What somebody has written to a node by hand.
+            if effect >= from {
+                all.push((seconds(effect), EventKind::Warning, printable(&logged.words)));
+            }
             continue;
         };
         let kind = EventKind::Fault {

@@ -115,6 +115,7 @@ impl Engine {
     pub fn note(&mut self, notices: impl IntoIterator<Item = Notice>) {
         for notice in notices {
             match notice {
+                Notice::Event(at, EventKind::Warning, text) => self.log.warn_at(at, text),
                 Notice::Event(at, kind, text) => {
                     let is_of_masters = matches!(kind, EventKind::Failover { .. } | EventKind::Demoted { .. });
                     let event = self.log.push_at(at, kind, text);

@@ -74,7 +74,12 @@ impl EventLog {
 
     /// Logs a warning, which the record has too.
     pub fn warn(&mut self, text: String) {
-        self.push(EventKind::Warning, text.clone());
+        self.warn_at(Instant::now(), text);
+    }
+
+    /// Logs a warning of something that happened at `at`.
+    pub fn warn_at(&mut self, at: Instant, text: String) {
+        self.push_at(at, EventKind::Warning, text.clone());
         self.warnings.push(text);
     }
 

@@ -14,7 +14,7 @@ use super::roles::Roles;
 use crate::collect::arm::Arm;
 use crate::oracle::law::{Loss, LostKeys};
 use crate::show::notice::Notice;
-use lockstorm_base::monotonic_ns;
+use lockstorm_base::{at_monotonic_us, monotonic_ns};
 use lockstorm_data::model::{ClusterNode, Condition, EventKind, HostId, Seats};
 use lockstorm_data::scenario::{LabSpec, LockNodes, Persistence};
 use lockstorm_lab::{Lab, NodeName, NodeStats, Role, ServerBinary};
@@ -132,13 +132,18 @@ impl LiveLab {
         changes.into_iter().map(notice).collect()
     }
 
-    /// What changed in the lab without an order. The death of a lock node is a fault like any other; without the cache node or the
+    /// What changed in the lab without an order, and what people have written to its nodes. The death of a lock node is a fault like any other; without the cache node or the
     /// keeper the run proves nothing.
     pub fn look(&mut self, arms: &[Arm]) -> Vec<Notice> {
         let changes = self.processes.look(&self.handle);
         let losses = changes.iter().filter_map(|change| self.loss(change));
         self.unordered_losses.extend(losses.collect::<Vec<_>>());
-        changes.into_iter().map(|change| self.told(change, arms)).collect()
+        let written = self.logs.take_writes().into_iter().map(|write| {
+            let known_us = write.done_us.unwrap_or(write.sent_us);
+            Notice::Event(at_monotonic_us(known_us), EventKind::Warning, write.text())
+        });
+        let changed = changes.into_iter().map(|change| self.told(change, arms));
+        written.chain(changed).collect()
     }
 
     /// What a node may have lost that was down and is up again.

@@ -1,0 +1,93 @@
+//! The file in a run directory with what was written to its nodes by hand.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use serde::{Deserialize, Serialize};
+
+use crate::emit;
+use crate::server::node_name::NodeName;
+use lockstorm_base::input;
+use lockstorm_data::metrics::units::counted;
+
+/// Its name in the run directory.
+const FILE: &str = "writes.jsonl";
+
+/// A command by `lockstorm lab cli` that writes. Keys and values are not in it, since they may be secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManualWrite {
+    /// The node that it was sent to.
+    pub node: NodeName,
+    /// The command, like `FLUSHALL` or `XGROUP CREATE`.
+    pub command: String,
+    /// How many keys it named; `None` if the node did not say.
+    pub keys: Option<usize>,
+    /// When it was sent, in microseconds of the machine's `CLOCK_MONOTONIC`.
+    pub sent_us: i64,
+    /// When the node had run it, by the same clock; `None` if it has not answered, and may have run it.
+    pub done_us: Option<i64>,
+}
+
+impl ManualWrite {
+    /// What was done, in words.
+    pub fn text(&self) -> String {
+        let keys = match self.keys {
+            None | Some(0) => String::new(),
+            Some(keys) => format!(" of {}", counted(keys as u64, "key", "keys")),
+        };
+        let doubt = match self.done_us {
+            Some(_) => "",
+            None => ", which was not answered",
+        };
+        format!("{}: {}{keys} by `lockstorm lab cli`{doubt}", self.node, self.command)
+    }
+}
+
+/// Adds it to the file of this run directory.
+pub(super) fn note(run_dir: &Path, write: &ManualWrite) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    options.custom_flags(OFlag::O_NOFOLLOW.bits());
+    let mut file = options.open(run_dir.join(FILE))?;
+    // One call, so that lines of several sessions don't mix.
+    file.write_all(&emit::line(write)?)
+}
+
+/// Reads that file as it grows.
+#[derive(Debug)]
+pub struct ManualWrites {
+    path: PathBuf,
+    read: u64,
+}
+
+impl ManualWrites {
+    /// Those to the lab of this run directory, from the first one on.
+    pub fn of(run_dir: &Path) -> Self {
+        Self {
+            path: run_dir.join(FILE),
+            read: 0,
+        }
+    }
+
+    /// Those that were added since the last call.
+    pub fn take(&mut self) -> Vec<ManualWrite> {
+        // There is no file before the first one.
+        let text = input::open_own(&self.path).and_then(|file| self.rest(file));
+        let text = text.unwrap_or_default();
+        // A line that is just being written is read the next time.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        self.read += whole as u64;
+        let lines = text[..whole].lines();
+        lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    fn rest(&self, mut file: File) -> io::Result<String> {
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        Ok(text)
+    }
+}
