@@ -139,6 +139,9 @@ arm = [
     assert!(run.figure("leaks", "refused_while_free") > Some(3.0), "{}", run.csv);
     assert!(run.figure("leaks", "all_unavailable_ms") < run.figure("leaks", "unavailable_ms"));
     assert!(run.figure("ours", "unavailable_ms") < Some(1000.0), "{}", run.csv);
+    // The client keeps the names of its locks, so its orphaned keys can be told.
+    assert!(run.figure("leaks", "zombie_keys") > Some(0.0), "{}", run.csv);
+    assert_eq!(run.figure("ours", "zombie_keys"), Some(0.0), "{}", run.csv);
 }
 
 #[test]

@@ -215,8 +215,9 @@ pub struct Figures {
     pub covered: u64,
     /// When the first double hold began, in microseconds since second 0.
     pub first_double_hold_us: Option<i64>,
-    /// Keys that a node had of a lock that nobody held.
-    pub zombie_keys: u64,
+    /// Keys that a node had of a lock that nobody held; `None` if that is not known.
+    #[serde(default)]
+    pub zombie_keys: Option<u64>,
     /// Locks held now.
     pub holding: u64,
     /// Locks held now with fewer votes than there are nodes.

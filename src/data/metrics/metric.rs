@@ -306,8 +306,8 @@ metrics! {
         "those of the `double_holds` of which nobody knows what their lock had lost: a node did not answer, or the holder had left when it was asked";
     Covered = "covered", Number(|f| f.covered), LockNodes, Plain,
         "held locks that lost votes in a fault and still had enough to keep others out: how often the law could have been broken";
-    ZombieKeys = "zombie keys", Number(|f| f.zombie_keys), LockNodes, Doubt,
-        "keys that lock nodes had of locks that nobody held, found by two looks a second apart: left by a killed app server, by a release that did not arrive, or by a `SET` that a node ran after its client had given it up. Each attempt to lock counts once, however many nodes have its key. Until its TTL has passed, such a key takes the node's vote from others. Servers that are not ours are not looked at";
+    ZombieKeys = "zombie keys", Largest(|f| f.zombie_keys.unwrap_or(0), |f| u64::from(f.zombie_keys.is_some())), LockNodes, Doubt,
+        "keys that lock nodes had of locks that nobody held, found by two looks a second apart: left by a killed app server, by a release that did not arrive, or by a `SET` that a node ran after its client had given it up. Each attempt to lock counts once, however many nodes have its key. Until its TTL has passed, such a key takes the node's vote from others. Of another program's locks they are found if it keeps the lock's name as its key; otherwise, and on servers that are not ours, they are not known";
     Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
         "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
     Offered = "offered", Number(|f| f.offered), Load, Plain,

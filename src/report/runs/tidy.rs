@@ -37,7 +37,7 @@ fn value(metric: Metric, arm: &Arm<'_>) -> String {
 
 const fn unit(metric: Metric) -> &'static str {
     match metric.unit() {
-        _ if matches!(metric, Metric::UnavailableMs) => "ms",
+        _ if matches!(metric, Metric::UnavailableMs | Metric::AllUnavailableMs) => "ms",
         Unit::Micros => "us",
         Unit::PerSecond => "per second",
         Unit::Count => "count",

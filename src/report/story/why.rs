@@ -41,7 +41,7 @@ impl Sums {
                 ConsequenceKind::GrantedByOldMaster { locks } => sums.by_old_master += locks,
                 ConsequenceKind::PausedPastTtl { locks } => sums.paused += locks,
                 ConsequenceKind::OutlivedHolder { longest_us, .. } => {
-                    sums.outlived_us = sums.outlived_us.max(longest_us)
+                    sums.outlived_us = sums.outlived_us.max(longest_us);
                 }
                 ConsequenceKind::Refused { .. }
                 | ConsequenceKind::Delayed { .. }

@@ -483,8 +483,14 @@ impl Availability {
             if hit.orphans > 0 {
                 add(ConsequenceKind::Orphaned { locks: hit.orphans });
             }
-            if met.refused > 0 {
-                add(ConsequenceKind::Refused { attempts: met.refused });
+            // What a dead app server or program has left keeps others out.
+            let kept_out = sums.get(&Some(index)).filter(|sum| {
+                let is_of_nodes = matches!(hit.target, Some(Target::Host(_) | Target::Link(_)) | None);
+                !is_of_nodes && sum.longest.is_some_and(|gap| gap.length() >= TENTH_US)
+            });
+            let attempts = met.refused + kept_out.map_or(0, |sum| sum.refusals);
+            if attempts > 0 {
+                add(ConsequenceKind::Refused { attempts });
             }
             let then = before.mean().unwrap_or(0);
             let by_us = met.mean().unwrap_or(0).saturating_sub(then);
@@ -542,6 +548,7 @@ impl Availability {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::metrics::units::rounded;
 
     const SECOND: i64 = 1_000_000;
 
@@ -601,7 +608,7 @@ mod tests {
         outages
             .map(|one| {
                 (
-                    (one.at * 1e3).round() as i64,
+                    rounded(one.at * 1e3).cast_signed(),
                     ms(one.lasted_us),
                     one.locks,
                     one.refusals,

@@ -171,7 +171,7 @@ impl Engine {
         let mut polled = self.lab.poll();
         let mut looks = self.lab.watch_masters(&self.arms, &self.swarm);
         let mut cluster_masters = self.lab.watch_cluster(&self.arms, &self.swarm);
-        let mut zombies = self.lab.watch_zombies(&self.arms, &self.swarm);
+        let mut zombies = self.lab.watch_zombies(&self.arms, &self.swarm, &self.scenario.workload);
         let mut conditions = every(CONDITIONS);
         loop {
             tokio::select! {
@@ -200,7 +200,7 @@ impl Engine {
                 }
                 Some(found) = zombies.recv() => {
                     let found = found.into_iter().filter(|_| self.stage.phase == Phase::Running);
-                    found.for_each(|(arm, more)| self.arms[arm].noted.zombie_keys += more);
+                    found.for_each(|(arm, more)| *self.arms[arm].noted.zombie_keys.get_or_insert(0) += more);
                 }
                 _ = conditions.tick() => {
                     self.due_faults();

@@ -20,7 +20,7 @@ use crate::show::notice::Notice;
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{EventKind, HostId};
-use lockstorm_data::scenario::{LockKind, LockNodes, Topology};
+use lockstorm_data::scenario::{LockKind, LockNodes, Topology, WorkloadSpec};
 use lockstorm_lab::NodeName;
 
 fn is_replicated(arm: &Arm) -> bool {
@@ -59,15 +59,27 @@ impl LiveLab {
     }
 
     /// Watches for keys that nobody holds, if the servers are ours.
-    pub fn watch_zombies(&self, arms: &[Arm], swarm: &LiveSwarm) -> mpsc::Receiver<Vec<(usize, u64)>> {
+    pub fn watch_zombies(
+        &self,
+        arms: &[Arm],
+        swarm: &LiveSwarm,
+        workload: &WorkloadSpec,
+    ) -> mpsc::Receiver<Vec<(usize, u64)>> {
         let (zombies, seen) = mpsc::channel(1);
-        let watched = |locks: ArmLocks| Watched {
-            prefix: arms[locks.0].spec.key(self.handle.key_prefix(), ""),
-            locks,
+        let watched = |locks: ArmLocks| {
+            let spec = &arms[locks.0].spec;
+            let key = |name: &str| spec.key(self.handle.key_prefix(), name);
+            // What another program writes as a token is not known.
+            let is_by_name = spec.lock == LockKind::Client;
+            let names = workload.about().lock_names().filter(|_| is_by_name);
+            Watched {
+                prefix: key(""),
+                is_by_name,
+                locks_by_name: names.map(|name| key(&name)).collect(),
+                locks,
+            }
         };
-        // Another program's keys and tokens are not known.
-        let is_ours = |arm: &Arm| arm.spec.lock.uses_nodes() && arm.spec.lock != LockKind::Client;
-        let of_arms = locks_of(arms, swarm, is_ours);
+        let of_arms = locks_of(arms, swarm, |arm| arm.spec.lock.uses_nodes());
         let patience = arms
             .iter()
             .map(|arm| arm.spec.node_timeout * 3)

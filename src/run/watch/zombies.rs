@@ -20,14 +20,20 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Watched {
     /// What its keys begin with.
     pub prefix: String,
+    /// Whether the value of a key does not tell its holder, as with other programs' locks: then the name of the lock does, if the program
+    /// keeps it as it is.
+    pub is_by_name: bool,
+    /// The names of all its locks, if these tell.
+    pub locks_by_name: HashSet<String>,
     pub locks: ArmLocks,
 }
 
 /// A key with the value that a node has of it.
 type Entry = (String, String);
 
-/// Looks at the nodes again and again, and sends how many new zombies there are of which arm. A key is one if two looks in a row have
-/// found the same value, and nobody held it before or after any of them. The nodes must be ours: others may have too many keys.
+/// Looks at the nodes again and again, and sends how many new zombies there are of each arm of which that can be told. A key is one if two
+/// looks in a row have found the same value, and nobody held it before or after any of them. The nodes must be ours: others may have too many
+/// keys.
 pub(crate) async fn watch(
     lab: Arc<Lab>,
     patience: Duration,
@@ -35,9 +41,10 @@ pub(crate) async fn watch(
     found: mpsc::Sender<Vec<(usize, u64)>>,
 ) {
     let (mut before, mut known) = (HashSet::new(), HashSet::new());
+    let mut named = vec![false; arms.len()];
     loop {
         sleep(EVERY.max(patience)).await;
-        let suspects = look(&lab, &arms).await;
+        let suspects = look(&lab, &arms, &mut named).await;
         let zombies: Vec<&Entry> = suspects
             .intersection(&before)
             .filter(|zombie| !known.contains(*zombie))
@@ -46,7 +53,9 @@ pub(crate) async fn watch(
             let its = zombies.iter().filter(|(key, _)| key.starts_with(&arm.prefix));
             (arm.locks.0, its.count() as u64)
         };
-        let counts = arms.iter().map(of).filter(|(_, count)| *count > 0).collect();
+        let is_told = |(arm, named): &(&Watched, &bool)| !arm.is_by_name || **named;
+        let told = arms.iter().zip(&named).filter(is_told);
+        let counts = told.map(|(arm, _)| of(arm)).collect();
         // None is forgotten: a node that is silent for a while still has its keys, and no token comes again.
         known.extend(zombies.into_iter().cloned());
         before = suspects;
@@ -56,10 +65,10 @@ pub(crate) async fn watch(
     }
 }
 
-/// What nodes have and nobody holds.
-async fn look(lab: &Lab, arms: &[Watched]) -> HashSet<Entry> {
+/// What nodes have and nobody holds. An arm whose held locks are on nodes under their own names is `named` from then on.
+async fn look(lab: &Lab, arms: &[Watched], named: &mut [bool]) -> HashSet<Entry> {
     let keeps_locks = |name: &NodeName| matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
-    let (mut entries, mut held) = (HashSet::new(), tokens(arms));
+    let (mut entries, mut held): (HashSet<Entry>, _) = (HashSet::new(), tokens(arms));
     for node in lab.names().filter(keeps_locks) {
         let keys = lab.keys(node).await.unwrap_or_default();
         let names: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -71,14 +80,28 @@ async fn look(lab: &Lab, arms: &[Watched]) -> HashSet<Entry> {
         entries.extend(keys.iter().zip(kept).filter_map(entry));
     }
     held.extend(tokens(arms));
-    entries.retain(|(_, token)| !held.contains(token));
+    for (arm, named) in arms.iter().zip(named).filter(|(arm, _)| arm.is_by_name) {
+        let is_its = |key: &String| key.starts_with(&arm.prefix) && held.contains(key);
+        *named |= entries.iter().any(|(key, _)| is_its(key));
+    }
+    // Keys that another program needs beside its locks are none of them.
+    let names: Vec<&Watched> = arms.iter().filter(|arm| arm.is_by_name).collect();
+    let is_lock = |key: &str| {
+        let arm = names.iter().find(|arm| key.starts_with(&arm.prefix));
+        arm.is_none_or(|arm| arm.locks_by_name.contains(key))
+    };
+    entries.retain(|(key, token)| !held.contains(token) && !held.contains(key) && is_lock(key));
     entries
 }
 
-/// The tokens of the locks that are held now.
+/// What tells the locks that are held now: their tokens, or where these say nothing their names.
 fn tokens(arms: &[Watched]) -> HashSet<String> {
-    let held = arms.iter().flat_map(|arm| &arm.locks.1).flat_map(|held| held.now());
-    held.map(|lock: HeldLock| lock.token().to_owned()).collect()
+    let held = |arm: &Watched| {
+        let locks: Vec<HeldLock> = arm.locks.1.iter().flat_map(|held| held.now()).collect();
+        let what = |lock: &HeldLock| if arm.is_by_name { lock.key() } else { lock.token() }.to_owned();
+        locks.iter().map(what).collect::<Vec<_>>()
+    };
+    arms.iter().flat_map(held).collect()
 }
 
 #[cfg(test)]
@@ -107,6 +130,8 @@ mod tests {
         let (sender, mut found) = mpsc::channel(1);
         let arm = |arm, prefix: &str| Watched {
             prefix: prefix.to_owned(),
+            is_by_name: false,
+            locks_by_name: HashSet::new(),
             locks: (arm, vec![Arc::clone(&held)]),
         };
         let arms = vec![arm(4, "key:"), arm(5, "other:")];
@@ -115,16 +140,46 @@ mod tests {
         let mut next = async || {
             loop {
                 let new = found.recv().await.unwrap();
-                if !new.is_empty() {
+                if new.iter().any(|(_, count)| *count > 0) {
                     break new;
                 }
             }
         };
-        assert_eq!(next().await, [(4, 1)], "nobody holds the third one");
+        assert_eq!(next().await, [(4, 1), (5, 0)], "nobody holds the third one");
         assert!(began.elapsed() >= EVERY * 2, "two looks have found it");
         // It is counted once, and one more is not forgotten for it.
         drop(holds);
-        assert_eq!(next().await, [(4, 2)]);
+        assert_eq!(next().await, [(4, 2), (5, 0)]);
+        lab.down().await;
+    }
+
+    #[tokio::test]
+    async fn keys_of_other_programs_are_told_by_their_names_or_not_at_all() {
+        let (options, _turn) = (lab::options(), beside());
+        let lab = Arc::new(Lab::up(&LabSpec::of(1), options).await.unwrap());
+        let addresses = lab.follow_lock_nodes().into_iter().map(|(_, address)| address);
+        let nodes = Nodes::follow(addresses.collect(), NodeOptions::default());
+        let held = Arc::new(HeldLocks::default());
+        // Its locks are "key:0" and so on.
+        let guards = acquire(&nodes, 0..3).await;
+        let arm = |arm, names: &[&str]| Watched {
+            prefix: "key:".to_owned(),
+            is_by_name: true,
+            locks_by_name: names.iter().map(|name| (*name).to_owned()).collect(),
+            locks: (arm, vec![Arc::clone(&held)]),
+        };
+        // No key of a held lock has been seen: its keys may have other names.
+        let arms = [arm(1, &["key:0", "key:1"])];
+        let mut named = [false];
+        let suspects = look(&lab, &arms, &mut named).await;
+        assert_eq!(
+            (suspects.len(), named),
+            (2, [false]),
+            "the third one is none of its locks"
+        );
+        let _hold = held.enter(0, true, Instant::now(), "", guards[0].held_lock());
+        let suspects = look(&lab, &arms, &mut named).await;
+        assert_eq!((suspects.len(), named), (1, [true]));
         lab.down().await;
     }
 }
