@@ -12,10 +12,12 @@ impl App {
         let mut arms = vec![self.arm];
         arms.extend(order(&snapshot.scenario));
         let first = |arm: usize| Some((arm, snapshot.arms.get(arm)?.double_holds.first()?.clone()));
-        let (arm, double) = arms
-            .into_iter()
-            .find_map(first)
-            .ok_or("no lock has been held by two at once so far")?;
+        let (arm, double) = arms.into_iter().find_map(first).ok_or_else(|| {
+            match snapshot.arms.iter().any(|arm| arm.figures.double_holds > 0) {
+                true => "a lock has been held by two at once, but who they were is not known here",
+                false => "no lock has been held by two at once so far",
+            }
+        })?;
         self.show(Some(Overlay::Lanes));
         self.lanes = Some(Lanes { arm, double });
         self.lanes_seen = true;

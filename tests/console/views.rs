@@ -1737,11 +1737,62 @@ fn the_summary_says_that_a_record_is_partial() {
     assert_eq!(shown.matches(missing).count(), 1, "{shown}");
 }
 
+/// The cells of this lock's row, before its axis of time.
+fn row(app: &App, lock: &str) -> Vec<String> {
+    let screen = drawn(app, WIDE);
+    let row = screen
+        .lines()
+        .find(|line| line.split_whitespace().any(|word| word == lock));
+    let row = row.unwrap_or_else(|| panic!("{lock}:\n{screen}"));
+    let cells = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+    cells.map(str::to_owned).collect()
+}
+
+#[test]
+fn how_often_a_lock_was_held_twice_and_what_was_lost_are_two_numbers_and_none_falls() {
+    let of = |double_holds, lost| {
+        let mut snapshot = picture::calm(picture::inventory(), 12.3);
+        let index = snapshot
+            .arms
+            .iter()
+            .position(|arm| arm.name == "single")
+            .expect("it is there");
+        let figures = &mut snapshot.arms[index].figures;
+        (figures.orders, figures.outcomes.acquired) = (100, 100);
+        (figures.double_holds, figures.lost_updates, figures.lost_updates_peak) = (double_holds, lost, lost);
+        snapshot
+    };
+    let app = showing(of(14, 0));
+    says(&drawn(&app, WIDE), &["LOST  TWICE  WHY"]);
+    let held_twice = row(&app, "single");
+    assert!(
+        held_twice.contains(&"✔ 0".to_owned()) && held_twice.contains(&"✖ 14".to_owned()),
+        "{held_twice:?}"
+    );
+    let lost = row(&showing(of(14, 3)), "single");
+    assert!(
+        lost.contains(&"✖ 3".to_owned()) && lost.contains(&"✖ 14".to_owned()),
+        "{lost:?}"
+    );
+    assert!(
+        !drawn(&showing(of(0, 3)), WIDE).contains("TWICE"),
+        "nothing was held twice"
+    );
+}
+
 #[test]
 fn a_double_hold_is_shown_as_lanes_and_the_others_beside_it() {
     let mut app = showing(picture::storm());
     press(&mut app, "L");
     assert_eq!(status(&app), "no lock has been held by two at once so far");
+    let mut counted = picture::storm();
+    counted.arms[0].figures.double_holds = 4;
+    publish(&mut app, counted);
+    press(&mut app, "L");
+    assert_eq!(
+        status(&app),
+        "a lock has been held by two at once, but who they were is not known here"
+    );
     publish(&mut app, picture::double_held(2));
     press(&mut app, "L");
     let screen = drawn(&app, WIDE);

@@ -33,7 +33,7 @@ const SIGNS: [(&str, &str); 11] = [
 /// What the columns say.
 const COLUMNS: [(&str, &str); 4] = [
     ("NOW", "does the lock work, answers/s"),
-    ("LOST", "sales that another overwrote"),
+    ("LOST", "lost sales; TWICE: held by two"),
     ("WHY", "what cost it that, or saved it"),
     ("down", "longest time without any lock"),
 ];

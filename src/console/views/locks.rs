@@ -9,6 +9,7 @@ use super::course::Course;
 use super::parts::mark_style;
 use super::visible_rows::VisibleRows;
 use crate::console::app::{App, Hit};
+use crate::console::score::Score;
 use crate::console::stuck::Stuck;
 use crate::console::text;
 use crate::report::{Arm, Moment, Verdict, Why, cost, counted, is_control, order, whys};
@@ -16,17 +17,21 @@ use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{micros, rounded, short_count};
 use lockstorm_run::{ArmView, Phase, Snapshot};
 
+/// Heads the column of double holds.
+const TWICE: &str = "TWICE";
+
 /// The widths of the columns before the axis; 0 leaves a column out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Widths {
     name: usize,
     now: usize,
     cost: usize,
+    twice: usize,
     why: usize,
 }
 
 impl Widths {
-    fn of(total: u16, names: usize, costs: usize) -> Self {
+    fn of(total: u16, names: usize, costs: usize, twice: usize) -> Self {
         let (name, now, why) = match total {
             0..76 => (13, 14, 0),
             76..100 => (15, 15, 20),
@@ -36,15 +41,17 @@ impl Widths {
             name: names.min(name),
             now,
             cost: costs.clamp(6, 16),
+            twice,
             why,
         }
     }
 
     /// Where the axis begins.
     const fn all(self) -> usize {
-        // Two columns at the left, and two between each two.
-        let gaps = if self.why > 0 { 8 } else { 6 };
-        2 + self.name + self.now + self.cost + self.why + gaps
+        // Two columns at the left, and two behind each.
+        let [twice, why] = [self.twice, self.why];
+        let more = if twice > 0 { twice + 2 } else { 0 } + if why > 0 { why + 2 } else { 0 };
+        2 + self.name + self.now + self.cost + 6 + more
     }
 }
 
@@ -77,7 +84,15 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         .max()
         .unwrap_or(0);
     let names = text::widest(arms.iter().map(|arm| arm.name));
-    let widths = Widths::of(area.width, names, widest.max(text::width(&head)));
+    // There is a column for them once any was held by two.
+    let is_shown = metric != Metric::DoubleHolds && arms.iter().any(|arm| arm.figures.double_holds > 0);
+    let twice: Vec<Score> = arms.iter().map(|arm| Score::of(Metric::DoubleHolds, arm)).collect();
+    let twice: Vec<_> = twice.iter().map(|score| (score.cell(), score.mark)).collect();
+    let of_twice = match is_shown {
+        true => text::widest(twice.iter().map(|(cell, _)| cell.as_str()).chain([TWICE])),
+        false => 0,
+    };
+    let widths = Widths::of(area.width, names, widest.max(text::width(&head)), of_twice);
     let start = u16::try_from(widths.all()).unwrap_or(u16::MAX);
     let axis_width = area.width.saturating_sub(start + 1);
     let course = Course::of(snapshot, app, axis_width, told);
@@ -92,6 +107,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         (text::left("lock", widths.name), theme.dim),
         (text::left("NOW", widths.now), theme.dim),
         (text::right(&head, widths.cost), theme.dim),
+        (text::right(TWICE, widths.twice), theme.dim),
         (text::left("WHY", widths.why), theme.dim),
     ];
     frame.render_widget(cells(" ", titles, widths), head_row);
@@ -118,6 +134,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             (text::left(arm.name, widths.name), dimmed(theme.strong)),
             (text::left(&now, widths.now), dimmed(now_style)),
             (text::right(&marked(*index), widths.cost), dimmed(cost_style)),
+            (
+                text::right(&twice[*index].0, widths.twice),
+                dimmed(mark_style(twice[*index].1, theme)),
+            ),
             (text::left(&first, widths.why), dimmed(theme.base)),
         ];
         frame.render_widget(cells(sign, parts, widths), row);
@@ -159,11 +179,11 @@ fn axis_of(row: Rect, start: u16) -> Rect {
 }
 
 /// The cells before the axis.
-fn cells(sign: &str, parts: [(String, Style); 4], widths: Widths) -> Line<'static> {
+fn cells(sign: &str, parts: [(String, Style); 5], widths: Widths) -> Line<'static> {
     let mut spans = vec![Span::raw(format!("{sign} "))];
     let shown = parts
         .into_iter()
-        .zip([widths.name, widths.now, widths.cost, widths.why]);
+        .zip([widths.name, widths.now, widths.cost, widths.twice, widths.why]);
     for (part, _) in shown.filter(|(_, width)| *width > 0) {
         spans.push(Span::styled(part.0, part.1));
         spans.push(Span::raw("  "));

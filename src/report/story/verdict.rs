@@ -81,35 +81,27 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub mark: Mark,
-    /// The figure; with a name if it is not that of the column.
+    /// The figure of the column, or the name of other damage. That has no number there, since the column's own would follow it, and a
+    /// number of damage never falls.
     pub value: String,
 }
 
-/// What an arm cost by the figure of the column, or by other damage if it has only that.
+/// What an arm cost by the figure of the column, or that its workload has other damage if it has only that.
 pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Cost {
     let mark = judge(metric, arm);
     let verdicts = workload.about().display().verdicts.iter().copied();
     let proven = |one: &Metric| one.is_proven(arm.figures);
-    let other = verdicts
-        .chain([Metric::DoubleHolds])
-        .find(proven)
-        .filter(|_| !matches!(mark, Mark::Damage | Mark::Poor));
-    // What was made up for later was lost all the same, and a figure that falls looks like a repair.
-    let shown = other.unwrap_or(metric).peak();
-    let value = written(shown, arm).unwrap_or_else(|| "–".to_owned());
-    match other {
-        Some(other) => {
-            let what = match other {
-                // The column is narrow.
-                Metric::DoubleHolds => "held twice",
-                other => other.title(),
-            };
-            Cost {
-                mark: Mark::Damage,
-                value: format!("{value} {what}"),
-            }
-        }
-        None => Cost { mark, value },
+    let mut others = verdicts.filter(|_| !matches!(mark, Mark::Damage | Mark::Poor));
+    match others.find(proven) {
+        Some(other) => Cost {
+            mark: Mark::Damage,
+            value: other.title().to_owned(),
+        },
+        None => Cost {
+            mark,
+            // What was made up for later was lost all the same, and a figure that falls looks like a repair.
+            value: written(metric.peak(), arm).unwrap_or_else(|| "–".to_owned()),
+        },
     }
 }
 
@@ -270,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_of_another_kind_than_the_column_counts_has_its_name() {
+    fn damage_of_another_kind_than_the_column_counts_has_its_name_and_no_number_that_could_fall() {
         let workload = scenario("failover").workload;
         let told = |figures: &Figures| cost(Metric::Oversold, &Arm::of_figures(figures).narrow(), &workload);
         let mut figures = Figures {
@@ -280,7 +272,7 @@ mod tests {
             ..Figures::default()
         };
         let lost = told(&figures);
-        assert_eq!((lost.mark, lost.value.as_str()), (Mark::Damage, "4 lost updates"));
+        assert_eq!((lost.mark, lost.value.as_str()), (Mark::Damage, "lost updates"));
         figures.oversold = 2;
         assert_eq!(told(&figures).value, "2");
     }

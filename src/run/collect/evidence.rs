@@ -113,17 +113,15 @@ impl Evidence {
         told(kept.chain(waiting.iter().take(FIRST)), origin, host)
     }
 
-    /// The first of those that are kept and the newest ones, with those of the `waiting` that are over and that the law has something to
-    /// say of.
+    /// The first of those that are kept and the newest ones, with the first of the `waiting`, whose cause or end may not be known.
     pub fn shown(
         &self,
         waiting: &[Case],
         origin: i64,
         host: impl Fn(SocketAddr) -> Option<HostId>,
     ) -> Vec<history::DoubleHold> {
-        let ruled = waiting.iter().filter(|case| case.is_over && case.ruling.is_some());
         let kept = self.some.first().into_iter().chain(&self.newest);
-        told(kept.chain(ruled.take(NEWEST)), origin, host)
+        told(kept.chain(waiting.iter().take(NEWEST)), origin, host)
     }
 }
 
