@@ -72,9 +72,13 @@ impl LiveSwarm {
             dealt: self.load.queue(index, arm).map(Queue::dealt),
             killed: server.is_dead(),
         };
+        // A tick that no worker could begin before the end was not missed. Where no app server is left, nobody begins anything.
+        let is_left = !self.servers.iter().all(AppServer::is_dead);
+        let queues = (0..self.servers.len()).filter_map(|server| self.load.queue(server, arm));
+        let begun = queues.map(Queue::begun).max().filter(|_| is_left).unwrap_or(u64::MAX);
         Progress {
             elapsed,
-            ticks: self.load.ticks(),
+            ticks: self.load.ticks().map(|due| due.min(begun)),
             is_done: self.load.all_handed_out(arm) && self.is_done(arm),
             servers: self.servers.iter().enumerate().map(intakes).collect(),
         }

@@ -209,6 +209,12 @@ impl Queue {
         self.dealt.load(Relaxed)
     }
 
+    /// How many of the requests that were dealt have begun, if there is no warm-up.
+    pub fn begun(&self) -> u64 {
+        let first = self.waiting().front().map(|begin| begin.number);
+        first.unwrap_or_else(|| self.dealt())
+    }
+
     /// Closes the queue: no further request begins, not even those that wait.
     pub fn close(&self) {
         self.closed.store(true, Relaxed);
@@ -340,6 +346,20 @@ mod tests {
         assert_eq!(queue.busy(), 2);
         queue.close();
         assert!(queue.next().await.is_none(), "the second was never begun");
+    }
+
+    #[tokio::test]
+    async fn what_has_begun_is_known_also_of_what_still_waits() {
+        let queue = Queue::new(Arc::default());
+        for number in 0..3 {
+            let request = request(Part::Measured);
+            queue.deal(Begin { number, ..request });
+        }
+        for begun in 0..3 {
+            assert_eq!((queue.begun(), queue.dealt()), (begun, 3));
+            assert!(queue.next().await.is_some());
+        }
+        assert_eq!(queue.begun(), 3);
     }
 
     #[tokio::test]
