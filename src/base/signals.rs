@@ -1,12 +1,14 @@
-//! The signals that ask for an end.
+//! The signals that ask for an end, and the one that says that a stop is over.
 
 use std::fs;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
+use signal_hook::SigId;
+use signal_hook::consts::SIGCONT;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A request to end, by the signal with this number.
@@ -90,6 +92,33 @@ impl Stops {
                 return stop;
             }
         }
+    }
+}
+
+/// Notices that this process was stopped by a signal and runs again: SIGCONT comes.
+#[derive(Debug)]
+pub struct Resumed {
+    came: Arc<AtomicBool>,
+    listener: Option<SigId>,
+}
+
+impl Resumed {
+    /// Listens from now on. If the system refuses, nothing is ever noticed.
+    pub fn listen() -> Self {
+        let came = Arc::default();
+        let listener = signal_hook::flag::register(SIGCONT, Arc::clone(&came)).ok();
+        Self { came, listener }
+    }
+
+    /// Whether that has happened since the last call. Another thread may handle the signal, a moment after this one runs again.
+    pub fn take(&self) -> bool {
+        self.came.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Resumed {
+    fn drop(&mut self) {
+        self.listener.map(signal_hook::low_level::unregister);
     }
 }
 

@@ -381,10 +381,10 @@ fn a_run_that_is_stopped_for_longer_than_a_ttl_proves_nothing() {
     send(own, Signal::SIGSTOP);
     thread::sleep(Duration::from_millis(2_500));
     send(own, Signal::SIGCONT);
-    read_until(&mut stderr, "the run itself stood still for ");
+    read_until(&mut stderr, "this program was stopped for ");
     let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    is_said(&record.inconclusive, "the run itself stood still");
+    is_said(&record.inconclusive, "this program was stopped for 2.");
     assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
     assert_eq!(place.labs().len(), 0, "its directory is removed");
 }

@@ -416,7 +416,7 @@ fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
         }
         s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.lost_updates_peak > 0
     });
-    assert!(is_said(&seen, "redlock: this machine held a section up"));
+    assert!(is_said(&seen, "redlock: a section was held up"));
     let record = run.stop();
     let arm = &record.arms[0];
     assert!(

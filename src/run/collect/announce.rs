@@ -44,7 +44,7 @@ impl Announced {
         let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
         let how = match (books.lost_by_stalls, books.of) {
-            (1.., _) => "what this machine had held up until its lock had expired overwrote others",
+            (1.., _) => "what was held up until its lock had expired overwrote others",
             (0, OrdersOf::Payments) => "one payment overwrote another",
             (0, _) => "one sale overwrote another",
         };
@@ -67,8 +67,8 @@ impl Announced {
             tell(damage(), text);
         }
         if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
-            let text = "this machine held a section up until its lock had expired: it is too busy, and damage from now on may be \
-                        its own";
+            let text = "a section was held up until its lock had expired, since this machine is too busy or this program was \
+                        stopped: damage from now on may come from that";
             tell(EventKind::Warning, text.to_owned());
         }
         if first(books.of == OrdersOf::Sales && books.sold_out, &mut self.sold_out) {

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use super::clock_watch::ClockWatch;
 use super::disk_watch::DiskWatch;
-use super::stall_watch::StallWatch;
+use super::stall_watch::{Gap, StallWatch};
 use crate::collect::live_swarm::LiveSwarm;
 use crate::show::notice::Notice;
+use lockstorm_base::Resumed;
 use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::ArmSpec;
 
@@ -16,6 +17,7 @@ use lockstorm_data::scenario::ArmSpec;
 pub(crate) struct MachineWatch {
     clock: ClockWatch,
     pub stall: StallWatch,
+    resumed: Resumed,
     disk: DiskWatch,
 }
 
@@ -25,6 +27,7 @@ impl MachineWatch {
         Self {
             clock: ClockWatch::new(),
             stall: StallWatch::new(arms),
+            resumed: Resumed::listen(),
             disk: DiskWatch::start(directory),
         }
     }
@@ -39,16 +42,29 @@ impl MachineWatch {
                 step * 1e3
             ),
         });
-        let stall = self.stall.look(Instant::now()).map(|stall| {
-            let why = format!("the run itself stood still for {:.1} s", stall.as_secs_f64());
-            Notice::Void {
-                text: format!(
-                    "{why}, stopped by a signal or without processor time: locks expired meanwhile, so it proves nothing"
-                ),
-                why,
+        let resumed = self.resumed.take();
+        let gap = self.stall.look(Instant::now(), resumed).map(|gap| match gap {
+            Gap::Stopped(time) => {
+                let why = format!("this program was stopped for {:.1} s", time.as_secs_f64());
+                match self.stall.is_long(time) {
+                    true => Notice::Void {
+                        text: format!("{why}: locks expired meanwhile, so the run proves nothing"),
+                        why,
+                    },
+                    false => Notice::Warning(format!("{why}, and its app servers with it")),
+                }
+            }
+            Gap::Stalled(time) => {
+                let why = format!("the run itself stood still for {:.1} s", time.as_secs_f64());
+                Notice::Void {
+                    text: format!(
+                        "{why}, without processor time, or frozen: locks expired meanwhile, so it proves nothing"
+                    ),
+                    why,
+                }
             }
         });
-        [full, step, stall].into_iter().flatten().collect()
+        [full, step, gap].into_iter().flatten().collect()
     }
 
     /// Keeps `busy` true: that this machine lets the app servers run for too little of the time, once that is known. Tells when it
