@@ -14,10 +14,13 @@ use super::wrap::fold;
 use lockstorm_data::metrics::units::{counted as number, rate};
 use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
-use lockstorm_run::{CheckedExpectation, Record, Snapshot};
+use lockstorm_run::{CheckedExpectation, Record, Snapshot, rate_not_kept};
 
 /// Heads what a record lacks.
 const PARTIAL: &str = "partial: closed with what was known at the end, since";
+
+/// Heads the arms whose load was another one than the scenario asks for.
+const NOT_KEPT: &str = "the rate was not kept";
 
 /// The summary as plain text.
 pub fn summary(record: &Record) -> String {
@@ -53,7 +56,11 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     if !legend.is_empty() {
         table += &format!("{}\n", paint.apply(Tone::Faint, &fold("", &legend, columns)));
     }
-    let mut sections = vec![first + &title, table];
+    let not_kept = not_kept(record);
+    let care = |text: &String| (Tone::Doubt, "  ! ".to_owned(), text.clone());
+    let mut sections = vec![first + &title];
+    sections.extend(folded(NOT_KEPT, not_kept.iter().map(care), columns, paint));
+    sections.push(table);
     let results = record.expectations.iter().map(|checked| checked.result);
     let lesson = lesson(scenario, results).map(|text| fold("", &printable(text), columns) + "\n");
     sections.extend(conclusion.map(|said| said + &lesson.unwrap_or_default()));
@@ -68,13 +75,18 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let told = happened(&record.events, &arms, &scenario.workload).into_iter();
     let told = told.map(|(at, tone, words)| (tone, format!("{at:>6.1}  "), words));
     sections.extend(folded("what happened", told, columns, paint));
-    let care = |text: &String| (Tone::Doubt, "  ! ".to_owned(), text.clone());
     sections.extend(folded(PARTIAL, record.partial.iter().map(care), columns, paint));
-    let mut seen: BTreeSet<&String> = record.partial.iter().collect();
+    let mut seen: BTreeSet<&String> = record.partial.iter().chain(&not_kept).collect();
     let doubts = record.inconclusive.iter().chain(&record.warnings);
     let doubts = doubts.filter(|text| seen.insert(text)).map(care);
     sections.extend(folded("read this with care", doubts, columns, paint));
     sections.join("\n")
+}
+
+/// Of which arms more than a few requests were never begun.
+fn not_kept(record: &Record) -> Vec<String> {
+    let arms = record.arms.iter();
+    arms.filter_map(|arm| rate_not_kept(&arm.name, &arm.figures)).collect()
 }
 
 /// A section whose lines are folded behind their heads; `None` without any.
@@ -96,7 +108,10 @@ fn folded(
 /// The summary with all tables, in colour if wanted.
 pub fn render(record: &Record, paint: Paint) -> String {
     let arms = Arm::all_of_record(record);
+    let not_kept = not_kept(record);
     let mut sections = vec![head(record, paint)];
+    let first = not_kept.iter().map(|text| (Tone::Doubt, format!("! {text}")));
+    sections.extend(list(NOT_KEPT, first, paint));
     sections.extend(tables::locks(&arms).map(|table| table.render(paint)));
     sections.extend(tables::sections(&arms).map(|table| table.render(paint)));
     sections.extend(tables::holds(&arms).map(|table| table.render(paint)));
@@ -118,7 +133,12 @@ pub fn render(record: &Record, paint: Paint) -> String {
     let inconclusive = inconclusive.filter(|text| !record.partial.contains(text));
     sections.extend(list("inconclusive", inconclusive.map(doubtful), paint));
     let warnings = record.warnings.iter();
-    let warnings = warnings.filter(|text| !record.inconclusive.contains(text) && !record.partial.contains(text));
+    let told = |text: &String| {
+        [&record.inconclusive, &record.partial, &not_kept]
+            .iter()
+            .any(|texts| texts.contains(text))
+    };
+    let warnings = warnings.filter(|text| !told(text));
     let warnings = warnings.map(|text| (Tone::Doubt, format!("! {text}")));
     sections.extend(list("warnings", warnings, paint));
     sections.join("\n")

@@ -127,6 +127,7 @@ mod show;
 mod swarm;
 mod watch;
 
+pub use close::doubt::rate_not_kept;
 pub use close::journal::JournalLine;
 pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, ReportedEvents, RoundTripRecord, Timeouts};
 pub use close::recovered::Recovered;

@@ -9,6 +9,7 @@ mod faulty_io;
 mod history;
 mod journal;
 mod live;
+mod machine;
 mod secrets;
 mod story;
 mod sweep;

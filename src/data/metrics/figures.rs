@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::consequence::Consequence;
 use super::counts::Counts;
+use super::group::Group;
 use super::histogram::Quantiles;
 use super::sums::{Time, Times};
 use super::units::rounded;
@@ -121,6 +122,9 @@ pub struct ServerLoad {
 /// one) was at second 0 or later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
+    /// The groups of figures that the arm can't have: those of other workloads, and of locks on nodes if it has none.
+    #[serde(default)]
+    pub lacks: Vec<Group>,
     /// Plain counts. A record has a field for each, named and described by the metric of the same name.
     #[serde(flatten)]
     pub counts: Counts,
@@ -181,7 +185,7 @@ pub struct Figures {
     /// Runs of a `job` beyond the first of their tick. The points have them as `oversold`.
     #[serde(default)]
     pub run_again: u64,
-    /// Ticks of a `job` that were due and that nobody has run.
+    /// Ticks of a `job` that nobody has run although a worker began them, or no app server was left when they were due.
     #[serde(default)]
     pub missed: u64,
     /// Money of `payment` that came from nowhere. The points have it as `lost_updates`.
@@ -203,10 +207,20 @@ pub struct Figures {
     pub duplicate_pages: u64,
     /// Pages that are missing in such lists.
     pub missing_pages: u64,
+    /// Those of the duplicate pages that are in lists which sections have filled that this machine held up until their lock had expired.
+    #[serde(default)]
+    pub duplicate_by_stalls: u64,
+    /// Those of the missing pages that are missing there.
+    #[serde(default)]
+    pub missing_by_stalls: u64,
     /// How often somebody came to hold a lock while another holder had reason to rely on it.
     pub double_holds: u64,
     /// How often a section began while another one of the same lock had not ended, whatever its holder had reason to believe.
     pub double_uses: u64,
+    /// Those of them that would not have happened without stalls of this machine: every holder that was still inside had outlasted its lock
+    /// only because of one.
+    #[serde(default)]
+    pub double_uses_by_stalls: u64,
     /// Double holds that no loss of votes explains.
     pub law_violations: u64,
     /// Double holds of which nobody knows whether a loss of votes explains them.

@@ -6,6 +6,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::counts::Count;
 use super::figures::Figures;
+use super::group::Group;
 use super::histogram::{Quantile, Quantiles};
 use super::sums::Time;
 use super::units::{count, mean, micros, rate, rounded};
@@ -55,69 +56,6 @@ pub enum Unit {
     Micros,
     /// Per second.
     PerSecond,
-}
-
-/// Which arms have a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
-    /// Arms that take a lock.
-    Locks,
-    /// Arms whose lock asks lock nodes.
-    LockNodes,
-    /// Arms whose lock may end before the work under it does: those with lock nodes, and reported ones.
-    Leases,
-    /// Arms whose lock is on the replicated nodes, or on the cluster.
-    Masters,
-    /// Arms with `lock = "client"`.
-    Clients,
-    /// Every arm.
-    Load,
-    /// Arms whose requests are due at a rate.
-    OpenLoop,
-    /// Workload `inventory`.
-    Inventory,
-    /// Workload `job`.
-    Job,
-    /// Workload `payment`.
-    Payment,
-    /// What another program reported of its locks.
-    Reported,
-    /// Workload `cache-fill`.
-    CacheFill,
-    /// Workload `cache-fill` with lists of pages.
-    Pages,
-    /// Every arm, but only while a run goes on.
-    Now,
-}
-
-impl Group {
-    /// Whether only arms of certain workloads have its figures.
-    pub const fn is_of_a_workload(self) -> bool {
-        matches!(
-            self,
-            Self::Inventory | Self::Job | Self::Payment | Self::Reported | Self::CacheFill | Self::Pages
-        )
-    }
-
-    /// Which arms have its figures, for the table of docs/figures.md and for `lockstorm explain`.
-    pub const fn who_has_it(self) -> &'static str {
-        match self {
-            Self::Locks => "arms with a lock",
-            Self::LockNodes => "arms with lock nodes",
-            Self::Leases => "arms with lock nodes, reported events",
-            Self::Masters => "arms on replicated nodes or a cluster",
-            Self::Clients => "arms with `lock = \"client\"`",
-            Self::Load => "every arm",
-            Self::OpenLoop => "every arm, with a `rate`",
-            Self::Inventory => "`inventory`",
-            Self::Job => "`job`",
-            Self::Payment => "`payment`",
-            Self::Reported => "reported events",
-            Self::CacheFill => "`cache-fill`",
-            Self::Pages => "`cache-fill` with pages",
-            Self::Now => "the moment, in `when`",
-        }
-    }
 }
 
 /// What it means if a figure is not zero.
@@ -295,7 +233,7 @@ metrics! {
     DoubleHolds = "double holds", Number(|f| f.double_holds), Locks, Damage(IN_HOLDS),
         "how often somebody came to hold a lock while another holder still had reason to rely on it: until the end of its section, the end of the validity that the lock handed out, or the loss that it told of, whichever came first. The lock itself is broken, whether or not that did damage";
     DoubleUses = "double uses", Number(|f| f.double_uses), Load, Doubt,
-        "how often a section began while another one of the same lock had not ended, whatever its holder had reason to believe: a pause, or work beyond the TTL. Arms without a lock show here what a lock would have to prevent";
+        "how often a section began while another one of the same lock had not ended, whatever its holder had reason to believe: a pause, work beyond the TTL, or work that proceeds without the lock. Arms without a lock show here what a lock would have to prevent";
     FirstDoubleHold = "first double hold", Moment(|f| f.first_double_hold_us), Locks, Plain,
         "time from second 0 to the first of the `double_holds`";
     OverlapP50 = "overlap p50", Duration(|f| f.times[Time::Overlap], P50), Locks, Plain, OVERLAP;
@@ -357,7 +295,7 @@ metrics! {
     RunAgain = "run again", Number(|f| f.run_again), Job, Damage(IN_TICKS),
         "runs beyond the first of their tick";
     Missed = "missed", Level(|f| f.missed), Job, Doubt,
-        "ticks that were due and that nobody has run; while a run goes on, those that nobody has run yet";
+        "ticks that nobody has run although a worker began them, or no app server was left when they were due; while a run goes on, those that nobody has run yet. What no worker could begin before the end counts as `never_begun`";
     Payments = "payments", Number(|f| f.orders), Payment, Plain, "payments in the ledger";
     NoMoney = "no money", Counted(Count::SoldOut), Payment, Plain, "requests that found nothing left on the payer's account";
     MoneyMade = "money made", Number(|f| f.money_made), Payment, Damage(IN_PAYMENTS),
@@ -446,22 +384,26 @@ impl Metric {
         }
     }
 
-    /// How much of it the stalls of this machine explain: sections that it held up until their lock had expired.
+    /// How much of it at most comes from stalls of this machine: from sections that it held up until their lock had expired.
     pub fn by_stalls(self, figures: &Figures) -> f64 {
         let stalled = figures.counts[Count::Stalled];
         let explained = match self {
-            Self::Overran | Self::LocksLost | Self::Stalled => stalled,
+            // One for each such section.
+            Self::Overran | Self::LocksLost | Self::LateWrites | Self::Aborted | Self::Fenced | Self::Stalled => {
+                stalled
+            }
+            Self::DoubleUses => figures.double_uses_by_stalls,
             Self::LostUpdates
             | Self::LostUpdatesPeak
             | Self::Oversold
             | Self::RunAgain
             | Self::MoneyMade
             | Self::MoneyLost => figures.lost_by_stalls,
-            // A list does not say who has damaged it, and many may have come in during one long section.
-            Self::DuplicatePages | Self::MissingPages | Self::DoubleUses if stalled > 0 => u64::MAX,
+            Self::DuplicatePages => figures.duplicate_by_stalls,
+            Self::MissingPages => figures.missing_by_stalls,
             _ => 0,
         };
-        (explained as f64).min(self.of(figures))
+        (explained as f64).min(self.of(figures)).max(0.0)
     }
 
     /// The figure to show where there is room for one, if this one is expected to have some value; `None` if it is not a
@@ -512,8 +454,11 @@ impl Metric {
         }
     }
 
-    /// Whether there are values to compute it from.
+    /// Whether the arm has it, and there are values to compute it from.
     pub fn is_known(self, figures: &Figures) -> bool {
+        if figures.lacks.contains(&self.row().group) {
+            return false;
+        }
         match self.row().value {
             Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::PerSecond(_) => true,
             Value::Mean(_, of) | Value::Largest(_, of) => of(figures) > 0,

@@ -10,6 +10,7 @@ mod expiries;
 mod fields;
 mod figures;
 mod grants;
+mod group;
 mod histogram;
 mod measurement;
 mod metric;
@@ -30,12 +31,15 @@ pub use durations::Durations;
 pub use expiries::Expiries;
 pub use figures::{Figures, HitsPerExpiry, NodeLoad, Outage, ServerLoad};
 pub use grants::Grants;
+pub use group::Group;
 pub use histogram::{HistogramText, Latency, NotAHistogram, Quantile, Quantiles, histogram, in_micros, in_nanos};
 pub use measurement::{Clock, MeasuredClock, MeasuredNode, MeasuredTimes, Measurement};
-pub use metric::{Alarm, Evidence, Group, Metric, Row, Unit, Value, figure};
+pub use metric::{Alarm, Evidence, Metric, Row, Unit, Value, figure};
 pub use phase::PhaseTimes;
 pub use point::Point;
-pub use recorder::{Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, Tally, Watched, WatchedGrant};
+pub use recorder::{
+    Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, StalledFill, Tally, Watched, WatchedGrant,
+};
 pub use round_trips::RoundTrips;
 pub use series::{RecentTenths, Series};
 pub use sums::{Latencies, Sums, Time, Times, Votes};

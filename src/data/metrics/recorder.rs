@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,8 @@ pub struct Batch {
     pub refills: Vec<ProviderCall>,
     /// Lists that claimed to be complete but had duplicate or missing pages.
     pub damaged_lists: Vec<DamagedList>,
+    /// Fills of lists that a stall of this machine held up until their lock had expired.
+    pub stalled_fills: Vec<StalledFill>,
 }
 
 /// One call to the provider.
@@ -93,6 +96,17 @@ pub struct DamagedList {
     pub duplicate: u64,
     /// How many pages are missing.
     pub missing: u64,
+}
+
+/// A fill of a list that outlasted its lock because of a stall of this machine, so that others filled the list meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StalledFill {
+    /// The position of the cache in the scenario.
+    pub cache: u32,
+    /// The key.
+    pub key: u64,
+    /// The versions that its pages may be in.
+    pub versions: RangeInclusive<u64>,
 }
 
 /// Which locks are watched, by their keys.
@@ -349,6 +363,11 @@ impl Counter<'_> {
     /// Counts a list that claims to be complete but has duplicate or missing pages.
     pub fn damaged_list(&self, list: DamagedList) {
         self.put(|batch, _| batch.damaged_lists.push(list));
+    }
+
+    /// Notes a fill that a stall of this machine held up until its lock had expired.
+    pub fn stalled_fill(&self, fill: StalledFill) {
+        self.put(|batch, _| batch.stalled_fills.push(fill));
     }
 }
 

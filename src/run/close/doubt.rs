@@ -9,23 +9,61 @@ use lockstorm_data::scenario::{ArmSpec, Expectation, Scenario};
 /// If more than one request in this many failed, the others don't stand for all.
 const FEW: u64 = 100;
 
+/// If more than one request in this many was never begun, the load was another one than the scenario asks for.
+const MANY: u64 = 10;
+
+/// Whether an expectation of the scenario is about this figure of this arm.
+fn is_expected(name: &str, metric: Metric, expect: &[Expectation]) -> bool {
+    let is_it = |expectation: &Expectation| expectation.arm == name && expectation.metric == metric;
+    expect.iter().any(is_it)
+}
+
 /// Why an arm's figures don't stand for all its requests: too many failed, and no expectation of the scenario is about
 /// that.
 fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
-    let expected = expect
-        .iter()
-        .any(|expectation| expectation.arm == name && expectation.metric == Metric::Errors);
     let many = figures.counts[Count::Errors].saturating_mul(FEW) > figures.counts[Count::Completed];
-    (many && figures.counts[Count::Errors] > 0 && !expected).then(|| failed(name, figures, first))
+    let is_doubt = many && figures.counts[Count::Errors] > 0 && !is_expected(name, Metric::Errors, expect);
+    is_doubt.then(|| failed(name, figures, first))
 }
 
-/// Why damage in an arm does not speak against its lock: this machine may have done all of it.
-fn too_busy(name: &str, figures: &Figures) -> Option<String> {
+/// That an arm was offered more than it began: more than 1 % of the requests found no free worker.
+pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<String> {
+    let Figures {
+        never_begun, offered, ..
+    } = *figures;
+    let share = never_begun as f64 / offered.max(1) as f64;
+    let digits = usize::from(share < 0.1);
+    (never_begun.saturating_mul(FEW) > offered).then(|| {
+        format!(
+            "{name}: {} of {} requests ({:.digits$} %) were due and never begun, since no worker was free: times and percentiles cover only the \
+             {} that ended. Lower the rate, or add workers",
+            count(never_begun),
+            count(offered),
+            share * 100.0,
+            count(figures.counts[Count::Completed]),
+        )
+    })
+}
+
+/// Why the figures of an arm whose load has ended are those of another load: more than 10 % of the requests were never begun, and no
+/// expectation of the scenario is about that.
+pub(crate) fn other_load(name: &str, figures: &Figures, expect: &[Expectation]) -> Option<Doubt> {
+    let many = figures.never_begun.saturating_mul(MANY) > figures.offered;
+    let why = rate_not_kept(name, figures).filter(|_| many && !is_expected(name, Metric::NeverBegun, expect))?;
+    // Too much of something under less load is too much under more.
+    Some(Doubt::new(Leaves::Excess, why))
+}
+
+/// Why damage in an arm does not speak against its lock: this machine may have done all of it, or a stop of this program.
+fn too_busy(name: &str, figures: &Figures, is_stopped: bool) -> Option<String> {
     let done = Metric::proven(figures).find(|metric| metric.by_stalls(figures) >= metric.of(figures))?;
     let sections = counted(figures.counts[Count::Stalled], "section", "sections");
+    let (by, so) = match is_stopped {
+        true => ("a stop of this program", "they prove nothing"),
+        false => ("this machine", "it is too busy for a verdict"),
+    };
     Some(format!(
-        "{name}: {sections} were held up by this machine until their lock had expired; up to {} of its {} come from that: it is \
-         too busy for a verdict",
+        "{name}: {sections} were held up by {by} until their lock had expired; up to {} of its {} come from that: {so}",
         figure(done, done.by_stalls(figures)),
         done.title(),
     ))
@@ -55,11 +93,10 @@ pub(crate) fn all(flaws: &Flaws, arm: &Arm, figures: &Figures, expect: &[Expecta
     let name = &arm.spec.name;
     let first = arm.collector.first_error.as_deref();
     let own = arm.doubts.iter().cloned();
-    let own = own
-        .chain(failures(name, figures, first, expect))
-        .chain(too_busy(name, figures));
+    let own = own.chain(failures(name, figures, first, expect));
     let mut doubts = flaws.doubts();
     doubts.extend(own.map(|why| Doubt::new(Leaves::Damage, why)));
+    doubts.extend(too_busy(name, figures, flaws.is_stopped).map(|why| Doubt::new(Leaves::All, why)));
     doubts
 }
 
@@ -77,20 +114,57 @@ mod tests {
             lost_by_stalls,
             ..Figures::default()
         };
-        assert_eq!(too_busy("redlock", &figures(2, 0, 2)), None, "nothing was lost");
-        assert_eq!(too_busy("redlock", &figures(0, 3, 0)), None, "the lock lost it");
+        assert_eq!(too_busy("redlock", &figures(2, 0, 2), false), None, "nothing was lost");
+        assert_eq!(too_busy("redlock", &figures(0, 3, 0), false), None, "the lock lost it");
         assert_eq!(
-            too_busy("redlock", &figures(2, 5, 4)),
+            too_busy("redlock", &figures(2, 5, 4), false),
             None,
             "the lock lost one of them"
         );
         assert_eq!(
-            too_busy("redlock", &figures(2, 3, 4)).as_deref(),
+            too_busy("redlock", &figures(2, 3, 4), false).as_deref(),
             Some(
                 "redlock: 2 sections were held up by this machine until their lock had expired; up to 3 of its lost updates come \
                  from that: it is too busy for a verdict"
             )
         );
+        let stopped = too_busy("redlock", &figures(2, 3, 4), true).expect("it is in doubt");
+        assert!(
+            stopped.contains("held up by a stop of this program") && !stopped.contains("busy"),
+            "{stopped}"
+        );
+    }
+
+    #[test]
+    fn a_rate_that_was_not_kept_is_told_from_one_percent_on_and_is_a_doubt_from_ten_unless_it_is_expected() {
+        let figures = |never_begun| Figures {
+            counts: [(Count::Completed, 1_000 - never_begun)].into(),
+            offered: 1_000,
+            never_begun,
+            ..Figures::default()
+        };
+        let doubt = |never_begun, expect: &[Expectation]| other_load("single", &figures(never_begun), expect);
+        assert_eq!(rate_not_kept("single", &figures(10)), None);
+        assert_eq!(
+            rate_not_kept("single", &figures(11)).as_deref(),
+            Some(
+                "single: 11 of 1,000 requests (1.1 %) were due and never begun, since no worker was free: times and percentiles cover only \
+                 the 989 that ended. Lower the rate, or add workers"
+            )
+        );
+        assert_eq!(doubt(100, &[]), None);
+        assert_eq!(doubt(101, &[]).map(|doubt| doubt.leaves), Some(Leaves::Excess));
+        let mut expected = Expectation {
+            arm: "single".to_owned(),
+            metric: Metric::NeverBegun,
+            op: Op::Greater,
+            bound: 50.0,
+            text: "> 50".to_owned(),
+        };
+        assert_eq!(doubt(900, &[expected.clone()]), None);
+        expected.metric = Metric::Offered;
+        assert!(doubt(900, &[expected]).is_some());
+        assert_eq!(rate_not_kept("single", &Figures::default()), None);
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub(crate) struct Flaws {
     pub missing: Vec<String>,
     /// That the machine is too busy, if it is.
     pub busy: Option<String>,
+    /// Whether a signal has stopped the program for a while: what was late then is not the machine's doing.
+    pub is_stopped: bool,
     /// The scheduled faults that had no effect, and why; known at the end.
     pub unmet: Vec<String>,
 }
@@ -37,6 +39,8 @@ pub(crate) enum Leaves {
     Success,
     /// Everything but that there was no damage: nothing has put the lock to the test.
     AllButSafety,
+    /// Every result: what comes from stalls is subtracted from each figure by itself.
+    All,
 }
 
 /// Adds a reason. Returns whether it is new.

@@ -34,9 +34,11 @@ impl Record {
         let (reported, load) = (&events.reported, &events.reported.load);
         let scenario = scenario(name);
         let found = in_order(events);
-        let arms = scenario.arms.iter().map(|spec| ArmRecord {
-            lock: printable(name),
-            ..arm(spec, events, &found, doubt.clone())
+        let arms = scenario.arms.iter().map(|spec| {
+            let mut arm = arm(spec, events, &found, doubt.clone());
+            arm.lock = printable(name);
+            arm.figures.lacks = scenario.lacks(spec);
+            arm
         });
         let untested = untested(faults, load.span);
         Self {

@@ -116,7 +116,10 @@ impl Arm {
             activity: Activity::default(),
             doubts: Vec::new(),
             missing: Vec::new(),
-            noted: Figures::default(),
+            noted: Figures {
+                lacks: scenario.lacks(spec),
+                ..Figures::default()
+            },
             changes_of_masters: Vec::new(),
             books: if in_cache { "the cache node" } else { "its database" },
         })

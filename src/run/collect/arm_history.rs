@@ -89,7 +89,7 @@ impl ArmHistory {
         for place in ended.collect::<Vec<_>>() {
             self.give_up(place, from);
         }
-        let until = match self.arm.lock.is_some() {
+        let until = match hold.has_lock {
             true => hold.relied_until().map(monotonic_ns),
             false => Some(from),
         };
@@ -114,7 +114,7 @@ impl ArmHistory {
         let Some(open) = self.open.get_mut(&(client, hold.number)) else {
             return;
         };
-        let until = match self.arm.lock.is_some() {
+        let until = match hold.has_lock {
             true => hold.relied_until().map_or(left, monotonic_ns),
             false => open.from,
         };

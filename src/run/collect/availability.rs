@@ -334,6 +334,8 @@ impl Availability {
                 asked: micros(*asked),
                 lacks_nodes: *lacks_nodes,
             },
+            // Who works without the lock does not hold it.
+            Happened::Began(hold) | Happened::Ended(hold) if !hold.has_lock => return,
             Happened::Began(hold) => {
                 let begun = micros(hold.asked);
                 let asked = micros(hold.lock.as_ref().map_or(hold.asked, HeldLock::asked));

@@ -200,7 +200,7 @@ mod tests {
     use crate::collect::totals::Intakes;
     use crate::oracle::stock::Sales;
     use lockstorm_data::metrics::{
-        Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, Quantiles, ServerLoad, Time, When,
+        Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, Quantiles, ServerLoad, StalledFill, Time, When,
     };
     use lockstorm_data::model::{Cause, CauseKind, Outcome};
 
@@ -508,6 +508,35 @@ mod tests {
             recorder.of(Part::Measured).damaged_list(list);
         }
         assert_eq!(figures(&mut collector).duplicate_pages, 4);
+    }
+
+    #[test]
+    fn a_stalled_fill_explains_the_damage_of_its_list_in_the_versions_that_its_pages_may_be_in() {
+        let (recorders, mut collector) = two();
+        let counter = recorders[0].of(Part::Measured);
+        for (key, version) in [(1, 4), (1, 5), (1, 6), (1, 7), (2, 5)] {
+            counter.damaged_list(DamagedList {
+                cache: 0,
+                key,
+                version,
+                duplicate: 10,
+                missing: version,
+            });
+        }
+        let by_stalls = |collector: &mut Collector| {
+            let figures = figures(collector);
+            let all = (figures.duplicate_pages, figures.missing_pages);
+            assert_eq!(all, (50, 27));
+            (figures.duplicate_by_stalls, figures.missing_by_stalls)
+        };
+        assert_eq!(by_stalls(&mut collector), (0, 0));
+        // Even if it began before the measured part.
+        recorders[1].of(Part::WarmUp).stalled_fill(StalledFill {
+            cache: 0,
+            key: 1,
+            versions: 5..=6,
+        });
+        assert_eq!(by_stalls(&mut collector), (20, 11));
     }
 
     #[test]

@@ -31,7 +31,6 @@ const LAST: usize = 10;
 /// The judge of one arm's holds, and what it has found in the measured part.
 #[derive(Debug)]
 pub(crate) struct HoldAudit {
-    believes: bool,
     /// Whether the lock has votes that can be lost.
     has_votes: bool,
     holds: Holds<ServerHold>,
@@ -51,6 +50,7 @@ pub(crate) struct HoldAudit {
     new: NewDoubles,
     double_holds: u64,
     double_uses: u64,
+    double_uses_by_stalls: u64,
     violations: u64,
     unjudged: u64,
     /// Those that are not kept, since there are too many.
@@ -76,7 +76,6 @@ impl HoldAudit {
     /// The judge of an arm; `seed` chooses what evidence is kept.
     pub fn new(arm: &ArmSpec, seed: u64) -> Self {
         Self {
-            believes: arm.lock.is_some(),
             has_votes: arm.lock.uses_nodes(),
             servers: None,
             holds: Holds::default(),
@@ -89,6 +88,7 @@ impl HoldAudit {
             new: NewDoubles::default(),
             double_holds: 0,
             double_uses: 0,
+            double_uses_by_stalls: 0,
             violations: 0,
             unjudged: 0,
             dropped: 0,
@@ -110,7 +110,6 @@ impl HoldAudit {
         // Read first: what happened until then is in the buffers.
         let now = Instant::now();
         let known = monotonic_ns(now);
-        let believes = self.believes;
         let ended = self.holds.done().iter().rev();
         let ended = ended.filter_map(|Done { hold, lasted }| Some((hold.clone(), (*lasted)?)));
         let ended: Vec<_> = ended.take(LAST).collect();
@@ -143,7 +142,6 @@ impl HoldAudit {
                         number,
                         key_hash,
                         hold,
-                        believes,
                     },
                     ends,
                 })
@@ -166,6 +164,7 @@ impl HoldAudit {
             .extend(found.over.iter().filter_map(DoubleHold::overlap).map(length));
         self.double_holds += (new.holds.len() - holds) as u64;
         self.double_uses += (new.uses.len() - before) as u64;
+        self.double_uses_by_stalls += found.uses_by_stalls;
         for double in found.double_holds {
             if self.first.is_none() {
                 let at = (double.second_from - origin).div_euclid(1000);
@@ -284,6 +283,7 @@ impl HoldAudit {
     pub fn fill(&self, figures: &mut Figures) {
         figures.double_holds = self.double_holds;
         figures.double_uses = self.double_uses;
+        figures.double_uses_by_stalls = self.double_uses_by_stalls;
         figures.law_violations = self.violations;
         figures.unjudged = self.unjudged;
         figures.covered = self.covered;

@@ -130,9 +130,7 @@ mod tests {
             part: Part::Measured,
             when,
             sums,
-            provider_calls: Vec::new(),
-            refills: Vec::new(),
-            damaged_lists: Vec::new(),
+            ..Batch::default()
         }
     }
 

@@ -19,8 +19,6 @@ pub(super) struct ServerHold {
     pub number: u64,
     pub key_hash: u64,
     pub hold: Arc<LiveHold>,
-    /// Whether arms of its kind believe anything: those without a lock don't.
-    pub believes: bool,
 }
 
 impl Hold for ServerHold {
@@ -43,10 +41,15 @@ impl Hold for ServerHold {
     }
 
     fn relied_until(&self) -> Option<i64> {
-        match self.believes {
+        // Who has no lock has no reason to rely on it.
+        match self.hold.has_lock {
             true => self.hold.relied_until().map(monotonic_ns),
             false => Some(i64::MIN),
         }
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.hold.is_stalled()
     }
 }
 

@@ -8,7 +8,8 @@ use strum::VariantArray;
 
 use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{
-    Batch, Count, Counts, DamagedList, Expiries, Figures, Part, Quantiles, ServerLoad, Sums, Time, When, histogram,
+    Batch, Count, Counts, DamagedList, Expiries, Figures, Part, Quantiles, ServerLoad, StalledFill, Sums, Time, When,
+    histogram,
 };
 use lockstorm_data::scenario::OrdersOf;
 
@@ -19,7 +20,7 @@ pub(crate) struct Progress {
     pub elapsed: f64,
     /// Whether the arm has done all of a fixed number of requests.
     pub is_done: bool,
-    /// How many ticks of jobs were due, if the workload has some.
+    /// How many ticks of jobs were begun by some app server, or due when none was left, if the workload has some.
     pub ticks: Option<u64>,
     /// What was dealt to each app server.
     pub servers: Vec<Intakes>,
@@ -51,6 +52,7 @@ pub(crate) struct Totals {
     servers: Vec<ServerSums>,
     expiries: Expiries,
     damaged_lists: HashMap<(u32, u64, u64), DamagedList>,
+    stalled_fills: Vec<StalledFill>,
     pub books: Books,
     newest_end: Option<Instant>,
 }
@@ -79,6 +81,7 @@ impl Totals {
                 self.expiries.refilled(*call, batch.part);
             }
         }
+        self.stalled_fills.extend(batch.stalled_fills.iter().cloned());
         if batch.part != Part::Measured {
             return;
         }
@@ -194,6 +197,15 @@ impl Totals {
         figures.db_hits_per_expiry = self.expiries.hits_per_expiry();
         figures.duplicate_pages = self.damaged_lists.values().map(|list| list.duplicate).sum();
         figures.missing_pages = self.damaged_lists.values().map(|list| list.missing).sum();
+        let by_stalls = self.damaged_lists.values().filter(|list| {
+            let fills = || self.stalled_fills.iter();
+            fills()
+                .any(|fill| (fill.cache, fill.key) == (list.cache, list.key) && fill.versions.contains(&list.version))
+        });
+        for list in by_stalls {
+            figures.duplicate_by_stalls += list.duplicate;
+            figures.missing_by_stalls += list.missing;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::state::Engine;
+use crate::close::doubt::rate_not_kept;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Record, RoundTripRecord};
 use crate::close::{doubt, expect};
@@ -23,6 +24,9 @@ impl Engine {
     /// Closes the books and makes the record. It must be called once the load has ended.
     pub(crate) async fn finish(mut self, interrupted: bool, inbox: &mut Inbox) -> Result<Record, RunError> {
         self.close_books(inbox).await;
+        // A stop at the end may not be told yet.
+        let machine = self.machine.look();
+        self.note(machine);
         self.take_complaints();
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
@@ -34,6 +38,9 @@ impl Engine {
                 "faults began and ended so often that the last of the {} phases of each arm may consist of several",
                 Phases::MOST
             ));
+        }
+        for text in arms.iter().filter_map(|arm| rate_not_kept(&arm.name, &arm.figures)) {
+            self.log.warn(text);
         }
         self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
@@ -136,9 +143,12 @@ impl Engine {
         let lags = arms.iter().map(|arm| arm.figures.times[Time::Lag].p99);
         let worst = lags.max().unwrap_or(0);
         if worst > MUCH_LAG_US {
+            let why = match self.flaws.is_stopped {
+                true => "this program was stopped meanwhile",
+                false => "this machine is too busy for the load",
+            };
             let text = format!(
-                "requests began up to {} (p99) later than they were due, and not because of the locks: this machine is too busy \
-                 for the load, so don't trust the times",
+                "requests began up to {} (p99) later than they were due, and not because of the locks: {why}, so don't trust the times",
                 micros(worst)
             );
             self.log.warn(text);

@@ -168,7 +168,13 @@ impl Engine {
 
     /// Everything that casts doubt on an arm with these figures.
     pub fn doubts_of(&self, arm: usize, figures: &Figures) -> Vec<Doubt> {
-        doubt::all(&self.flaws, &self.arms[arm], figures, &self.scenario.expect)
+        let expect = &self.scenario.expect;
+        let mut doubts = doubt::all(&self.flaws, &self.arms[arm], figures, expect);
+        // While the load is on, what waits for a worker may still be begun.
+        if !matches!(self.stage.phase, Phase::WarmUp | Phase::Running) {
+            doubts.extend(doubt::other_load(&self.arms[arm].spec.name, figures, expect));
+        }
+        doubts
     }
 
     /// Why nothing good can be said about an arm with these figures, and whether damage is proven all the same.
@@ -195,6 +201,7 @@ impl Engine {
             arm.note_progress(&self.swarm, now);
         }
         let machine = self.machine.look();
+        self.flaws.is_stopped = !self.machine.stall.stopped().is_zero();
         self.note(machine);
         if self.stage.phase == Phase::Running {
             let busy = self.machine.look_at_threads(&self.swarm, &mut self.flaws.busy);

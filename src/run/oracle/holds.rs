@@ -32,6 +32,9 @@ pub trait Hold {
     ///
     /// It may be put off later, but only before it is over.
     fn relied_until(&self) -> Option<i64>;
+
+    /// Whether it outlasted its lock only because this machine stalled its holder; asked once it has ended.
+    fn is_stalled(&self) -> bool;
 }
 
 /// The hash of a key.
@@ -53,10 +56,10 @@ pub struct HoldChange<H> {
 /// The judge of one arm.
 #[derive(Debug)]
 pub struct Holds<H: Hold> {
-    /// By the hashes of their keys, in the order in which they began.
-    open: HashMap<u64, Vec<Open<H>>, FixedState>,
+    /// By the hashes of their keys.
+    open: HashMap<u64, OfKey<H>, FixedState>,
     /// Empty lists, to be used again.
-    spare: Vec<Vec<Open<H>>>,
+    spare: Vec<OfKey<H>>,
     /// Changes that are not judged.
     told: Vec<HoldChange<H>>,
     /// What the last judgement was done with.
@@ -67,6 +70,15 @@ pub struct Holds<H: Hold> {
     lasting: Vec<DoubleHold<H>>,
     /// Holds that end when they begin, and that overlap with nothing.
     empty: HashSet<H::Id>,
+}
+
+/// What is open of the locks whose keys share a hash: usually of one.
+#[derive(Debug)]
+struct OfKey<H> {
+    /// The holds that have not ended, in the order in which they began.
+    holds: Vec<Open<H>>,
+    /// Double uses that stalls may still explain, by the hold that came in.
+    uses: Vec<Open<H>>,
 }
 
 #[derive(Debug)]
@@ -110,6 +122,9 @@ pub struct Found<H> {
     pub double_holds: Vec<DoubleHold<H>>,
     /// When each double use began: a hold that began while another one of its key had not ended.
     pub double_uses: Vec<i64>,
+    /// How many double uses, of this part or an earlier one, are known by now to come from stalls: everyone who was still inside had
+    /// outlasted its lock only because of one.
+    pub uses_by_stalls: u64,
     /// The double holds that are over: both holders have left.
     pub over: Vec<DoubleHold<H>>,
 }
@@ -125,6 +140,33 @@ impl<H: Hold> Default for Holds<H> {
             lasting: Vec::new(),
             empty: HashSet::new(),
         }
+    }
+}
+
+impl<H> Default for OfKey<H> {
+    fn default() -> Self {
+        Self {
+            holds: Vec::new(),
+            uses: Vec::new(),
+        }
+    }
+}
+
+impl<H: Hold> OfKey<H> {
+    /// How many double uses stalls explain, now that this hold has ended. One holder that is not stalled is enough to prove those that began
+    /// while it was inside; a stalled one explains them if all who were inside with it are gone, too.
+    fn explain(&mut self, ended: &Open<H>) -> u64 {
+        if self.uses.is_empty() {
+            return 0;
+        }
+        let is_its = |open: &Open<H>| open.hold.key() == ended.hold.key();
+        if !ended.hold.is_stalled() {
+            self.uses.retain(|second| !is_its(second) || second.from <= ended.from);
+            return 0;
+        }
+        let oldest = self.holds.iter().find(|open| is_its(open)).map(|open| open.from);
+        let is_explained = |second: &mut Open<H>| is_its(second) && oldest.is_none_or(|oldest| second.from <= oldest);
+        self.uses.extract_if(.., is_explained).count() as u64
     }
 }
 
@@ -163,6 +205,7 @@ impl<H: Hold + Clone> Holds<H> {
         let mut found = Found {
             double_holds: Vec::new(),
             double_uses: Vec::new(),
+            uses_by_stalls: 0,
             over: Vec::new(),
         };
         for change in told.drain(..judged) {
@@ -177,7 +220,10 @@ impl<H: Hold + Clone> Holds<H> {
 
     /// The holds that have not ended.
     pub fn open(&self) -> impl Iterator<Item = &H> {
-        self.open.values().flatten().map(|open| &open.hold)
+        self.open
+            .values()
+            .flat_map(|of_key| &of_key.holds)
+            .map(|open| &open.hold)
     }
 
     fn begin(&mut self, HoldChange { at, hold, .. }: HoldChange<H>, found: &mut Found<H>) {
@@ -186,10 +232,14 @@ impl<H: Hold + Clone> Holds<H> {
             return;
         }
         let empty = || self.spare.pop().unwrap_or_default();
-        let of_key = self.open.entry(hold.key_hash()).or_insert_with(empty);
-        let others = || of_key.iter().filter(|open| open.hold.key() == hold.key());
+        let OfKey { holds, uses } = self.open.entry(hold.key_hash()).or_insert_with(empty);
+        let others = || holds.iter().filter(|open| open.hold.key() == hold.key());
         if hold.counts() && others().next().is_some() {
             found.double_uses.push(at);
+            uses.push(Open {
+                hold: hold.clone(),
+                from: at,
+            });
             // Without an end is later than any.
             let until = |open: &&Open<H>| open.hold.relied_until().unwrap_or(i64::MAX);
             let relies = others().filter(|open| until(open) > at).max_by_key(until);
@@ -209,7 +259,7 @@ impl<H: Hold + Clone> Holds<H> {
                 self.lasting.push(double);
             }
         }
-        of_key.push(Open { hold, from: at });
+        holds.push(Open { hold, from: at });
     }
 
     fn end(&mut self, change: HoldChange<H>, found: &mut Found<H>) {
@@ -221,15 +271,20 @@ impl<H: Hold + Clone> Holds<H> {
         });
         let mut known = false;
         if let Entry::Occupied(mut of_key) = self.open.entry(hash) {
-            let position = of_key.get().iter().position(|open| open.hold.id() == id);
-            let ended = position.map(|position| of_key.get_mut().remove(position));
+            let position = of_key.get().holds.iter().position(|open| open.hold.id() == id);
+            let ended = position.map(|position| of_key.get_mut().holds.remove(position));
             known = ended.is_some();
-            self.done.extend(ended.map(|Open { hold, from }| Done {
-                hold,
-                lasted: Some((from, until)),
-            }));
-            if of_key.get().is_empty() {
-                self.spare.push(of_key.remove());
+            if let Some(ended) = ended {
+                found.uses_by_stalls += of_key.get_mut().explain(&ended);
+                self.done.push(Done {
+                    hold: ended.hold,
+                    lasted: Some((ended.from, until)),
+                });
+            }
+            if of_key.get().holds.is_empty() {
+                let mut empty = of_key.remove();
+                empty.uses.clear();
+                self.spare.push(empty);
             }
         }
         if !known {
@@ -252,9 +307,12 @@ impl<H: Hold + Clone> Holds<H> {
 mod tests {
     use super::*;
 
-    /// A hold of lock `a`, or from number 100 on of lock `b`, with its number, and until when it may be relied on.
+    /// A hold of lock `a`, or from number 100 on of lock `b`, with its number, and until when it may be relied on. Those from number
+    /// [`STALLED`] on are stalled.
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct Held(u64, Option<i64>);
+
+    const STALLED: u64 = 1000;
 
     impl Hold for Held {
         type Id = u64;
@@ -277,6 +335,10 @@ mod tests {
 
         fn relied_until(&self) -> Option<i64> {
             self.1
+        }
+
+        fn is_stalled(&self) -> bool {
+            self.0 >= STALLED
         }
     }
 
@@ -327,6 +389,51 @@ mod tests {
         assert_eq!(found(&[(0, 10, Some(5)), (6, 20, None)]), (0, 1, None));
         // The second one came in with nothing left.
         assert_eq!(found(&[(0, 10, None), (6, 20, Some(6))]), (0, 1, None));
+    }
+
+    #[test]
+    fn a_double_use_comes_from_stalls_if_all_who_were_inside_had_outlasted_their_lock_by_one() {
+        // All of one lock, each with its number, its beginning and its end.
+        let by_stalls = |holds: &[(u64, i64, i64)]| {
+            let changes = holds.iter().flat_map(|(number, from, until)| {
+                [(*from, false), (*until, true)].map(|(at, ends)| HoldChange {
+                    at,
+                    hold: Held(*number, Some(0)),
+                    ends,
+                })
+            });
+            let mut judge_of_holds = Holds::default();
+            let changes: Vec<_> = changes.collect();
+            // What was found in an earlier part is explained in a later one, too.
+            let found = [4, i64::MAX].map(|known| {
+                judge(
+                    &mut judge_of_holds,
+                    changes.iter().filter(|change| (change.at > 4) == (known > 4)).cloned(),
+                    known,
+                )
+            });
+            assert_eq!(judge_of_holds.open.len(), 0);
+            let [uses, explained] = [
+                found.iter().map(|found| found.double_uses.len()).sum::<usize>() as u64,
+                found.iter().map(|found| found.uses_by_stalls).sum(),
+            ];
+            (uses, explained)
+        };
+        let stalled = STALLED + 100;
+        // Who comes in while a stalled one is inside; a stalled one that comes in while another is.
+        assert_eq!(by_stalls(&[(stalled, 0, 10), (101, 2, 5)]), (1, 1));
+        assert_eq!(by_stalls(&[(stalled, 0, 10), (101, 2, 15)]), (1, 1));
+        assert_eq!(by_stalls(&[(101, 0, 10), (stalled, 2, 15)]), (1, 0));
+        // Two come in one behind the other; the second one at the first one as well.
+        assert_eq!(by_stalls(&[(stalled, 0, 10), (101, 2, 5), (102, 6, 8)]), (2, 2));
+        assert_eq!(by_stalls(&[(stalled, 0, 10), (101, 2, 8), (102, 6, 9)]), (2, 1));
+        assert_eq!(by_stalls(&[(stalled, 0, 10), (stalled + 1, 2, 8), (102, 6, 9)]), (2, 2));
+        assert_eq!(by_stalls(&[(101, 0, 10), (stalled, 1, 5), (102, 2, 3)]), (2, 0));
+        // Nobody is stalled, or nobody else is inside.
+        assert_eq!(by_stalls(&[(101, 0, 10), (102, 2, 5)]), (1, 0));
+        assert_eq!(by_stalls(&[(stalled, 0, 10), (101, 10, 15)]), (0, 0));
+        // The one that is stalled holds another lock.
+        assert_eq!(by_stalls(&[(1, 0, 10), (2, 2, 5), (stalled, 0, 10)]), (1, 0));
     }
 
     #[test]

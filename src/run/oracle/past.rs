@@ -87,6 +87,11 @@ impl Hold for PastHold {
     fn relied_until(&self) -> Option<i64> {
         Some(self.until)
     }
+
+    /// A history does not say so.
+    fn is_stalled(&self) -> bool {
+        false
+    }
 }
 
 /// An arm so far.

@@ -6,7 +6,7 @@ use super::random::{Choice, weighted};
 use super::section::Section;
 use super::tools::Tools;
 use super::{list, object};
-use lockstorm_data::metrics::{Count, Counter};
+use lockstorm_data::metrics::{Count, Counter, StalledFill};
 use lockstorm_data::model::Wait;
 use lockstorm_data::scenario::{CacheFillSpec, CacheSpec, ServiceTime};
 
@@ -99,6 +99,16 @@ impl CacheFill {
             None => object::fill(&filler, rng).await,
             Some(pages) => list::fill(&filler, pages, rng).await,
         };
+        if entry.spec.pages.is_some() && section.is_stalled() {
+            // Its late pages are in lists that others have filled meanwhile, and in one that is being filled now.
+            let newest = self.look(section.counter, entry).await;
+            let last = newest.map_or(u64::MAX, |look| look.version.saturating_add(1));
+            section.counter.stalled_fill(StalledFill {
+                cache: entry.cache,
+                key: entry.key,
+                versions: supersedes.saturating_add(1)..=last,
+            });
+        }
         match &filled {
             Ok(()) => filler.refilled(),
             Err(_) => filler.give_up().await,

@@ -32,7 +32,8 @@ struct Kept {
     judged: Vec<Arc<LiveHold>>,
 }
 
-/// One worker's hold of a lock; arms without a lock have holds too.
+/// One worker's hold of a lock. Work without a lock is one, too: of arms without a lock, and of those that proceed without the one that
+/// they did not get.
 #[derive(Debug)]
 pub struct LiveHold {
     /// Its number, among those of this app server and arm.
@@ -43,6 +44,8 @@ pub struct LiveHold {
     pub measured: bool,
     /// When its request was begun.
     pub asked: Instant,
+    /// Whether its worker has the lock.
+    pub has_lock: bool,
     /// The key of the lock.
     key: Box<str>,
     /// Its hash.
@@ -55,6 +58,8 @@ pub struct LiveHold {
     writes_late: AtomicBool,
     /// Whether its app server died before it ended.
     has_died: AtomicBool,
+    /// Whether it outlasted its lock only because this machine stalled its app server. It is known once the hold has ended.
+    is_stalled: AtomicBool,
 }
 
 /// A sale that read a stock and wrote it back: with the name of its worker it is one order of the ledger.
@@ -148,6 +153,11 @@ impl LiveHold {
     pub fn relied_until(&self) -> Option<Instant> {
         self.lock.as_ref().and_then(HeldLock::relied_until)
     }
+
+    /// Whether it outlasted its lock only because this machine stalled its app server; known once it has ended.
+    pub fn is_stalled(&self) -> bool {
+        self.is_stalled.load(Ordering::Relaxed)
+    }
 }
 
 impl HoldNews {
@@ -194,7 +204,7 @@ impl HeldLocks {
 
     /// How many locks are held now.
     pub fn count(&self) -> usize {
-        self.kept().open.len()
+        self.kept().open.values().filter(|hold| hold.has_lock).count()
     }
 
     /// The locks on nodes that are held now.
@@ -219,6 +229,23 @@ impl HeldLocks {
 
     /// Notes that a worker holds `lock`, or what has no nodes under `key`, until the result is dropped. It asked at `asked`.
     pub fn enter(&self, worker: usize, measured: bool, asked: Instant, key: &str, lock: Option<HeldLock>) -> Held<'_> {
+        self.begin(worker, measured, asked, key, lock, true)
+    }
+
+    /// Notes that a worker works without the lock `key` until the result is dropped.
+    pub fn enter_without_lock(&self, worker: usize, measured: bool, asked: Instant, key: &str) -> Held<'_> {
+        self.begin(worker, measured, asked, key, None, false)
+    }
+
+    fn begin(
+        &self,
+        worker: usize,
+        measured: bool,
+        asked: Instant,
+        key: &str,
+        lock: Option<HeldLock>,
+        has_lock: bool,
+    ) -> Held<'_> {
         let mut kept = self.kept();
         kept.begun += 1;
         let number = kept.begun;
@@ -227,12 +254,14 @@ impl HeldLocks {
             worker,
             measured,
             asked,
+            has_lock,
             key_hash: hash_of(lock.as_ref().map_or(key, HeldLock::key)),
             key: if lock.is_some() { Box::default() } else { key.into() },
             lock,
             sold: OnceLock::new(),
             writes_late: AtomicBool::new(false),
             has_died: AtomicBool::new(false),
+            is_stalled: AtomicBool::new(false),
         });
         kept.open.insert(number, Arc::clone(&hold));
         kept.tell(Happened::Began(Arc::clone(&hold)));
@@ -287,6 +316,11 @@ impl<'a> Held<'a> {
     /// Whether that was noted.
     pub fn has_written_late(&self) -> bool {
         self.hold.writes_late.load(Ordering::Relaxed)
+    }
+
+    /// Notes that it outlasts its lock only because this machine stalled its app server.
+    pub fn is_stalled(&self) {
+        self.hold.is_stalled.store(true, Ordering::Relaxed);
     }
 
     /// Notes what was sold; a section sells once.

@@ -18,7 +18,7 @@ pub(super) struct Section<'a> {
     tools: &'a Tools,
     /// Counts for the request.
     pub(super) counter: Counter<'a>,
-    /// `None` without the lock: once it is released, or if it goes on although it did not get it.
+    /// `None` once it is released.
     locked: Option<Locked<'a>>,
     since: Moment,
 }
@@ -27,7 +27,8 @@ pub(super) struct Section<'a> {
 struct Locked<'a> {
     /// Removed before the lock is released.
     held: Held<'a>,
-    guard: Guard,
+    /// `None` if it proceeds although it did not get the lock.
+    guard: Option<Guard>,
 }
 
 impl Tools {
@@ -45,6 +46,7 @@ impl Tools {
         // The engine's lock tells of each attempt by itself.
         let is_other = matches!(self.lock(counter.part()), Lock::Other(_));
         let asking = is_other.then(|| self.held_locks.ask(&key));
+        let measured = counter.part() == Part::Measured;
         let acquired = tokio::select! {
             biased;
             acquired = self.lock(counter.part()).acquire(&key, &options) => acquired,
@@ -65,16 +67,11 @@ impl Tools {
                     let by = guard.voters().first().copied().filter(|_| moves);
                     counter.granted(&key, lock.asked(), by);
                 }
-                let measured = counter.part() == Part::Measured;
-                Ok(Section {
-                    tools: self,
-                    counter,
-                    locked: Some(Locked {
-                        held: self.held_locks.enter(worker, measured, asked, &key, lock),
-                        guard,
-                    }),
-                    since: self.stalls.now(),
-                })
+                let held = match counted {
+                    true => self.held_locks.enter(worker, measured, asked, &key, lock),
+                    false => self.held_locks.enter_without_lock(worker, measured, asked, &key),
+                };
+                Ok(self.section(counter, held, Some(guard)))
             }
             Err(refusal) => {
                 if counted {
@@ -85,21 +82,28 @@ impl Tools {
                 }
                 self.held_locks.refused(|| Refused {
                     worker,
-                    measured: counter.part() == Part::Measured,
-                    key,
+                    measured,
+                    key: key.clone(),
                     asked,
                     busy: refusal.outcome() == Outcome::Contended,
                 });
                 match (self.arm.on_outage, refusal.outcome()) {
                     (OnOutage::GiveUp, _) | (_, Outcome::Contended) => Err(Failed::Refused),
-                    (OnOutage::Proceed, _) => Ok(Section {
-                        tools: self,
-                        counter,
-                        locked: None,
-                        since: self.stalls.now(),
-                    }),
+                    (OnOutage::Proceed, _) => {
+                        let held = self.held_locks.enter_without_lock(worker, measured, asked, &key);
+                        Ok(self.section(counter, held, None))
+                    }
                 }
             }
+        }
+    }
+
+    fn section<'a>(&'a self, counter: Counter<'a>, held: Held<'a>, guard: Option<Guard>) -> Section<'a> {
+        Section {
+            tools: self,
+            counter,
+            locked: Some(Locked { held, guard }),
+            since: self.stalls.now(),
         }
     }
 
@@ -123,7 +127,11 @@ impl Section<'_> {
     /// # Errors
     /// The lock is lost, and the arm aborts in that case.
     pub(super) fn check(&self) -> Result<(), Failed> {
-        let Some(Locked { held, guard }) = &self.locked else {
+        let Some(Locked {
+            held,
+            guard: Some(guard),
+        }) = &self.locked
+        else {
             return Ok(());
         };
         if self.tools.arm.on_loss == OnLoss::Abort && guard.is_lost() {
@@ -154,19 +162,22 @@ impl Section<'_> {
 
     /// The number that fences its holder, if the lock hands one out.
     pub(super) fn fence(&self) -> Option<u64> {
-        self.locked.as_ref()?.guard.fence()
+        self.guard()?.fence()
     }
 
     /// Whether the lock, as far as it knows, still keeps everybody else out.
     pub(super) fn is_ours(&self) -> bool {
-        let is_lost = |locked: &Locked<'_>| locked.guard.is_lost();
-        self.tools.arm.lock.is_some() && self.locked.as_ref().is_some_and(|locked| !is_lost(locked))
+        self.tools.arm.lock.is_some() && self.guard().is_some_and(|guard| !guard.is_lost())
+    }
+
+    fn guard(&self) -> Option<&Guard> {
+        self.locked.as_ref()?.guard.as_ref()
     }
 
     /// Whether the lock's validity is over only because its thread stood still although nobody paused it: without that, the section
     /// would have been in time, or the next renewal.
     pub(super) fn is_stalled(&self) -> bool {
-        let Some(Locked { guard, .. }) = self.locked.as_ref().filter(|locked| locked.guard.overran()) else {
+        let Some(guard) = self.guard().filter(|guard| guard.overran()) else {
             return false;
         };
         let Some(lock) = guard.held_lock() else {
@@ -194,6 +205,9 @@ impl Section<'_> {
         let Some(Locked { held, guard }) = self.locked.take() else {
             return;
         };
+        let Some(guard) = guard else {
+            return held.end()(true);
+        };
         match worked {
             // It ended at once, whatever its TTL.
             Ok(false) => {}
@@ -213,6 +227,7 @@ impl Section<'_> {
         }
         if is_stalled {
             counter.count(Count::Stalled);
+            held.is_stalled();
         }
         let replied = held.end();
         replied(guard.release().await);

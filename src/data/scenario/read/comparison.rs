@@ -9,6 +9,7 @@ use super::super::spec::ArmSpec;
 use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
+use super::super::whole::Scenario;
 use super::super::words::Words;
 use super::super::workload::WorkloadSpec;
 use crate::metrics::units::count;
@@ -26,16 +27,32 @@ pub(super) struct Known<'a> {
     pub has_rate: bool,
 }
 
+impl Scenario {
+    /// The groups of figures that an arm of it can't have.
+    pub fn lacks(&self, arm: &ArmSpec) -> Vec<Group> {
+        let known = Known {
+            arms: &self.arms,
+            workload: &self.workload,
+            has_rate: self.swarm.rate.is_some(),
+        };
+        let groups = Group::VARIANTS.iter().copied();
+        groups
+            .filter(|group| known.check(*group, "figures", arm).is_err())
+            .collect()
+    }
+}
+
 impl Known<'_> {
-    /// Checks whether the arm has this figure: otherwise it would be 0 for ever.
-    fn check(&self, metric: Metric, arm: &ArmSpec) -> Result<(), String> {
-        let (name, group, of) = (metric.name(), metric.row().group, &arm.name);
+    /// Checks whether the arm has the figures of this group, one of which has this name: otherwise it would be 0 for ever.
+    fn check(&self, group: Group, name: &str, arm: &ArmSpec) -> Result<(), String> {
+        let of = &arm.name;
         let own = self.workload.about().groups();
         match group {
             Group::Load | Group::Now => Ok(()),
             Group::Locks if arm.lock.is_some() => Ok(()),
             Group::Locks => Err(format!("\"{of}\" takes no lock, so it has no {name}")),
             Group::LockNodes | Group::Leases if arm.lock.uses_nodes() => Ok(()),
+            Group::Leases if own.contains(&Group::Reported) => Ok(()),
             Group::LockNodes | Group::Leases => Err(format!("the lock of \"{of}\" has no nodes, so it has no {name}")),
             Group::Masters if arm.has_master() => Ok(()),
             Group::Masters => Err(format!(
@@ -138,7 +155,7 @@ fn figure(text: &str, known: Known<'_>) -> Result<(String, Metric), String> {
     let found = Metric::VARIANTS.iter().copied().find(|known| known.name() == metric);
     let near = || suggest::meant(metric, Metric::VARIANTS.iter().map(|known| known.name()));
     let metric = found.ok_or_else(|| format!("no figure \"{metric}\"{}", near()))?;
-    known.check(metric, arm)?;
+    known.check(metric.row().group, metric.name(), arm)?;
     Ok((name.to_owned(), metric))
 }
 

@@ -15,8 +15,8 @@ use lockstorm_kit::RedisServer;
 use lockstorm_lock::{Lock, NodeOptions, Nodes};
 use lockstorm_run::store::{ArmDatabase, Store};
 use lockstorm_run::workload::{
-    Cache, Done, Hurry, LiveSettings, Tools, Workload, connect_cache, orders_in_cache, prepare_cache,
-    stock_sold_in_cache,
+    Cache, Done, Happened, HeldLocks, Hurry, LiveSettings, Tools, Workload, connect_cache, orders_in_cache,
+    prepare_cache, stock_sold_in_cache,
 };
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -144,6 +144,7 @@ struct Bench {
     after: TaskTracker,
     store: Store,
     cache: Cache,
+    held_locks: Arc<HeldLocks>,
     _dir: TempDir,
 }
 
@@ -207,6 +208,7 @@ impl Bench {
             store,
             cache,
             work: None,
+            held_locks: Arc::default(),
             database,
             _dir: dir,
         };
@@ -230,7 +232,7 @@ impl Bench {
             stalls: Arc::default(),
             hurry: self.hurry.clone(),
             waiting: Arc::default(),
-            held_locks: Arc::default(),
+            held_locks: Arc::clone(&self.held_locks),
             after: self.after.clone(),
             server: ServerId(1),
         };
@@ -965,6 +967,33 @@ fn an_arm_that_proceeds_works_without_a_node_and_not_beside_another_holder() {
             assert_eq!(bench.books().await == (1, 9), sold, "{on_outage:?}");
             assert_eq!(counted(&tally), if sold { "nothing" } else { "1 gave up" });
         }
+    });
+}
+
+/// Several of them are inside at once, although none of them holds the lock.
+#[test]
+fn work_that_proceeds_without_a_lock_is_inside_and_holds_nothing() {
+    test(async |node| {
+        let mut lock_node = RedisServer::start();
+        let arm = ArmSpec {
+            on_outage: OnOutage::Proceed,
+            ..arm(LockKind::Single)
+        };
+        let spec = sells(StockIn::Database, ms(0));
+        let initial = spec.about().initial();
+        let bench = Bench::with(&node, &lock_node, arm, spec, ms(0), initial).await;
+        let has_lock = async || {
+            bench.request().await;
+            let news = bench.held_locks.news(Vec::new(), std::iter::empty());
+            let holds = news.into_iter().map(|news| match news.what {
+                Happened::Began(hold) | Happened::Ended(hold) => hold.has_lock,
+                other => panic!("{other:?}"),
+            });
+            holds.collect::<Vec<_>>()
+        };
+        assert_eq!(has_lock().await, [true; 2]);
+        lock_node.kill();
+        assert_eq!(has_lock().await, [false; 2]);
     });
 }
 
