@@ -1,10 +1,15 @@
 use serde::Serialize;
 
+use std::sync::atomic::AtomicU64;
+
 use super::choice::{self, Choice, Why};
 use super::client_timeouts::ClientTimeouts;
+use super::elapsed;
+use super::grid;
 use super::question::Question;
-use super::row::{self, DAY, Row, Shortfall};
-use super::setting::Setting;
+use super::row::{self, Row, Shortfall};
+use super::seconds::DAY;
+use super::setting::{Renewal, Setting};
 
 /// The answer to a [`Question`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,7 +32,20 @@ pub struct Plan {
 impl Plan {
     /// Answers the question: a row for each of these settings, the one that is recommended, and the timeouts that fit to it.
     pub fn of(question: Question, settings: &[Setting]) -> Self {
-        let rows: Vec<Row> = settings.iter().map(|setting| row::of(&question, *setting)).collect();
+        let times = elapsed::until_quorum(&question.round_trip, question.nodes);
+        let row = |setting: &Setting| row::with_times(&question, &times, *setting);
+        let rows = settings.iter().map(row).collect();
+        Self::of_rows(question, rows)
+    }
+
+    /// Answers the question with the settings that are worth a look, for each of these renewals; and if none of them will do, for each of
+    /// `more`, too. `looked_at` counts them, the rows that are left out among them.
+    pub fn search(question: Question, renewals: &[Renewal], more: &[Renewal], looked_at: &AtomicU64) -> Self {
+        let rows = grid::rows(&question, renewals, more, looked_at);
+        Self::of_rows(question, rows)
+    }
+
+    fn of_rows(question: Question, rows: Vec<Row>) -> Self {
         let mut plan = Self {
             question,
             rows,

@@ -42,7 +42,10 @@ impl ClientTimeouts {
             .max(LEAST_PART * ttl)
             .min(NODE_PART * reliable(ttl));
         let least = (2.0 * round_trip.quantile(0.5)).max(LEAST_DELAY * ttl);
-        let left = question.goal.takeover.map_or(f64::INFINITY, |most| (most - ttl) / 2.0);
+        let left = question.goal.takeover.map_or(f64::INFINITY, |most| {
+            // Rounded up, it would be more than what is left.
+            (((most - ttl) / 2.0 * 1e6).round() / 1e3).floor() / 1e3
+        });
         let retry_delay = question.hold.quantile(0.5).min(ttl / 10.0).min(left).max(least);
         let [node, retry_delay] = [whole(node), whole(retry_delay)];
         Self {

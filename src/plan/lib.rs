@@ -59,6 +59,7 @@ mod renewed;
 mod replay;
 mod row;
 mod scenario;
+mod seconds;
 mod setting;
 mod several;
 mod simulate;
@@ -80,7 +81,6 @@ pub use choice::{Choice, Why};
 pub use client_timeouts::ClientTimeouts;
 pub use compared::Compared;
 pub use error::PlanError;
-pub use grid::grid;
 pub use measured::Measured;
 pub use pauses::{Outages, Pauses};
 pub use predicted::Predicted;
@@ -91,8 +91,9 @@ pub use read::{
     per_second, risk, spread,
 };
 pub use replay::{Played, Replay, Replayed};
-pub use row::{MAX_SECONDS, Row, Shortfall};
+pub use row::{Row, Shortfall};
 pub use scenario::{Written, scenario};
+pub use seconds::MAX_SECONDS;
 pub use setting::{Renewal, Setting, settings};
 pub use simulate::{Extent, sample, simulate};
 pub use simulated::{Simulated, Takeovers};

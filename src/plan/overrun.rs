@@ -2,6 +2,7 @@
 
 use std::ops::Add;
 
+use super::bins::mean;
 use super::chance::Chance;
 use super::elapsed;
 use super::formulas::reliable;
@@ -19,10 +20,12 @@ use super::spread::Spread;
 /// for pauses the same with a pause in the section. With renewal a section may be as long as it likes, and only a pause that
 /// is longer than what the last renewal has left makes it outlast its lock, a renewal that a quorum answers too late, or an outage in
 /// which all renewals fail that the lock has left. Several pauses in one section without renewal add up ([`several`]).
-pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
+///
+/// `times` are those [until a quorum has answered](elapsed::until_quorum).
+pub(super) fn of_section(question: &Question, times: &[(f64, f64)], setting: &Setting) -> Chance {
     let reliable = reliable(setting.ttl.as_secs_f64());
-    let granted = granted(question, reliable);
-    let left = |of: &dyn Fn(f64) -> f64| average(&granted, |elapsed| of(reliable - elapsed));
+    let granted = granted(times, reliable);
+    let left = |of: &dyn Fn(f64) -> f64| mean(&granted, |elapsed| of(reliable - elapsed));
     let pauses = Some(&question.pauses).filter(|pauses| pauses.per_second > 0.0);
     match setting.interval() {
         None => {
@@ -42,12 +45,15 @@ pub(super) fn of_section(question: &Question, setting: &Setting) -> Chance {
         Some(interval) => {
             let late = elapsed::beyond(&question.round_trip, question.nodes, reliable - interval);
             let by_late_renewal = Chance::assumed(renewed::some_fails(question, interval, late));
+            // The longer an answer takes, the more pauses begin before it.
+            let awaited: Vec<(f64, f64)> = granted.iter().map(|&(time, weight)| (time, time * weight)).collect();
             let by_pause = pauses.map(|pauses| {
                 rested(&pauses.length, sections_hit(question, pauses.per_second), |bound| {
-                    left(&|left| {
-                        let again = paused_again(pauses, [left, reliable - left], interval, bound);
-                        paused_between(question, pauses, left, interval, bound) + happens(question.hold.mean() * again)
-                    })
+                    let again = mean(&awaited, |time| {
+                        paused_again(pauses, [reliable - time, interval], bound)
+                    });
+                    left(&|left| paused_between(question, pauses, left, interval, bound))
+                        + happens(question.hold.mean() * pauses.per_second.powi(2) * again)
                 })
             });
             let by_outage = question.outages.as_ref().map(|outages| {
@@ -87,18 +93,14 @@ fn sections_hit(question: &Question, per_second: f64) -> f64 {
 
 /// The times until a quorum has answered of the acquires that are granted: an answer that comes when nothing is left of the
 /// validity grants nothing.
-fn granted(question: &Question, reliable: f64) -> Vec<(f64, f64)> {
-    let mut times = elapsed::until_quorum(&question.round_trip, question.nodes);
+fn granted(times: &[(f64, f64)], reliable: f64) -> Vec<(f64, f64)> {
+    let mut times = times.to_vec();
     times.retain(|(time, _)| *time < reliable);
     let all: f64 = times.iter().map(|(_, weight)| weight).sum();
     for (_, weight) in &mut times {
         *weight /= all;
     }
     times
-}
-
-fn average(times: &[(f64, f64)], of: impl Fn(f64) -> f64) -> f64 {
-    times.iter().map(|&(time, weight)| of(time) * weight).sum()
 }
 
 /// The probability that what happens so often on average, independently of each other, happens at all.
@@ -108,15 +110,15 @@ fn happens(often: f64) -> f64 {
 
 /// A section that would end within `left`, but a pause in it lasts longer than it can.
 fn paused(holds: &[(f64, f64)], pauses: &Pauses, left: f64, bound: Bound) -> f64 {
-    average(holds, |hold| match hold < left {
-        true => happens(pauses.per_second * hold * pauses.length.beyond_at(left - hold, bound)),
-        false => 0.0,
+    let shorter = &holds[..holds.partition_point(|(hold, _)| *hold < left)];
+    mean(shorter, |hold| {
+        happens(pauses.per_second * hold * pauses.length.beyond_at(left - hold, bound))
     })
 }
 
 /// A section that would end within `left`, but several pauses in it last longer together than it can, and none of them alone.
 fn paused_often(holds: &[(f64, f64)], pauses: &Pauses, left: f64, bound: Bound) -> f64 {
-    average(holds, |hold| {
+    mean(holds, |hold| {
         several::are_too_long(&pauses.length, pauses.per_second * hold, left - hold, bound)
     })
 }
@@ -127,33 +129,27 @@ fn paused_between(question: &Question, pauses: &Pauses, left: f64, interval: f64
     let excess = pauses.length.excess(left, bound);
     let too_long = |seconds: f64| pauses.length.excess(left - seconds, bound) - excess;
     let whole = too_long(interval);
-    average(&question.holds, |hold| {
+    mean(&question.holds, |hold| {
         let intervals = (hold / interval).floor();
         happens(pauses.per_second * (whole * intervals + too_long(hold - intervals * interval)))
     })
 }
 
-/// How often in a second of a section a pause is survived, and one that begins before the renewal behind it is answered is not: both
-/// together last longer than the `left` of the last renewal. An answer takes `elapsed`.
-fn paused_again(pauses: &Pauses, [left, elapsed]: [f64; 2], interval: f64, bound: Bound) -> f64 {
+/// How probable it is that a pause is survived, and that one which begins before the renewal behind it is answered is not: both together
+/// last longer than the `left` of the last renewal.
+fn paused_again(pauses: &Pauses, [left, interval]: [f64; 2], bound: Bound) -> f64 {
     /// Ages of the last renewal at which the first pause begins.
     const AGES: u32 = 8;
-    let rate = pauses.per_second;
-    if elapsed <= 0.0 || rate * rate * elapsed < 1e-18 {
-        return 0.0;
-    }
     let of_age = |age: f64| {
         let rest = left - age;
         // A shorter one ends before a renewal is due.
-        average(&pauses.length.values_up_to(rest), |first| {
-            match first + age >= interval {
-                true => pauses.length.beyond_at(rest - first, bound),
-                false => 0.0,
-            }
+        pauses.length.sum_up_to(rest, |first| match first + age >= interval {
+            true => pauses.length.beyond_at(rest - first, bound),
+            false => 0.0,
         })
     };
     let ages = (0..AGES).map(|n| (f64::from(n) + 0.5) / f64::from(AGES) * interval);
-    rate * rate * elapsed * ages.map(of_age).sum::<f64>() / f64::from(AGES)
+    ages.map(of_age).sum::<f64>() / f64::from(AGES)
 }
 
 /// A section of a renewed lock that still runs when its lock expires because no quorum could be reached for its renewals. They are
@@ -163,7 +159,7 @@ fn without_quorum(question: &Question, outages: &Outages, left: f64, interval: f
     let excess = |seconds| outages.length.excess(seconds, bound);
     // For how many of the seconds between two renewals an outage that begins then lasts too long, on average.
     let too_long = excess((tries - 1.0) * interval) - excess(tries * interval);
-    average(&question.holds, |hold| {
+    mean(&question.holds, |hold| {
         // A section that ends before its lock would expire needs no further renewal.
         let exposed = ((hold - left) / interval).ceil().max(0.0);
         happens(outages.per_second * exposed * too_long)
@@ -181,6 +177,11 @@ mod tests {
 
     fn log_normal(median: f64, sigma: f64) -> Spread {
         Spread::LogNormal { median, sigma }
+    }
+
+    fn of_section(question: &Question, setting: &Setting) -> Chance {
+        let times = elapsed::until_quorum(&question.round_trip, question.nodes);
+        super::of_section(question, &times, setting)
     }
 
     fn setting(ttl_ms: u64, renewal: Renewal) -> Setting {

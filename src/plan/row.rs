@@ -9,15 +9,11 @@ use super::overrun;
 use super::predicted::Predicted;
 use super::question::Question;
 use super::renewed;
+use super::seconds::DAY;
 use super::setting::Setting;
 use super::simulated::Simulated;
 use super::wish::Wish;
 use lockstorm_data::model::in_us;
-
-/// Seconds of a day.
-pub(super) const DAY: f64 = 86_400.0;
-/// The longest duration that is read or planned with, in seconds: a year.
-pub const MAX_SECONDS: f64 = 366.0 * DAY;
 
 /// Why a setting does not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -97,12 +93,21 @@ impl Row {
 const MOST_LATE: f64 = 0.01;
 
 pub(super) fn of(question: &Question, setting: Setting) -> Row {
+    with_times(
+        question,
+        &elapsed::until_quorum(&question.round_trip, question.nodes),
+        setting,
+    )
+}
+
+/// The same for one of many settings, with the times [until a quorum has answered](elapsed::until_quorum).
+pub(super) fn with_times(question: &Question, times: &[(f64, f64)], setting: Setting) -> Row {
     let ttl = setting.ttl.as_secs_f64();
     let reliable = reliable(ttl);
     let late = elapsed::beyond(&question.round_trip, question.nodes, reliable);
     let is_of_use = late < MOST_LATE && reliable > 0.0;
     let overrun = match is_of_use {
-        true => overrun::of_section(question, &setting),
+        true => overrun::of_section(question, times, &setting),
         false => Chance::assumed(1.0),
     };
     let a_day = question.per_second * DAY * question.contended;
@@ -169,6 +174,7 @@ fn shortfalls(question: &Question, row: &Row, is_of_use: bool) -> Vec<Shortfall>
     } else {
         None
     };
-    let is_slow = goal.takeover.is_some_and(|most| row.longest_wait() > most);
+    // Sums of whole milliseconds may be off by what floats are.
+    let is_slow = goal.takeover.is_some_and(|most| row.longest_wait() > most + 1e-6);
     risk.into_iter().chain(is_slow.then_some(Shortfall::Takeover)).collect()
 }

@@ -196,8 +196,8 @@ pub(super) fn settings(question: &Question, setting: &Setting, surroundings: &Su
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::overrun;
     use crate::pauses::Pauses;
+    use crate::row;
     use crate::setting::Renewal;
     use crate::spread::Spread;
     use crate::surroundings::{ClockJumps, NodeCrashes};
@@ -242,7 +242,7 @@ mod tests {
                     renewal,
                 };
                 let seen = played(&question, &setting, 200_000);
-                let expected = overrun::of_section(&question, &setting).p;
+                let expected = row::of(&question, setting).overrun.p;
                 // Four standard errors and 5 %: nodes count whole milliseconds, and renewals come in batches.
                 let error = 4.0 * (expected / seen.sections as f64).sqrt() + 0.05 * expected;
                 let what = format!("{nodes} nodes, TTL {ttl} ms, {renewal}, {pauses} pauses/s");

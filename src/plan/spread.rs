@@ -131,6 +131,22 @@ impl Spread {
         bins::places().map(value).collect()
     }
 
+    /// The sum of a function over those of its values that are not above `most`, each times its probability.
+    pub(super) fn sum_up_to(&self, most: f64, of: impl Fn(f64) -> f64) -> f64 {
+        if let Self::Constant(always) = self {
+            return if *always <= most { of(*always) } else { 0.0 };
+        }
+        let beyond = self.beyond_at(most, Bound::Mid);
+        let places: Vec<(f64, f64)> = bins::places().collect();
+        // What is above a place, so that numbers grow about as values do.
+        let numbers: Vec<(f64, f64)> = places
+            .iter()
+            .map(|(place, weight)| (-(1.0 - place).ln(), *weight))
+            .collect();
+        let value = |(place, _): (f64, f64)| self.quantile_beyond(1.0 - place + place * beyond);
+        (1.0 - beyond) * bins::sum(&numbers, |place| of(value(places[place])))
+    }
+
     /// Its mean.
     pub fn mean(&self) -> f64 {
         match self {

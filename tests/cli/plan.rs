@@ -57,6 +57,36 @@ fn a_ttl_between_the_round_ones_is_found_if_none_of_those_will_do() {
     assert!(!plan.contains("7.2 s   ttl") && !plan.contains("6.4 s   ttl"), "{plan}");
 }
 
+/// Of these no round TTL is short enough, and none that leaves a tenth of the takeover.
+#[test]
+fn what_is_advised_is_the_shortest_that_will_do() {
+    let work = "--hold lognormal:400ms,0.692 --pause 20/h,lognormal:200ms,1 --rate 20/s --risk 1/month";
+    assert!(recommended(&format!("{work} --takeover 17s")).0 < 17_000);
+    for (work, takeover) in [
+        (work.to_owned(), "3s"),
+        (format!("{work} --renew ttl/3"), "10s"),
+        (format!("{work} --renew 500ms"), "10s"),
+        (
+            "--hold lognormal:100ms,0.5 --pause none --renew off --risk 1/day".to_owned(),
+            "50ms",
+        ),
+        (
+            "--hold lognormal:16min,0.2 --rate 1/day --outage 2/month,30s --renew off,ttl/2".to_owned(),
+            "60s",
+        ),
+    ] {
+        let refused = planned(&format!("{work} --takeover {takeover}"), 3);
+        says(&refused, &["No setting meets both"]);
+        let advice = refused.split("Allow --takeover ").nth(1).unwrap();
+        let advice = advice.split([',', ' ', '\n']).next().unwrap();
+        let with = |takeover: &str| told(&split(&format!("{work} --takeover {takeover}"))).0;
+        assert_eq!(with(advice), Some(0), "{work}: {advice}");
+        let seconds = humantime::parse_duration(advice).unwrap();
+        let shorter = format!("{}ms", (seconds.as_secs_f64() * 990.0).floor());
+        assert_eq!(with(&shorter), Some(3), "{work}: {advice} {shorter}");
+    }
+}
+
 /// The recommended TTL and renewal interval in milliseconds, 0 if there is none.
 fn recommended(words: &str) -> (u64, u64) {
     let plan = json(words, 0);
@@ -90,7 +120,7 @@ fn what_is_recommended_can_be_deployed() {
     assert_eq!(recommended(&format!("{outage} --risk 1/year")), (45_000, 15_000));
     says(
         &planned(&format!("{outage} --renew off,ttl/2,ttl/3"), 3),
-        &["No setting meets both", "Allow --takeover 1m 31s"],
+        &["No setting meets both", "Allow --takeover "],
     );
     // What is left of the takeover is enough for the longest delay between two attempts.
     let soon = planned("--hold 60s --takeover 50s --risk 1%", 0);

@@ -3,8 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicU64;
 
 use super::super::print::{plot_room, print, print_result};
+use super::progress::waited_for;
 use super::{made, replay, validate, virtually};
 use crate::cli::{Look, PlanArgs, Unit};
 use crate::exit_code;
@@ -13,8 +15,8 @@ use lockstorm::report::{Given, RecordFile, holds_read, plan_csv, plan_page, rend
 use lockstorm_base::output::replace;
 use lockstorm_data::metrics::units;
 use lockstorm_plan::{
-    FromRecord, Goal, HoldsOptions, Outages, Plan, Question, Renewal, Risk, TimeUnit, grid, holds_of_file,
-    holds_of_record, measurement_of_file, scenario, settings,
+    FromRecord, Goal, HoldsOptions, Outages, Plan, Question, Renewal, Risk, TimeUnit, holds_of_file, holds_of_record,
+    measurement_of_file, scenario, settings,
 };
 
 /// The most settings that are looked at.
@@ -38,15 +40,12 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
     }
     outputs(args)?;
     let (question, given) = question(args)?;
-    let of_renewals = |renewals: &[Renewal]| match args.ttl.is_empty() {
-        true => grid(&question, renewals),
-        false => settings(&args.ttl, renewals),
+    let (renewals, more) = match args.renew.is_empty() {
+        true => (&RENEWALS[..], &MORE_RENEWALS[..]),
+        false => (&args.renew[..], &[][..]),
     };
-    let mut settings = match args.renew.is_empty() {
-        true => of_renewals(&RENEWALS),
-        false => of_renewals(&args.renew),
-    };
-    if settings.is_empty() {
+    let settings = settings(&args.ttl, renewals);
+    if settings.is_empty() && !args.ttl.is_empty() {
         return Err(Failure::usage(
             "no renewal interval is shorter than its TTL; name longer TTLs or shorter intervals",
         ));
@@ -57,11 +56,11 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
             settings.len()
         )));
     }
-    let mut plan = Plan::of(question.clone(), &settings);
-    if args.ttl.is_empty() && args.renew.is_empty() && plan.choice.best().is_none() {
-        settings.extend(of_renewals(&MORE_RENEWALS));
-        plan = Plan::of(question, &settings);
-    }
+    let looked_at = AtomicU64::new(0);
+    let mut plan = waited_for(&looked_at, "settings", || match args.ttl.is_empty() {
+        true => Plan::search(question, renewals, more, &looked_at),
+        false => Plan::of(question, &settings),
+    });
     let stopped = match args.virtually.simulate {
         Some(extent) => virtually::play(&mut plan, extent, &args.virtually)?,
         None => None,

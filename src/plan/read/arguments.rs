@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::pauses::{Outages, Pauses};
 use crate::question::Risk;
-use crate::row::{DAY, MAX_SECONDS};
+use crate::seconds::{DAY, MAX_SECONDS};
 use crate::simulate::Extent;
 use crate::spread::Spread;
 use crate::surroundings::{ClockJumps, NodeCrashes};

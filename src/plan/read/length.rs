@@ -1,4 +1,4 @@
-use crate::row::MAX_SECONDS;
+use crate::seconds::MAX_SECONDS;
 
 /// The length of a section in seconds, if it is one: some time, and a year at most. `text` is how the file has it.
 pub(super) fn check(text: &str, seconds: f64) -> Result<f64, String> {

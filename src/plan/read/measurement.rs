@@ -8,7 +8,7 @@ use crate::draws::duration;
 use crate::error::PlanError;
 use crate::pauses::Pauses;
 use crate::question::Question;
-use crate::row::{DAY, MAX_SECONDS};
+use crate::seconds::{DAY, MAX_SECONDS};
 use crate::spread::Spread;
 use lockstorm_base::input;
 use lockstorm_data::metrics::Measurement;

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::row::DAY;
+use crate::seconds::DAY;
 
 /// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::Display)]

@@ -259,7 +259,8 @@ pub(super) fn not_considered(plan: &Plan) -> Vec<&'static str> {
 /// The TTL of a row: from two minutes on not in seconds.
 pub(super) fn ttl(row: &Row) -> String {
     let ttl = row.setting.ttl;
-    if ttl < Duration::from_mins(2) {
+    // A whole number of minutes or seconds is shown as it is.
+    if ttl < Duration::from_mins(2) || !ttl.as_secs().is_multiple_of(60) {
         setting(ttl)
     } else {
         time(ttl.as_secs_f64())
@@ -470,7 +471,7 @@ pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone,
                  --takeover {}, or make sections and pauses shorter, or fence the writes and allow more overlaps.{assumed}",
                 named(place),
                 time(row.longest_wait()),
-                humantime::format_duration(Duration::from_secs_f64(row.longest_wait().ceil()))
+                allowance(row.longest_wait())
             );
             ("✖", Tone::Bad, text)
         }
@@ -512,6 +513,15 @@ pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone,
             "Every TTL here is too short: the quorum answers when hardly anything is left of the validity. Name longer TTLs.".to_owned(),
         ),
     }
+}
+
+/// So many seconds or a little more, as an option takes them.
+fn allowance(seconds: f64) -> String {
+    let most = match seconds {
+        few if few < 120.0 => return format!("{}s", (few * 100.0 - 1e-6).ceil() / 100.0),
+        many => Duration::from_secs_f64((many - 1e-6).ceil()),
+    };
+    humantime::format_duration(most).to_string().replace(' ', "")
 }
 
 /// Why this setting of all that achieve the goal.
