@@ -48,11 +48,6 @@ impl Contender {
         self.into()
     }
 
-    /// Whether it is another client that keeps a lock on a quorum of nodes.
-    pub(super) const fn is_redlock_peer(self) -> bool {
-        matches!(self, Self::Rslock | Self::RslockMt | Self::Naive)
-    }
-
     /// The threads of its runtime on each app server; 0: a current-thread runtime.
     pub(super) const fn workers(self) -> usize {
         match self {

@@ -81,6 +81,8 @@ fn a_short_bench_leaves_its_figures_and_nothing_else() {
     has_a_fairness_and_a_round_trip(&record.cases[4]);
     let judged = |words: &str| record.targets.iter().find(|target| target.words == words);
     assert!(judged("share acquired").unwrap().reached);
+    // What no client could do here is no target.
+    assert_eq!(judged("acquire p50, of the machine's limit").unwrap().asked, "≤ 1.05");
     let parts = ["own-1 · ", "killed · ", "cycles/s"];
     says(&said.stdout, &parts);
     says(&said.stdout, &["✔ killed: share acquired: 1, reached (≥ 1)"]);
