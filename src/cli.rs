@@ -634,7 +634,7 @@ Examples:
   lockstorm compare a/ --markdown -- b/ | gh pr comment --body-file -
 
 Exit codes: 0 compared, or kept as the baseline; 1 error; 2 usage, or the groups are not alike; 4 with --baseline: something is shown \
-to have become worse; 5 no figure counts on both sides, or with --baseline: there are too few runs to show anything.
+to have become worse; 5 no figure counts on both sides, times differ but so does the machine, or with --baseline: there are too few runs to show anything.
 
 Every field of the JSON is documented at the type `Comparison` of the library.")]
 pub struct CompareArgs {

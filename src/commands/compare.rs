@@ -51,7 +51,7 @@ pub fn compare(args: &CompareArgs, look: Look) -> Result<ExitCode, Failure> {
         () if args.baseline.is_some() && comparison.is_worse() => ExitCode::from(exit_code::REGRESSION),
         // A gate that can't see anything is not open.
         () if args.baseline.is_some() && comparison.misses_something() => ExitCode::from(exit_code::INCONCLUSIVE),
-        () if comparison.is_empty() => ExitCode::from(exit_code::INCONCLUSIVE),
+        () if comparison.is_empty() || comparison.is_of_the_machine() => ExitCode::from(exit_code::INCONCLUSIVE),
         () => printed,
     })
 }

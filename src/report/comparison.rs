@@ -8,7 +8,7 @@ use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
 use super::wrap::fold;
 use lockstorm_data::model::printable;
-use lockstorm_plan::compare::{Comparison, Row, Spread, Unit, Verdict};
+use lockstorm_plan::compare::{Comparison, Row, Sign, Spread, Unit, Verdict};
 
 /// The comparison in lines of at most `columns`; with `all` figures, not only those that it is about.
 pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, paint: Paint) -> String {
@@ -59,6 +59,7 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
     for (verdict, tone, word) in [
         (Verdict::Worse, Tone::Bad, "✖ worse"),
         (Verdict::Better, Tone::Good, "✔ better"),
+        (Verdict::Machine, Tone::Doubt, "? other"),
     ] {
         let rows = primary().filter(|row| row.verdict == verdict);
         all.extend(rows.map(|row| {
@@ -76,6 +77,9 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
                 ),
             )
         }));
+    }
+    if primary().any(|row| row.verdict == Verdict::Machine) {
+        all.push((Tone::Doubt, of_the_machine(comparison)));
     }
     if all.is_empty() {
         let open = primary().any(|row| matches!(row.verdict, Verdict::Open { .. } | Verdict::OneRun));
@@ -115,6 +119,24 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
     all.into_iter().map(|(tone, line)| (tone, printable(&line))).collect()
 }
 
+/// Why times show nothing although they differ, and what to do.
+fn of_the_machine(comparison: &Comparison) -> String {
+    let signs = comparison.machine.iter().map(|differs| {
+        let is = if differs.is_slower { "more" } else { "less" };
+        let sign = match differs.sign {
+            Sign::GeneratorLag => "lag of the load generator",
+            Sign::Stalls => "stalled sections",
+        };
+        format!("{is} {sign} (p = {})", small(differs.p))
+    });
+    let [a, b] = &comparison.sides;
+    format!(
+        "that may be the machine: with {b} it had {} than with {a}. Record both sides in turns, a run of one and a run of the other, and \
+         compare again",
+        signs.collect::<Vec<_>>().join(" and ")
+    )
+}
+
 /// How a difference shows: in how many runs there was damage, or by how much, and how sure that is.
 fn evidence(comparison: &Comparison, row: &Row) -> String {
     let mut text = match row.sides {
@@ -147,7 +169,7 @@ fn rows(comparison: &Comparison, all: bool) -> Vec<&Row> {
     };
     let mut rows: Vec<&Row> = comparison.rows.iter().filter(worth).collect();
     // What is shown to differ comes first.
-    rows.sort_by_key(|row| !matches!(row.verdict, Verdict::Worse | Verdict::Better));
+    rows.sort_by_key(|row| !matches!(row.verdict, Verdict::Worse | Verdict::Better | Verdict::Machine));
     rows
 }
 
@@ -253,6 +275,7 @@ fn verdict(row: &Row, unit: Unit) -> Cell {
         Verdict::Worse => Cell::new(Tone::Bad, "✖ worse"),
         Verdict::Better => Cell::new(Tone::Good, "✔ better"),
         Verdict::Differs => Cell::plain("differs"),
+        Verdict::Machine => Cell::new(Tone::Doubt, "? the machine"),
         Verdict::Same => Cell::plain("= same"),
         Verdict::Open { .. } if !row.is_primary => Cell::none(),
         Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? needs {n} {what}")),

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use lockstorm_data::metrics::units::rounded;
 use lockstorm_kit::program::{printed, refused, told};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fuzz/seeds/record/short-run.json");
@@ -62,7 +65,7 @@ fn a_group_is_worse_if_it_lost_in_all_of_eight_runs_against_none_and_equals_are_
         "{markdown}"
     );
     assert!(
-        markdown.contains("| redlock: lost updates | 0 | 8 | +3 to +14 | ✖ worse |"),
+        markdown.contains("| redlock: lost updates | 0 | 8.50 | +3 to +14 | ✖ worse |"),
         "{markdown}"
     );
     let json: Value = serde_json::from_str(&printed(0, &["compare", "--json", &none, "--", &some])).unwrap();
@@ -70,7 +73,7 @@ fn a_group_is_worse_if_it_lost_in_all_of_eight_runs_against_none_and_equals_are_
     let row = json["rows"].as_array().unwrap().iter().find(is_loss).unwrap();
     assert_eq!(
         (&row["verdict"]["is"], &row["sides"][1]["median"]),
-        (&json!("worse"), &json!(8.0))
+        (&json!("worse"), &json!(8.5))
     );
 }
 
@@ -252,4 +255,177 @@ fn how_long_a_lock_was_away_is_not_known_while_it_was_another_ones_turn() {
 fn two_arms_of_a_short_run_have_too_few_parts_to_tell() {
     let said = printed(5, &["compare", RECORD, "--arms", "single,redlock"]);
     assert!(said.contains("too short to be cut into eight parts"), "{said}");
+}
+
+/// What a run showed: the p99 of its acquires and of the load generator's lag in microseconds, stalled sections, lost updates; and in which
+/// minute of an hour it began.
+#[derive(Clone, Copy, Default)]
+struct Showed {
+    acquire: u64,
+    lag: u64,
+    stalled: u64,
+    lost: u64,
+    minute: u64,
+}
+
+/// So many runs that showed this.
+fn timed(directory: &Path, name: &str, runs: u64, showed: impl Fn(u64) -> Showed) -> String {
+    let directory = directory.join(name);
+    for seed in 1..=runs {
+        let showed = showed(seed);
+        run(&directory, &format!("{name}-{seed}"), seed, |record| {
+            record["started"] = format!("2026-11-26T12:{:02}:00Z", showed.minute).into();
+            for arm in [0, 1] {
+                let arm = &mut record["arms"][arm];
+                for (figure, p99) in [("acquire_us", showed.acquire), ("lag_us", showed.lag)] {
+                    arm[figure] = json!({ "count": 5000, "p50": 100, "p90": 200, "p99": p99, "p999": p99, "max": p99 });
+                }
+                arm["hold_us"]["count"] = 5000.into();
+                arm["stalled"] = showed.stalled.into();
+            }
+            let arm = &mut record["arms"][1];
+            (arm["lost_updates"], arm["lost_updates_peak"]) = (showed.lost.into(), showed.lost.into());
+        });
+    }
+    directory.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn times_that_differ_as_the_machine_does_prove_nothing_and_say_what_would() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    // No two runs are the same.
+    let quick = |seed| Showed {
+        acquire: 10_000 + 10 * seed,
+        lag: 3_000 + 10 * seed,
+        minute: seed,
+        ..Showed::default()
+    };
+    let slow = |seed| Showed {
+        acquire: 12_000 + 10 * seed,
+        minute: 20 + seed,
+        ..quick(seed)
+    };
+    let before = timed(path, "before", 8, quick);
+    let against = |code, now: &str| printed(code, &["compare", now, "--baseline", &before]);
+    let cure = "Record both sides in turns";
+    let busy = timed(path, "busy", 8, |seed| Showed {
+        lag: 5_000 + seed,
+        ..slow(seed)
+    });
+    let said = against(5, &busy);
+    assert!(
+        said.contains("? other with now than with the baseline: redlock, acquire p99, +"),
+        "{said}"
+    );
+    assert!(
+        said.contains("more lag of the load generator (p = ") && said.contains(cure),
+        "{said}"
+    );
+    assert!(said.contains("? the machine") && !said.contains("✖ worse"), "{said}");
+    // So does one that was less busy, and without a baseline.
+    let said = printed(5, &["compare", &busy, "--", &before]);
+    assert!(
+        said.contains("less lag of the load generator") && !said.contains("✔ better"),
+        "{said}"
+    );
+    let stalled = timed(path, "stalled", 8, |seed| Showed {
+        stalled: 40 + seed,
+        ..slow(seed)
+    });
+    assert!(against(5, &stalled).contains("more stalled sections (p = "));
+    // The machine was as before, or less busy, or it was as busy for both, in turns.
+    let other: [(&str, &dyn Fn(u64) -> Showed); 3] = [
+        ("slower", &slow),
+        ("quiet", &|seed| Showed {
+            lag: 1_000 + seed,
+            ..slow(seed)
+        }),
+        ("in-turns", &|seed| Showed {
+            lag: 5_000 + seed,
+            minute: seed,
+            ..slow(seed)
+        }),
+    ];
+    for (name, showed) in other {
+        let said = against(4, &timed(path, name, 8, showed));
+        assert!(
+            said.contains("✖ worse with now than with the baseline: redlock, acquire p99"),
+            "{name}: {said}"
+        );
+        assert!(!said.contains(cure), "{name}: {said}");
+    }
+    // Damage does not come from a slow generator.
+    let damaged = timed(path, "damaged", 8, |seed| Showed {
+        lag: 5_000 + seed,
+        lost: 3 * seed,
+        ..slow(seed)
+    });
+    let said = against(4, &damaged);
+    assert!(
+        said.contains("✖ worse with now than with the baseline: redlock, lost updates"),
+        "{said}"
+    );
+    assert!(said.contains("? other with now") && said.contains(cure), "{said}");
+}
+
+/// Runs on a machine of which each minute is about as busy as the one before, and an hour is not as the next.
+#[test]
+fn a_machine_that_changes_is_no_regression_and_ten_percent_are_found_in_turns() {
+    let mut random = SmallRng::seed_from_u64(1);
+    // The sum of twelve is nearly normal, with a deviation of 1.
+    let mut noise = move || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    // The p99 of acquires and of the lag in each of 24 minutes.
+    let mut minutes = |hours: [f64; 2]| {
+        let mut now = 0.0;
+        let minute = |place: usize| {
+            now = 0.7 * now + 0.7 * noise();
+            let busy = hours[place / 12] + 0.2 * now;
+            let mut part = |base: f64, grows: f64, varies: f64| base * (grows * busy + varies * noise()).exp();
+            (part(10_000.0, 0.1, 0.02), part(2_000.0, 0.4, 0.08))
+        };
+        (0..24).map(minute).collect::<Vec<_>>()
+    };
+    let mut code = |hours: [f64; 2], slower: f64, is_second: fn(usize) -> bool| {
+        let directory = tempfile::tempdir().unwrap();
+        let minutes = minutes(hours);
+        let [before, now] = [("before", false, 1.0), ("now", true, slower)].map(|(name, second, slower)| {
+            let own: Vec<usize> = (0..24).filter(|minute| is_second(*minute) == second).collect();
+            timed(directory.path(), name, 12, |seed| {
+                let minute = own[usize::try_from(seed).unwrap() - 1];
+                let [acquire, lag] = [minutes[minute].0 * slower, minutes[minute].1].map(rounded);
+                Showed {
+                    acquire,
+                    lag,
+                    minute: minute as u64,
+                    ..Showed::default()
+                }
+            })
+        });
+        told(&["compare", &now, "--baseline", &before]).0
+    };
+    let busier = |comparison: u32| [f64::from(comparison % 3), f64::from(comparison / 3 % 4)];
+    let after_the_other = |minute| minute >= 12;
+    let codes: Vec<_> = (0..20)
+        .map(|comparison| code(busier(comparison), 1.0, after_the_other))
+        .collect();
+    assert!(!codes.contains(&Some(4)), "{codes:?}");
+    // A machine that is busier is noticed.
+    assert!(codes.iter().filter(|code| **code == Some(5)).count() >= 8, "{codes:?}");
+    let in_turns = |minute| matches!(minute % 4, 1 | 2);
+    let found: Vec<_> = (0..10)
+        .map(|comparison| code(busier(comparison), 1.1, in_turns))
+        .collect();
+    assert!(found.iter().filter(|code| **code == Some(4)).count() >= 9, "{found:?}");
+}
+
+#[test]
+fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+    let directory = tempfile::tempdir().unwrap();
+    let [none, some] =
+        [("none", &NONE[..6]), ("some", &[12, 3, 20, 9, 7, 1])].map(|(name, lost)| group(directory.path(), name, lost));
+    let json: Value = serde_json::from_str(&printed(0, &["compare", "--json", &none, "--", &some])).unwrap();
+    let is_loss = |row: &&Value| row["figure"] == "lost_updates_peak" && row["arm"] == "redlock";
+    let row = json["rows"].as_array().unwrap().iter().find(is_loss).unwrap();
+    assert_eq!(row["sides"][1]["median"], json!(8.0));
 }

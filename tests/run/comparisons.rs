@@ -1,5 +1,8 @@
 //! Arms that take turns, and what `lockstorm compare` says of runs of which the truth is known.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
 use lockstorm_kit::place::Place;
 use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::{ended, lockstorm};
@@ -136,4 +139,104 @@ fn eight_runs_tell_that_a_ttl_is_too_short_for_redlock_and_does_not_matter_to_th
         assert_eq!(shown, figure == "redlock lost_updates_peak", "{figure}: {is}");
         assert!(!shown || is == "better", "{figure}: {is}");
     }
+}
+
+/// A lock whose node answers so late, and requests that begin when they are due.
+fn due(delay: &str) -> String {
+    format!(
+        r#"
+title = "A lock on a slow link"
+duration = "3s"
+lab = {{ hosts = 1 }}
+swarm = {{ servers = 2, workers = 32, rate = "500/s" }}
+workload = {{ kind = "inventory", products = 1000, stock = 10000000, hold = "1ms" }}
+arm = [{{ name = "lock", lock = "single", host = 1, ttl = "5s" }}]
+fault = [{{ at = "0s", do = "lag", on = "host:1", delay = "{delay}" }}]
+"#
+    )
+}
+
+/// Does something while as many threads as `busy` says keep the machine busy.
+fn beside_load<T>(busy: &AtomicUsize, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for place in 0..4 {
+            let over = &over;
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    if place < busy.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    } else {
+                        thread::sleep(std::time::Duration::from_millis(10));
+                    }
+                }
+            });
+        }
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+/// The exit code of a gate that holds one group of twelve runs against another, which were recorded in this order of sides, each with its
+/// delay, while so many threads kept the machine busy.
+fn gate(
+    comparison: usize,
+    delays: [&str; 2],
+    order: impl Fn(usize) -> usize,
+    load: impl Fn(usize) -> usize,
+) -> Option<i32> {
+    let place = Place::new("0.toml", &due(delays[0]));
+    std::fs::write(place.at("1.toml"), due(delays[1])).unwrap();
+    let (busy, mut runs) = (AtomicUsize::new(0), [0; 2]);
+    beside_load(&busy, || {
+        for run in 0..24 {
+            busy.store(load(run), Ordering::Relaxed);
+            let side = order(run);
+            std::fs::create_dir_all(place.at(&format!("{side}"))).unwrap();
+            let (scenario, record) = (format!("{side}.toml"), format!("{side}/{run}.json"));
+            // Each seed is played once on each side.
+            runs[side] += 1;
+            let seed = (100 * comparison + runs[side]).to_string();
+            printed(
+                &place,
+                &["run", &scenario, "--seed", &seed, "--record", &record, "--quiet"],
+            );
+        }
+    });
+    let (code, stdout, stderr) = ended(&mut lockstorm(
+        place.path(),
+        &["compare", "1", "--baseline", "0", "--force"],
+    ));
+    println!(
+        "{comparison}: {code:?} {} {stderr}",
+        stdout.lines().take(3).collect::<Vec<_>>().join(" | ")
+    );
+    code
+}
+
+/// Each group on a machine that is as busy as it likes: what changes between them is no regression.
+#[test]
+#[ignore = "slow: .ci/long compare"]
+fn of_equal_groups_recorded_one_after_the_other_under_changing_load_none_is_called_worse() {
+    let after_the_other = |run| run / 12;
+    let codes = (0..20).map(|comparison| {
+        let load = |run: usize| if run < 12 { comparison % 2 } else { (comparison / 2) % 5 };
+        gate(comparison, ["10ms", "10ms"], after_the_other, load)
+    });
+    let codes: Vec<_> = codes.collect();
+    assert!(!codes.contains(&Some(4)), "{codes:?}");
+}
+
+#[test]
+#[ignore = "slow: .ci/long compare"]
+fn ten_percent_are_found_in_runs_that_take_turns_however_busy_the_machine_is() {
+    // A B B A
+    let in_turns = |run: usize| usize::from(matches!(run % 4, 1 | 2));
+    let found = (0..10).filter(|comparison| {
+        let load = |run: usize| (comparison + run / 4) % 3;
+        gate(*comparison, ["10ms", "11ms"], in_turns, load) == Some(4)
+    });
+    let found = found.count();
+    assert!(found >= 9, "{found} of 10");
 }

@@ -11,6 +11,7 @@ use strum::VariantArray;
 
 use super::differing::{Differing, Setting};
 use super::figure::{Compared, OfAPart, of_run};
+use super::machine::{MachineDiffers, machine_differs};
 use super::parts::parts;
 use super::ranks::{Shift, paired, unpaired};
 use super::significance::{ALPHA, fewest, holm, needed};
@@ -40,6 +41,8 @@ pub struct Comparison {
     pub values: [usize; 2],
     /// The fewest values of each side with which a primary figure could be shown to differ.
     pub takes: u64,
+    /// By what the machine was slower or faster in the runs of the second side, which were played before or after those of the first.
+    pub machine: Vec<MachineDiffers>,
     /// How many arms of the first side the second one lacks.
     pub missing: usize,
     /// What was left out, and why.
@@ -84,7 +87,7 @@ pub struct Row {
 /// The values of a side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one; of an even number the lower of two.
+    /// The middle one; of an even number the mean of the two in the middle.
     pub median: f64,
     /// The smallest.
     pub least: f64,
@@ -106,6 +109,8 @@ pub enum Verdict {
     Better,
     /// They differ, but the comparison is not about this figure.
     Differs,
+    /// They differ, but the machine does so, too, in the same direction: times then say nothing.
+    Machine,
     /// All values of both sides are the same.
     Same,
     /// Not distinguishable.
@@ -139,14 +144,14 @@ impl Comparison {
         };
         left_out.extend(alone(&ours, &theirs));
         left_out.extend(alone(&theirs, &ours));
-        let arms = ours.iter().filter(|name| theirs.contains(name));
+        let arms: Vec<&String> = ours.iter().filter(|name| theirs.contains(name)).collect();
         let seeds = |runs: &[Record]| runs.iter().map(|run| run.seed).collect::<Vec<_>>();
         let (seeds_a, seeds_b) = (seeds(a), seeds(b));
         let set = |seeds: &[u64]| seeds.iter().copied().collect::<BTreeSet<_>>();
         let is_paired =
             set(&seeds_a).len() == a.len() && set(&seeds_b).len() == b.len() && set(&seeds_a) == set(&seeds_b);
         let mut samples = Vec::new();
-        for arm in arms {
+        for &arm in &arms {
             let primary = if is_control(&a[0], arm) {
                 Vec::new()
             } else {
@@ -168,7 +173,11 @@ impl Comparison {
                 });
             }
         }
-        let (unit, takes, rows) = judged(&samples, is_paired, Unit::Pairs);
+        let (unit, takes, mut rows) = judged(&samples, is_paired, Unit::Pairs);
+        let machine = machine_differs([a, b], &arms);
+        for row in &mut rows {
+            row.doubt(&machine);
+        }
         let sides = match &differing.settings[..] {
             [only] => [0, 1].map(|side| only.of_side(side)),
             _ => names_of_sides.map(str::to_owned),
@@ -180,6 +189,7 @@ impl Comparison {
             settings: differing.settings,
             unlike: [differing.scenario, differing.machine].concat(),
             values: [a.len(), b.len()],
+            machine,
             missing: ours.iter().filter(|name| !theirs.contains(name)).count(),
             takes,
             left_out,
@@ -237,6 +247,7 @@ impl Comparison {
             settings: Vec::new(),
             unlike: Vec::new(),
             values,
+            machine: Vec::new(),
             missing: 0,
             takes,
             left_out,
@@ -247,6 +258,11 @@ impl Comparison {
     /// Whether a figure that the comparison is about has become worse.
     pub fn is_worse(&self) -> bool {
         self.rows.iter().any(|row| row.verdict == Verdict::Worse)
+    }
+
+    /// Whether something differs of which nobody knows whether the machine is to blame.
+    pub fn is_of_the_machine(&self) -> bool {
+        self.rows.iter().any(|row| row.verdict == Verdict::Machine)
     }
 
     /// Whether there are too few values to show anything, whatever they are.
@@ -277,6 +293,21 @@ impl Comparison {
     /// Whether there is anything that both sides have.
     pub fn is_empty(&self) -> bool {
         self.rows.iter().all(|row| row.verdict == Verdict::Unknown)
+    }
+}
+
+impl Row {
+    /// Takes back what times show in the direction in which the machine differs, too.
+    fn doubt(&mut self, machine: &[MachineDiffers]) {
+        let is_slower = match self.verdict {
+            Verdict::Worse => true,
+            Verdict::Better => false,
+            _ => return,
+        };
+        let is_time = self.figure.is_measured() && !self.figure.is_damage();
+        if is_time && machine.iter().any(|differs| differs.is_slower == is_slower) {
+            self.verdict = Verdict::Machine;
+        }
     }
 }
 
@@ -439,7 +470,10 @@ impl Spread {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         Some(Self {
-            median: *sorted.get(sorted.len().checked_sub(1)? / 2)?,
+            median: f64::midpoint(
+                *sorted.get(sorted.len().checked_sub(1)? / 2)?,
+                *sorted.get(sorted.len() / 2)?,
+            ),
             least: *sorted.first()?,
             most: *sorted.last()?,
             n: sorted.len(),
