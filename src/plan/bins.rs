@@ -81,15 +81,17 @@ mod tests {
 
     #[test]
     fn a_mean_is_as_exact_as_that_of_all_values_and_takes_few_of_them() {
+        /// A name, the function, and of how many values it may be worked out.
+        type Function = (&'static str, fn(f64) -> f64, usize);
         let values: Vec<(f64, f64)> = places().map(|(place, weight)| (-(1.0 - place).ln(), weight)).collect();
-        let functions: [(&str, &dyn Fn(f64) -> f64, usize); 6] = [
-            ("constant", &|_| 0.25, 12),
-            ("even", &|value| 1.0 + value, 12),
-            ("bent", &|value| (value / 10.0).exp(), 60),
+        let functions: [Function; 6] = [
+            ("constant", |_| 0.25, 12),
+            ("even", |value| 1.0 + value, 12),
+            ("bent", |value| (value / 10.0).exp(), 60),
             // As much of its sum lies in the far tail as at the beginning.
-            ("of the tail", &|value| value.exp() / 1e3, 320),
-            ("a step", &|value| f64::from(u8::from(value > 3.3)), 40),
-            ("rises and falls", &|value| value * (-value).exp(), 120),
+            ("of the tail", |value| value.exp() / 1e3, 320),
+            ("a step", |value| f64::from(u8::from(value > 3.3)), 40),
+            ("rises and falls", |value| value * (-value).exp(), 120),
         ];
         for (name, function, most) in functions {
             let all: f64 = values.iter().map(|&(value, weight)| weight * function(value)).sum();

@@ -201,7 +201,7 @@ mod tests {
             let shortest = rows.iter().find(|row| row.setting.renewal == *renewal && meets(row));
             let ttl = shortest.unwrap_or_else(|| panic!("{renewal}")).setting.ttl;
             let shorter = Setting {
-                ttl: ttl - step(ttl),
+                ttl: ttl.saturating_sub(step(ttl)),
                 renewal: *renewal,
             };
             assert!(!meets(&row::of(&question, shorter)), "{renewal} {ttl:?}");

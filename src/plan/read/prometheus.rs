@@ -1,4 +1,4 @@
-//! A histogram in the text formats of Prometheus and `OpenMetrics`: `name_bucket{…,le="0.05"} 123`.
+//! A histogram in Prometheus' text format or that of `OpenMetrics`: `name_bucket{…,le="0.05"} 123`.
 //!
 //! The parsers on crates.io do not do: `prometheus-parse` cuts labels at each comma, brace and `=`, also inside their quotes, and passes
 //! over lines that it can't read; `nom-openmetrics` knows no timestamps and no exemplars; `openmetrics-parser`, the best one, is under the
