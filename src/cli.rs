@@ -670,7 +670,8 @@ pub struct CompareArgs {
 /// `key`, `t` in nanoseconds of a monotonic clock that all clients share, and if the lock has them `until` (the end of the validity, by
 /// that clock), `token` and `fence`. A client has reason to rely on a lock from `acquired` to the earliest of `released`, `lost` and `until`.
 /// A double hold: two had at once. A double use: two were inside (`entered` to `left`) at once. A late write, and a section that overran:
-/// the client had no reason any more. Down for: the longest time until somebody got a lock in which clients that had `asked` waited and nobody held it.
+/// the client had no reason any more. A token that two clients had, and a fence that repeats or falls, are told. Locks are judged as
+/// exclusive ones, not as shared ones or semaphores. Down for: the longest time until somebody got a lock in which clients that had `asked` waited and nobody held it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -679,8 +680,9 @@ Examples:
   lockstorm judge events.jsonl --record before.json --name naive --faults lab.jsonl
   lockstorm judge unix:/tmp/judge.sock --history held.jsonl      until Ctrl-C
 
-Exit codes: 0 nothing is broken, 1 error, 2 usage, or a line can't be read, 3 there are double holds, double uses, late writes or sections \
-that overran, 5 nothing could be shown: there was no event, or no lock was acquired by two clients, or holds have no end that met others.")]
+Exit codes: 0 nothing is broken, 1 error, 2 usage, or a line can't be read, 3 there are double holds, double uses, late writes, sections \
+that overran, shared tokens or fences that don't rise, 5 nothing could be shown: there was no event, or no lock was acquired by two \
+clients, or their clocks may differ, or holds have no end that met others.")]
 pub struct JudgeArgs {
     /// A file, `-` for standard input, or unix:PATH: listen there, for any number of connections, until Ctrl-C or SIGTERM.
     #[arg(value_name = "EVENTS")]
@@ -731,7 +733,8 @@ pub enum RecordCommand {
 Example:
   lockstorm record judge failover.jsonl
 
-Exit codes: 0 no double hold, 1 error, 2 the file can't be read, 3 there are double holds.")]
+Exit codes: 0 no double hold, 1 error, 2 the file can't be read, 3 there are double holds, 5 nothing could be shown: no lock was held for \
+any time, or the times are more than a year apart.")]
     Judge {
         /// A file that `lockstorm run --history` has written.
         history: PathBuf,
@@ -986,7 +989,8 @@ Examples:
   lockstorm grade --only failover --only overrun -- ./my-client
   lockstorm grade --engine redlock
 
-Exit codes: 0 no act ended with an F, except those of --known-failing; 1 error; 2 usage; 3 an act ended with an F; 5 an act showed \
+Exit codes: 0 no act ended with an F, except those of --known-failing; 1 error; 2 usage; 3 an act ended with an F, or a check before \
+them has proved that the lock is broken; 5 an act showed \
 nothing; 129, 130, 131 and 143 ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM, with what was played until then.")]
 pub struct GradeArgs {
     /// The client's program and its arguments.
@@ -1006,7 +1010,7 @@ pub struct GradeArgs {
     /// The seed of every random choice.
     #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
-    /// Write the result as a page to this file, too.
+    /// Write the result to this file, too: as a page, or as Markdown or text if its name ends in .md or .txt.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// A file with the names of acts that may end with an F or show nothing, one on each line: for tests that are to fail once it gets worse.
@@ -1047,7 +1051,7 @@ pub enum ClientCommand {
     Schema,
 }
 
-/// Talk with a client on three nodes, try every message, and explain what is wrong.
+/// Talk with a client on three nodes, try every message, and explain what is wrong. Its locks are judged as exclusive ones.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 use tokio::time::{Instant, sleep};
 
 /// What is wrong with a client, or with none.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     // Right: `flock` on a file for each key, which dies with its process.
     "mutex",
     // Right: SET NX PX on one node, a token, compare-and-delete, renewal.
@@ -39,6 +39,8 @@ const KINDS: [&str; 11] = [
     "short",
     // Says that its locks are on three nodes, and asks one.
     "says-three",
+    // Says that its locks are on all nodes, and each process asks another one.
+    "own-node",
 ];
 
 const EXTEND: &str =
@@ -67,15 +69,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kind = kind.ok_or_else(|| format!("which kind? {}", KINDS.join(", ")))?;
     let mut lines = BufReader::new(stdin()).lines();
     let start: Value = serde_json::from_str(&lines.next_line().await?.unwrap_or_default())?;
+    let all = start["nodes"].as_array().map_or(1, Vec::len).max(1);
+    let node = if kind == "own-node" { process() % all } else { 0 };
     let client = Arc::new(Client {
         kind,
-        url: start["nodes"][0].as_str().unwrap_or_default().to_owned(),
+        url: start["nodes"][node].as_str().unwrap_or_default().to_owned(),
         ttl_ms: start["ttl_ms"].as_u64().unwrap_or(1_000),
         renew: start["renew"] == true,
         connection: tokio::sync::Mutex::default(),
         held: Mutex::default(),
     });
-    let nodes = if kind == "says-three" { 3 } else { 1 };
+    let nodes = match kind {
+        "says-three" => 3,
+        "own-node" => all,
+        _ => 1,
+    };
     say(&json!({"op": "started", "name": kind, "version": "1", "language": "rust", "can": ["renew"], "nodes": nodes}));
     while let Some(line) = lines.next_line().await? {
         let order: Value = serde_json::from_str(&line)?;
@@ -93,6 +101,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
     }
     Ok(())
+}
+
+/// The number of this process among the clients of its arm, as its socket has it.
+fn process() -> usize {
+    let socket = env::var("LOCKSTORM_SOCKET").unwrap_or_default();
+    let number = socket.trim_end_matches(".sock").rsplit('-').next();
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 fn say(message: &Value) {

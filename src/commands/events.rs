@@ -14,6 +14,7 @@ use std::time::Duration;
 use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::history::{Event, Reported};
+use lockstorm_data::model::printable;
 use lockstorm_lab::kept::Logged;
 use lockstorm_run::oracle::reported::JudgedEvents;
 use lockstorm_run::{Record, needs};
@@ -65,10 +66,8 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
     });
     let page = || events_page(&told, &args.events, doubt.as_deref());
     let page = args.out.as_deref().map_or(Ok(()), |out| write(out, &page()));
-    let record = record.map_or(Ok(()), |file| {
-        let made = recorded(args, &judged, doubt.clone(), faults.as_deref())?;
-        file.write(&made).map_err(Failure::error)
-    });
+    let made = record.and_then(|file| Some((file, recorded(args, &judged, doubt.clone(), faults.as_deref())?)));
+    let record = made.map_or(Ok(()), |(file, made)| file.write(&made).map_err(Failure::error));
     [printed.map(drop), history, page, record]
         .into_iter()
         .collect::<Result<(), _>>()?;
@@ -133,21 +132,31 @@ fn absolute(path: &Path) -> PathBuf {
         .unwrap_or_else(|| path.to_owned())
 }
 
-/// The record of what was judged.
+/// The record of what was judged, if its times are those of one clock.
 fn recorded(
     args: &JudgeArgs,
     judged: &JudgedEvents,
     doubt: Option<String>,
     faults: Option<&[Logged]>,
-) -> Result<Record, Failure> {
+) -> Option<Record> {
     if !judged.is_of_one_clock() {
-        let why = "no record is written: its events are more than a year apart, so they are not by one clock";
-        return Err(Failure::error(why.to_owned()));
+        tell("no record is written: its events are more than a year apart, so they are not by one clock");
+        return None;
     }
+    // A record has no figures of tokens and fences.
+    let twice = || {
+        let found = judged.reported.handed_out.first();
+        found.filter(|_| judged.hands_out_twice()).cloned()
+    };
     let source = source(&args.events);
     let stem = Path::new(&source).file_stem().map(|stem| stem.to_string_lossy());
     let name = args.name.as_deref().or(stem.as_deref()).unwrap_or(&source);
-    Ok(Record::of_reported([name, &source], judged, doubt, faults))
+    Some(Record::of_reported(
+        [name, &source],
+        judged,
+        doubt.or_else(twice),
+        faults,
+    ))
 }
 
 /// What `lockstorm lab log --json` told.
@@ -185,7 +194,7 @@ fn unreadable(what: &str, why: impl std::fmt::Display) -> Failure {
 /// All events, and whether the last line is whole: its end may be what a killed program could not write.
 fn read(source: impl BufRead, what: &str) -> Result<(Vec<Event>, bool), Failure> {
     let (mut events, mut is_whole) = (Vec::new(), true);
-    for event in Event::read(source) {
+    for event in Event::read(source, |field| ignored(what, field)) {
         match event {
             Ok(event) => events.push(event),
             Err(error) if error.is_cut => {
@@ -196,6 +205,13 @@ fn read(source: impl BufRead, what: &str) -> Result<(Vec<Event>, bool), Failure>
         }
     }
     Ok((events, is_whole))
+}
+
+fn ignored(what: &str, field: &str) {
+    tell(&format!(
+        "{what}: \"{}\" is no field of an event, and is ignored",
+        printable(field)
+    ));
 }
 
 /// Listens at a socket for any number of clients until a signal comes, which is how it is meant to end. Returns whether all that came
@@ -292,7 +308,7 @@ fn follow(stream: tokio::net::UnixStream, events: &mpsc::Sender<Option<Event>>) 
     stream.set_nonblocking(false)?;
     let (source, events) = (stream.try_clone()?, events.clone());
     thread::Builder::new().spawn(move || {
-        for event in Event::read(BufReader::new(&source)) {
+        for event in Event::read(BufReader::new(&source), |field| ignored("a client", field)) {
             if let Err(error) = &event {
                 match error.is_cut {
                     true => tell("a client's last line was cut off, and is left out"),

@@ -60,7 +60,8 @@ fn text(settings: &Settings, format: ReportFormat, arm: Option<&str>) -> Result<
     text.map_err(Failure::usage)
 }
 
-fn by_ending(out: &Path) -> ReportFormat {
+/// The form that the ending of this file says: a page, unless it is known.
+pub(super) fn by_ending(out: &Path) -> ReportFormat {
     match out.extension().and_then(|ending| ending.to_str()) {
         Some("txt") => ReportFormat::Text,
         Some("md") => ReportFormat::Markdown,

@@ -73,6 +73,8 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
     let shown = (begun().count() as u64).max(u64::from(figures.first_double_hold_us.is_some()));
     figures.double_holds = figures.double_holds.max(shown);
     figures.law_violations = ruled(Ruling::Violation);
+    figures.expired_holds = ruled(Ruling::Expired);
+    figures.deleted = ruled(Ruling::Deleted);
     figures.unjudged = ruled(Ruling::Unknown);
     figures
 }

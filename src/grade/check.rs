@@ -19,10 +19,34 @@ const TTL: Duration = Duration::from_millis(1_500);
 /// How many orders are given at once.
 const AT_ONCE: usize = 16;
 
+/// What is tried of a free lock.
+const ACQUIRE: &str = "acquire";
 /// What is tried of a lock that somebody has.
-pub(crate) const HELD_ALREADY: &str = "acquire a lock that is held";
+const HELD_ALREADY: &str = "acquire a lock that is held";
+/// What is tried of the holder's lock.
+const RELEASE: &str = "release";
+/// What is tried of a lock that was given back.
+const AGAIN: &str = "acquire it again";
+/// What is tried of a lock that is extended.
+const EXTEND: &str = "extend for two TTLs";
 /// What is tried of a promise.
-pub(crate) const UNTIL: &str = "until";
+const UNTIL: &str = "until";
+/// What is tried of a lock that nobody extends.
+const TTL_IS_OVER: &str = "wait until the TTL is over";
+/// What is tried of a lock that has expired, once another client has it.
+const OTHERS: &str = "release what somebody else holds";
+/// What shows, if it fails, that the lock is broken: it keeps nobody out, ends before its time or never, or ends with another holder's release.
+/// The rest is how it tells of outages, and how long it waits: acts show that.
+pub(crate) const VITAL: [&str; 8] = [
+    ACQUIRE,
+    HELD_ALREADY,
+    RELEASE,
+    AGAIN,
+    EXTEND,
+    UNTIL,
+    TTL_IS_OVER,
+    OTHERS,
+];
 
 /// The scenario whose arm the client is.
 const SCENARIO: &str = r#"
@@ -219,10 +243,10 @@ impl Check {
                 "{} for a free lock, where held is right; nothing else was tried",
                 first.word()
             );
-            self.note("acquire", Some(false), said);
+            self.note(ACQUIRE, Some(false), said);
             return false;
         };
-        self.note("acquire", Some(true), "held".to_owned());
+        self.note(ACQUIRE, Some(true), "held".to_owned());
         self.places().await;
         let asked = Instant::now();
         let second = self.acquire("check:a", Duration::ZERO).await;
@@ -241,7 +265,7 @@ impl Check {
                 "busy".to_owned()
             } else {
                 let (word, ms) = (second.word(), took.as_millis());
-                format!("{word} after {ms} ms, where busy is right: wait_ms was 0")
+                format!("{word} after {ms} ms, where busy is right: wait_ms was 0, and the lock is judged as an exclusive one")
             },
         );
         if let Came::Held(second) = second {
@@ -249,7 +273,7 @@ impl Check {
         }
         let released = self.release(hold).await;
         self.note(
-            "release",
+            RELEASE,
             Some(released == "released"),
             match released.as_str() {
                 "released" => released.clone(),
@@ -263,7 +287,7 @@ impl Check {
         let again = self.acquire("check:a", Duration::ZERO).await;
         let right = matches!(again, Came::Held(_));
         self.note(
-            "acquire it again",
+            AGAIN,
             Some(right),
             format!("{}{}", again.word(), if right { "" } else { ", where held is right" }),
         );
@@ -380,7 +404,7 @@ impl Check {
         let other = self.acquire("check:c", Duration::ZERO).await;
         let right = other.is_busy();
         self.note(
-            "extend for two TTLs",
+            EXTEND,
             Some(right),
             if right {
                 "it is still held".to_owned()
@@ -420,7 +444,7 @@ impl Check {
         let took = held.elapsed();
         let (in_time, ms) = (took >= TTL / 2, took.as_millis());
         self.note(
-            "wait until the TTL is over",
+            TTL_IS_OVER,
             match &next {
                 Came::Held(_) => Some(in_time),
                 next if next.is_busy() => renews.then_some(true),
@@ -450,7 +474,7 @@ impl Check {
             };
             if shows {
                 let right = !matches!(third, Came::Held(_));
-                self.note("release what somebody else holds", Some(right), said.to_owned());
+                self.note(OTHERS, Some(right), said.to_owned());
             }
             self.release(next).await;
         }
@@ -533,6 +557,8 @@ async fn acquire(link: &Link, key: &str, wait: Duration) -> Came {
         voters: Vec::new(),
         nodes: 1,
         fence: None,
+        ttl: None,
+        is_renewed: false,
     };
     match timeout(SOON + wait, link.acquire(granted, wait)).await {
         Ok(Ok(hold)) => Came::Held(hold),

@@ -21,6 +21,8 @@ pub(crate) struct Seen<'a> {
     pub still: Duration,
     /// What it got while nothing failed, under the same load and for as long, if that was played.
     pub healthy: Option<&'a Grade>,
+    /// Whose release has most likely removed the key of the next holder, if that was found.
+    pub removed_by: Option<String>,
 }
 
 /// A question; `None`: it is as it should be.
@@ -63,17 +65,26 @@ pub(crate) fn exclusion(seen: &Seen<'_>) -> Option<Mark> {
     let Figures {
         double_holds,
         law_violations,
+        expired_holds,
+        deleted,
         unjudged,
         ..
     } = *seen.figures;
     let twice = counted(double_holds, "lock was", "locks were");
+    // Here work is shorter than the TTL, or renewed: a lock that expires is no better than one that is broken.
+    let unexplained = law_violations + expired_holds;
     match () {
-        () if law_violations > 0 => mark(
+        () if unexplained > 0 => mark(
             Letter::F,
             format!(
-                "{twice} held by two, {} of them although no node had lost a key",
-                count(law_violations)
+                "{twice} held by two, {} of them although no node had lost a key{}",
+                count(unexplained),
+                removal(seen)
             ),
+        ),
+        () if deleted > 0 => mark(
+            Letter::Unknown,
+            format!("{twice} held by two: keys were deleted from outside"),
         ),
         () if unjudged > 0 => mark(
             Letter::C,
@@ -281,18 +292,40 @@ pub(crate) fn renewed(seen: &Seen<'_>) -> Option<Mark> {
 
 /// Where locks end before their sections do: a holder is told, so that no two hold a lock at once.
 pub(crate) fn end_is_told(seen: &Seen<'_>) -> Option<Mark> {
-    match seen.figures.double_holds {
-        0 => None,
-        _ if seen.figures.times[Time::Overlap].max <= RESOLUTION => None,
-        twice => mark(
+    let Figures {
+        double_holds,
+        law_violations,
+        ..
+    } = *seen.figures;
+    let twice = counted(double_holds, "lock was", "locks were");
+    match () {
+        () if double_holds == 0 || seen.figures.times[Time::Overlap].max <= RESOLUTION => None,
+        () if law_violations > 0 => mark(
+            Letter::F,
+            format!(
+                "{twice} held by two, {} of them before the end: within the TTL of the acquire or the last extension, or before the \"until\" \
+                 that was told{}",
+                count(law_violations),
+                removal(seen)
+            ),
+        ),
+        () => mark(
             Letter::D,
             format!(
-                "{} held by two: they had expired, and their holders heard nothing of it while they worked; \
-                 a client that gives \"until\", or says \"lost\" before the release, tells them",
-                counted(twice, "lock was", "locks were")
+                "{twice} held by two: they had expired, and their holders heard nothing of it while they worked; \
+                 a client that gives \"until\", or says \"lost\" before the release, tells them"
             ),
         ),
     }
+}
+
+/// Who has removed a key, if that was found.
+fn removal(seen: &Seen<'_>) -> String {
+    seen.removed_by.as_ref().map_or_else(String::new, |who| {
+        format!(
+            "; the late release of {who} has most likely removed the key of the next holder: compare the token before deleting a key"
+        )
+    })
 }
 
 fn refusals(number: u64) -> String {
@@ -334,6 +367,7 @@ mod tests {
             fault: Duration::from_secs(1),
             still: Duration::ZERO,
             healthy,
+            removed_by: None,
         };
         criterion(&seen).map(|mark| mark.letter)
     }
@@ -383,6 +417,20 @@ mod tests {
         };
         assert_eq!(overlapping(2_000), None, "it counts in milliseconds");
         assert_eq!(overlapping(2_001), Some(Letter::D));
+        let taken = |criterion, overlap| {
+            says(criterion, move |seen| {
+                (seen.double_holds, seen.law_violations, seen.expired_holds) = (2, 1, 1);
+                seen.times[Time::Overlap].max = overlap;
+            })
+        };
+        assert_eq!(taken(end_is_told, 2_001), Some(Letter::F), "its TTL was not over");
+        assert_eq!(taken(end_is_told, 2_000), None);
+        let expired = |seen: &mut Figures| (seen.double_holds, seen.expired_holds) = (1, 1);
+        assert_eq!(
+            says(exclusion, expired),
+            Some(Letter::F),
+            "work is shorter than the TTL"
+        );
     }
 
     #[test]

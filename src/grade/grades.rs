@@ -1,7 +1,7 @@
 use lockstorm_data::metrics::Quantiles;
 use serde::Serialize;
 
-use super::check::{Checked, HELD_ALREADY, UNTIL};
+use super::check::{Checked, VITAL};
 use super::letter::Letter;
 
 /// What a client got.
@@ -42,12 +42,9 @@ pub struct Grade {
     pub acquire_p99_us: u64,
 }
 
-/// What a check tries that shows whether there is a lock at all: if it fails, whatever the acts have found is worth nothing.
-const VITAL: [&str; 2] = [HELD_ALREADY, UNTIL];
-
 impl Grades {
-    /// Whether the check has found that a lock keeps nobody out, or is over when it is granted.
-    pub fn excludes_nobody(&self) -> bool {
+    /// Whether the check has proved that the lock is broken: whatever the acts have found is worth nothing then.
+    pub fn is_broken(&self) -> bool {
         self.wrong.iter().any(|done| VITAL.contains(&done.tried))
     }
 
@@ -63,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_that_finds_no_lock_outweighs_the_acts() {
+    fn a_check_that_proves_a_broken_lock_outweighs_the_acts() {
         let finds = |tried| Grades {
             client: String::new(),
             command: Vec::new(),
@@ -78,7 +75,7 @@ mod tests {
             }],
             acts: Vec::new(),
         };
-        assert!(finds(HELD_ALREADY).excludes_nobody() && finds(UNTIL).excludes_nobody());
-        assert!(!finds("release after the TTL").excludes_nobody());
+        assert!(VITAL.iter().all(|tried| finds(tried).is_broken()));
+        assert!(!finds("release after the TTL").is_broken());
     }
 }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use lockstorm_base::Stop;
+use lockstorm_data::history::Removal;
 use lockstorm_data::model::TargetKind;
 use lockstorm_run::client::{ENDED_WITH, UNANSWERED};
 use lockstorm_run::{Ended, Record, RunOptions, headless};
@@ -75,7 +76,7 @@ pub fn grade(
         wrong,
         acts,
     };
-    if grades.excludes_nobody() {
+    if grades.is_broken() {
         grades.letter = Letter::F;
     }
     Ok((grades, stop))
@@ -96,6 +97,10 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) ->
         fault: lasts,
         still: if is_its_own { lasts } else { Duration::ZERO },
         healthy,
+        removed_by: arm
+            .evidence
+            .iter()
+            .find_map(|double| double.removed_by.as_ref().map(Removal::who)),
     };
     let asked = ALWAYS.iter().chain([&act.holders]).chain(act.asks);
     let mut marks: Vec<Mark> = asked.filter_map(|criterion| criterion(&seen)).collect();

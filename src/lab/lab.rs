@@ -206,6 +206,24 @@ impl Lab {
         .await
     }
 
+    /// How often each node of ours that keeps locks has run a command that deletes all keys. Nodes that are not up, or do not answer within
+    /// 200 ms, are left out.
+    pub async fn flushes(&self) -> BTreeMap<NodeName, u64> {
+        let roles = [
+            Role::Lock,
+            Role::Replicated,
+            Role::FirstInCluster,
+            Role::SecondInCluster,
+        ];
+        self.ask_all(&roles, |node| async {
+            match node.is_ours {
+                true => node.admin.lock().await.flushes(&node.access()).await,
+                false => None,
+            }
+        })
+        .await
+    }
+
     /// The log of each node of a host that is ours: its host, what the node is, and the file.
     pub fn logs(&self) -> Vec<(HostId, &'static str, PathBuf)> {
         let ours = self.nodes.all().filter(|node| node.is_ours);

@@ -13,6 +13,9 @@ use super::page::{class, page, tabled};
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 
+/// What is judged.
+const EXCLUSIVE: &str =
+    "Judged as exclusive locks: of a shared lock, or of a semaphore with several permits, this shows nothing.";
 /// How many double holds are told in words.
 const TOLD: usize = 10;
 
@@ -44,8 +47,15 @@ impl<'a> EventsJudged<'a> {
                 name(reported, double.second),
                 double.overlap(),
             );
+            let removal = judged.overtaken(double).map_or_else(String::new, |(who, released)| {
+                format!(
+                    "; {} released at {released}, after {} had got it: that may have removed its key, if a release does not compare the token",
+                    printable(who),
+                    printable(first)
+                )
+            });
             format!(
-                "\"{}\": {} got it at {at} while {} had it: both relied on it for {:.3} ms",
+                "\"{}\": {} got it at {at} while {} had it: both relied on it for {:.3} ms{removal}",
                 printable(&double.key),
                 printable(second),
                 printable(first),
@@ -110,8 +120,10 @@ fn more(judged: &EventsJudged<'_>) -> Option<String> {
 
 /// A table of what was found, and then the evidence.
 pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
-    let (evidence, more) = (judged.doubles.iter().chain(&judged.reported.late), more(judged));
-    let lines = evidence.chain(&more);
+    let (reported, more) = (judged.reported, more(judged));
+    let evidence = judged.doubles.iter().chain(&more).chain(&reported.late);
+    let exclusive = (judged.double_holds + judged.double_uses > 0).then(|| EXCLUSIVE.to_owned());
+    let lines = evidence.chain(&reported.handed_out).chain(&exclusive);
     lines.fold(table(judged).render(paint), |text, line| text + "\n" + line)
         + if judged.judged.is_broken() { "\n" } else { "" }
 }
@@ -121,7 +133,7 @@ pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&str>)
     let (tone, verdict) = match (judged.judged.is_broken(), doubt) {
         (true, _) => (
             Tone::Bad,
-            "✖ two clients relied on one lock, or one worked on without it".to_owned(),
+            "✖ two clients relied on one lock, or one worked on without it, or a token or fence came twice".to_owned(),
         ),
         (false, Some(doubt)) => (Tone::Doubt, format!("nothing was shown: {doubt}")),
         (false, None) => (Tone::Good, "no two clients relied on one lock at once".to_owned()),
@@ -136,7 +148,8 @@ pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&str>)
                 (lanes(&picture(judged.reported, double)))
             }
             @if let Some(line) = more(judged) { p { (line) } }
-            @for line in &judged.reported.late { p { (line) } }
+            @for line in judged.reported.late.iter().chain(&judged.reported.handed_out) { p { (line) } }
+            @if judged.double_holds + judged.double_uses > 0 { p { (EXCLUSIVE) } }
             p { small {
                 "Blue: a client had reason to rely on the lock. Red: two had it at once. Times are those that were reported. Lockstorm "
                 (env!("CARGO_PKG_VERSION"))

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::markdown::{plain, small, tabled};
 use super::page::{class, page};
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
@@ -75,6 +76,33 @@ pub fn grades_page(grades: &Grades) -> String {
         }
     };
     page(&format!("{} graded by Lockstorm", grades.client), &body)
+}
+
+/// The same as Markdown.
+pub fn grades_markdown(grades: &Grades) -> String {
+    let mut all = vec![
+        format!("### {}", plain(&headline(grades))),
+        tabled(&Table::of(&COLUMNS, &grades.acts)),
+    ];
+    all.extend(cost(grades).as_deref().and_then(small));
+    if !grades.wrong.is_empty() {
+        all.push("Before, a check has found:".to_owned());
+        all.push(listed(
+            grades.wrong.iter().map(|done| format!("{}: {}", done.tried, done.said)),
+        ));
+    }
+    for act in grades.acts.iter().filter(|act| !act.why.is_empty()) {
+        let [letter, name, title] = [act.letter.text(), act.act, act.title].map(plain);
+        all.push(format!("**{letter} {name}**: {title}"));
+        all.push(listed(act.why.iter().cloned()));
+    }
+    all.join("\n\n") + "\n"
+}
+
+fn listed(lines: impl Iterator<Item = String>) -> String {
+    // A line break would end the item.
+    let line = |line: String| format!("- {}", plain(&line.replace('\n', " ")));
+    lines.map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// What was tried with a client.

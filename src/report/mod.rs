@@ -42,7 +42,7 @@ pub use demo::demo;
 pub use doctor::{examination_bar, render_diagnosis};
 pub use events::{EventsJudged, events_page, render_events};
 pub use file::{RecordFile, write_json};
-pub use grade::{grades_page, render_checked, render_grades};
+pub use grade::{grades_markdown, grades_page, render_checked, render_grades};
 pub use history::{Checker, export, render_judgements};
 pub use journal::Journal;
 pub(crate) use lanes::in_columns as lanes_in_columns;

@@ -20,16 +20,33 @@ pub fn sentence(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec, is_do
 fn double_holds(figures: &Figures) -> Option<String> {
     let found = figures.double_holds;
     let times = (found > 0).then(|| counted(found, "time", "times"))?;
-    let why = match (figures.law_violations, figures.unjudged, figures.nodes.len()) {
-        (0, 0, 0) => String::new(),
-        (0, 0, _) => ", each time because nodes had lost its key".to_owned(),
-        (0, unjudged, _) => format!(", {} without a known cause", counted(unjudged, "time", "times")),
-        (violations, ..) => format!(
-            ", {} although a quorum of nodes should have kept its key",
-            counted(violations, "time", "times")
+    let explained = found
+        .saturating_sub(figures.law_violations)
+        .saturating_sub(figures.unjudged)
+        .saturating_sub(figures.expired_holds)
+        .saturating_sub(figures.deleted);
+    let causes = [
+        (
+            figures.law_violations,
+            "although a quorum of nodes should have kept its key",
         ),
-    };
-    Some(format!("let two hold one lock at once {times}{why}"))
+        (
+            figures.expired_holds,
+            "because its TTL was over, of which its client hears nothing",
+        ),
+        (figures.deleted, "because its key was deleted from outside"),
+        (figures.unjudged, "without a known cause"),
+        (explained, "because nodes had lost its key"),
+    ];
+    let mut whys: Vec<String> = Vec::new();
+    if !figures.nodes.is_empty() {
+        let known = causes.into_iter().filter(|(number, _)| *number > 0);
+        whys.extend(known.map(|(number, why)| match number == found {
+            true => format!(", each time {why}"),
+            false => format!(", {} {why}", counted(number, "time", "times")),
+        }));
+    }
+    Some(format!("let two hold one lock at once {times}{}", whys.concat()))
 }
 
 /// How long its lock was unavailable after a fault or a change of the master, if that was long.

@@ -338,6 +338,7 @@ fn journal(record: &Record) -> String {
             overlap_us: Some(300),
             lost: Vec::new(),
             ruling,
+            removed_by: None,
         });
         lines.push(JournalLine::DoubleHold { arm: 1, evidence });
     }

@@ -130,6 +130,8 @@ impl Broken {
             voters,
             nodes: self.nodes.len(),
             fence,
+            ttl: None,
+            is_renewed: false,
         };
         let hold = Arc::new(OtherHold::new(granted, Some(Instant::now() + valid)));
         self.look_after(&hold, options);

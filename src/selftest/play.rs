@@ -66,6 +66,8 @@ mod tests {
         // Only stalls of the machine can let a section outlast its lock here, and that is no double hold.
         assert_eq!((right.double_holds, right.law_violations), (0, 0));
         assert!(wrong.double_holds > 0 && wrong.double_uses > 0 && wrong.lost_updates_peak > 0);
+        // Nobody has deleted a key, and no TTL was over.
+        assert!(wrong.law_violations > 0 && wrong.deleted + wrong.expired_holds == 0);
         // All of them say who voted.
         assert!(
             right.votes_at_release.iter().skip(2).sum::<u64>() > 100,

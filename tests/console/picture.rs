@@ -448,6 +448,7 @@ pub fn double_held(arm: usize) -> Snapshot {
             new_master: None,
         }],
         ruling: Some(Ruling::Explained),
+        removed_by: None,
     };
     let view = &mut now.arms[arm];
     view.double_holds = vec![double(1, 21_500_000), double(2, 22_400_000)];

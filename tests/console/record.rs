@@ -185,7 +185,9 @@ fn what_another_program_reported_is_played_too() {
 {"event":"acquired","client":"b","key":"k","t":1500000000}
 {"event":"released","client":"a","key":"k","t":2000000000}
 {"event":"released","client":"b","key":"k","t":3500000000}"#;
-    let events = Event::read(events.as_bytes()).collect::<Result<_, _>>().expect("lines");
+    let events = Event::read(events.as_bytes(), |_| ())
+        .collect::<Result<_, _>>()
+        .expect("lines");
     let reported = Reported::of(events).expect("clients can do that");
     let judged = JudgedEvents::of(reported).expect("its own history");
     let record = Record::of_reported(["mine", "mine.jsonl"], &judged, None, None);

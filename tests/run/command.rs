@@ -12,7 +12,10 @@ use lockstorm_data::model::{
     Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Event, EventKind, Fault, HostId, How,
     Link, NoVote, OrderId, ReplicationRole, Target, Way,
 };
-use lockstorm_kit::play::{Run, effects, host, server};
+use lockstorm_kit::lab::{ask, connect_to};
+use lockstorm_kit::password;
+use lockstorm_kit::play::{Run, effects, host, server, told};
+use lockstorm_kit::program::printed;
 use lockstorm_kit::recorded::recorded;
 use lockstorm_kit::{alone, beside};
 use lockstorm_run::{Behind, Command, Health, Knob, Record, Snapshot};
@@ -26,6 +29,73 @@ workload = { kind = "inventory", products = 50, stock = 100000, hold = "2ms", st
 name = "redlock"
 lock = "redlock"
 "#;
+
+/// Locks that are renewed while their work lasts longer than their TTL, and half of the workers wait.
+const RENEWED: &str = r#"
+title = "somebody flushes host 1"
+duration = "10m"
+lab = { hosts = 3 }
+swarm = { servers = 3, workers = 8 }
+workload = { kind = "inventory", products = 12, stock = 100000, hold = "1200ms" }
+arm = [
+    { name = "single", lock = "single", ttl = "900ms", renew = "ttl/3", timeout = "5s" },
+    { name = "redlock", lock = "redlock", ttl = "900ms", renew = "ttl/3", timeout = "5s" },
+]
+"#;
+
+/// Somebody else sends FLUSHALL to host 1 while locks are held there.
+#[test]
+fn keys_that_somebody_deletes_are_deleted_and_no_violation_of_our_lock() {
+    let _alone = alone();
+    let run = Run::start(RENEWED, &[]);
+    let mut flushed = 0;
+    while run.now().arms[0].figures.double_holds < 3 {
+        run.until("locks are held", |now| now.arms[0].figures.holding >= 10);
+        // So long that they were asked for before the node was asked how often it was flushed.
+        sleep(Duration::from_millis(700));
+        let url = password::url(&std::env::temp_dir(), run.now().hosts[0].port);
+        let _: String = ask(&mut connect_to(&url), &["FLUSHALL"]);
+        flushed += 1;
+        assert!(flushed < 20, "nobody comes in");
+        run.until("locks are held again", |now| now.arms[0].figures.holding >= 10);
+    }
+    let record = run.stop();
+    let of = |arm: usize| {
+        let figures = &record.arms[arm].figures;
+        [figures.law_violations, figures.deleted]
+    };
+    let text = told(&record);
+    assert!(of(0)[0] == 0 && of(0)[1] > 0, "{:?}: {text}", of(0));
+    // One that had two votes of three may have lost one of them, and it is one that was enough.
+    assert_eq!(of(1)[0], 0, "{text}");
+    let named = record
+        .warnings
+        .iter()
+        .any(|warning| warning.contains("deleted from outside"));
+    assert!(named, "{:?}", record.warnings);
+    let place = tempfile::TempDir::new().unwrap();
+    std::fs::write(place.path().join("r.json"), serde_json::to_vec(&record).unwrap()).unwrap();
+    let csv = printed(
+        0,
+        &[
+            "report",
+            place.path().join("r.json").to_str().unwrap(),
+            "--format",
+            "csv",
+        ],
+    );
+    for line in [
+        "single,law_violations,0,".to_owned(),
+        format!("single,deleted,{},", of(0)[1]),
+    ] {
+        assert!(csv.contains(&line), "{line}: {csv}");
+    }
+    let said = printed(
+        0,
+        &["record", "show", "-v", place.path().join("r.json").to_str().unwrap()],
+    );
+    assert!(said.contains("because its key was deleted from outside"), "{said}");
+}
 
 const OPEN: &str = r#"
 title = "open loop"

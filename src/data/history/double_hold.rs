@@ -22,6 +22,29 @@ pub struct DoubleHold {
     pub lost: Vec<LostVote>,
     /// Whether that explains it; null for a lock without nodes, which has no votes to lose.
     pub ruling: Option<Ruling>,
+    /// The release that has most likely removed the first one's key, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_by: Option<Removal>,
+}
+
+/// A late release: its holder had come before the first one, released while the first one held the lock, and was answered that a key was
+/// removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Removal {
+    /// Who released.
+    pub holder: Holder,
+    /// What another program calls it that has reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When.
+    pub at_us: i64,
+}
+
+impl Removal {
+    /// Who, in words.
+    pub fn who(&self) -> String {
+        self.name.as_deref().map_or_else(|| self.holder.to_string(), printable)
+    }
 }
 
 /// One holder's belief that it held a lock.
@@ -84,6 +107,10 @@ pub struct LostVote {
 pub enum Ruling {
     /// Enough keys were lost.
     Explained,
+    /// The first one's TTL, counted from its acquire or its last extension, was over: the lock had ended, and its holder heard nothing of it.
+    Expired,
+    /// Enough keys were deleted by a command that no lock of this program sends, such as FLUSHALL.
+    Deleted,
     /// Keys that nobody could look for would explain it.
     Unknown,
     /// A quorum should have been left that keeps others out: the lock, or a node, is broken.

@@ -1,16 +1,18 @@
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use serde::{Deserialize, Serialize};
 
 use super::lines::{HistoryError, Lines};
 
+/// So many names of fields are told that are none of an event.
+const NAMES: usize = 10;
 /// What to do about a mistake.
 const CURE: &str =
     "write {\"event\":\"acquired\",\"client\":\"a\",\"key\":\"k\",\"t\":1} and the like, one object a line";
 
 /// What a program reports of one of its locks: a line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Event {
     /// What happened.
     pub event: EventWord,
@@ -56,9 +58,18 @@ pub enum EventWord {
 }
 
 impl Event {
-    /// Reads what a program reports, line by line.
-    pub fn read(source: impl BufRead) -> impl Iterator<Item = Result<Self, HistoryError>> {
-        let mut lines = Lines::of(source, CURE);
-        std::iter::from_fn(move || lines.read_next(Lines::parse))
+    /// Reads what a program reports, line by line. `ignored` hears the name of each field that is none of an event, when it first comes;
+    /// of many the first ones.
+    pub fn read(
+        source: impl BufRead,
+        mut ignored: impl FnMut(&str),
+    ) -> impl Iterator<Item = Result<Self, HistoryError>> {
+        let (mut lines, mut names) = (Lines::of(source, CURE), BTreeSet::new());
+        let mut note = move |name: &str| {
+            if names.len() < NAMES && names.insert(name.to_owned()) {
+                ignored(name);
+            }
+        };
+        std::iter::from_fn(move || lines.read_next(|lines| lines.parse_noting(&mut note)))
     }
 }

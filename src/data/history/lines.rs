@@ -4,6 +4,8 @@ use serde::de::DeserializeOwned;
 
 use crate::model::printable;
 
+/// What may stand before the first line.
+const BOM: &[u8] = "\u{feff}".as_bytes();
 /// The longest line, in bytes.
 const LONGEST: u64 = 64 << 10;
 
@@ -57,16 +59,35 @@ impl<R: BufRead> Lines<R> {
         let read = self.source.by_ref().take(LONGEST + 1).read_until(b'\n', &mut self.line);
         match read.map_err(|error| self.wrong(format!("it can't be read: {error}")))? as u64 {
             read if read > LONGEST => Err(self.wrong(format!("it is longer than {} KiB", LONGEST >> 10))),
-            read => Ok(read > 0),
+            read => {
+                // Some programs begin a text in UTF-8 with it.
+                if self.number == 1 && self.line.starts_with(BOM) {
+                    self.line.drain(..BOM.len());
+                }
+                Ok(read > 0)
+            }
         }
     }
 
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, HistoryError> {
+        serde_json::from_slice(self.object()?).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// Hands over the name of each field that is not read.
+    pub fn parse_noting<T: DeserializeOwned>(&self, mut note: impl FnMut(&str)) -> Result<T, HistoryError> {
+        let wrong = |error: serde_json::Error| self.wrong(error.to_string());
+        let mut line = serde_json::Deserializer::from_slice(self.object()?);
+        let read = serde_ignored::deserialize(&mut line, |field| note(&field.to_string())).map_err(wrong)?;
+        line.end().map_err(wrong)?;
+        Ok(read)
+    }
+
+    fn object(&self) -> Result<&[u8], HistoryError> {
         // An array would do as an object whose fields it has in their order.
-        if self.line.trim_ascii_start().first() == Some(&b'[') {
-            return Err(self.wrong("it is no object"));
+        match self.line.trim_ascii_start().first() {
+            Some(b'[') => Err(self.wrong("it is no object")),
+            _ => Ok(&self.line),
         }
-        serde_json::from_slice(&self.line).map_err(|error| self.wrong(error.to_string()))
     }
 
     /// The next line, as `read` reads it; `None` at the end.

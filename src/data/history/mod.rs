@@ -12,7 +12,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
-pub use double_hold::{Belief, BeliefSale, DoubleHold, LostVote, Ruling};
+pub use double_hold::{Belief, BeliefSale, DoubleHold, LostVote, Removal, Ruling};
 pub use event::{Event, EventWord};
 pub use holder::Holder;
 pub use lines::HistoryError;

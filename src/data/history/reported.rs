@@ -1,7 +1,7 @@
 //! What a program reports of its locks, as a history. Time goes in as numbers and no clock is read here.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -49,6 +49,18 @@ pub struct Reported {
     /// Whether it was reported what anybody did inside a lock.
     #[serde(skip)]
     pub is_used: bool,
+    /// Acquires with a token that another client has had for the same lock: each can release the other's.
+    pub shared_tokens: u64,
+    /// Acquires with a fence that had been handed out before, or that is not above one that was handed out before the client asked.
+    pub fences_fallen: u64,
+    /// The first of both, in words.
+    pub handed_out: Vec<String>,
+    /// By a lock, and when somebody acquired it whom another client's hold should have kept out: whose release came in between although it
+    /// had lost the lock to that client, and when.
+    #[serde(skip)]
+    pub overtaken: BTreeMap<(String, i64), (usize, i64)>,
+    /// That the times of some clients may be by another clock, and why.
+    pub clocks: Option<String>,
     /// How many locks there were.
     #[serde(skip)]
     pub keys: usize,
@@ -60,7 +72,7 @@ pub struct Reported {
 /// For so many bytes of names there is room in the first line of a history: a line has 64 KiB at most.
 const NAMES: usize = 60 * 1024;
 
-/// How many late writes and sections are told in words.
+/// How many late writes and sections, tokens and fences are told in words.
 const TOLD: usize = 10;
 
 /// A lock.
@@ -79,6 +91,14 @@ struct Lock {
     missed: i64,
     /// When that began, and until when it is counted.
     missing: [i64; 2],
+    /// Who has had each token.
+    tokens: BTreeMap<String, usize>,
+    /// All fences that were handed out.
+    fences: BTreeSet<u64>,
+    /// The highest fence so far, each time that one was handed out.
+    highest: Vec<(i64, u64)>,
+    /// The last release of a client while another one held the lock that had come later, and when.
+    overtaken: Option<(usize, i64)>,
 }
 
 #[derive(Debug)]
@@ -140,6 +160,7 @@ impl Reported {
             ..Self::default()
         };
         let (mut locks, mut numbers, mut heard) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut spans: Vec<[i64; 2]> = Vec::new();
         let mut lines = String::new();
         for event in events {
             let next = made.clients.len();
@@ -147,7 +168,9 @@ impl Reported {
             if client == next {
                 made.clients.push(event.client.clone());
                 heard.push(event.t);
+                spans.push([event.t; 2]);
             }
+            spans[client][1] = spans[client][1].max(event.until.unwrap_or(event.t)).max(event.t);
             heard[client] = event.t;
             let number = locks.len();
             let new = || Lock {
@@ -158,6 +181,7 @@ impl Reported {
             made.take(client, lock, &event, &mut lines)?;
         }
         made.keys = locks.len();
+        made.clocks = made.other_clocks(&spans);
         for (key, mut lock) in locks {
             made.shared_keys += usize::from(lock.holds.len() > 1);
             made.waited(&mut lock, last, false);
@@ -266,11 +290,17 @@ impl Reported {
             }
             EventWord::Released => match lock.holds.get_mut(&client).filter(|hold| !hold.is_closed) {
                 Some(hold) => {
+                    // A client whose lock was over may remove the key of the next one.
+                    let over = hold.end();
                     hold.ended.get_or_insert(t);
                     let end = hold.end().unwrap_or(t);
                     self.hold_ended(hold, t, t);
                     self.doubtful += u64::from(hold.is_doubtful(end));
                     put(lines, &hold.release(who, &event.key, end, Some(t)));
+                    let mut later = lock.holds.iter().filter(|(other, _)| **other != client);
+                    if later.any(|(_, other)| over.is_some_and(|over| over <= other.from) && other.lasts_at(t)) {
+                        lock.overtaken = Some((client, t));
+                    }
                 }
                 None => return can_not("it does not hold this lock: report its `acquired` before"),
             },
@@ -344,10 +374,14 @@ impl Reported {
         self.load.at(t).counts[Count::Begun] += u64::from(asked.is_none());
         if event.event == EventWord::Acquired {
             self.load.acquire(Outcome::Acquired, asked, t);
+            self.handed_out(client, lock, event, asked.unwrap_or(t));
         }
         let mut met = false;
         for (_, other) in lock.holds.iter_mut().filter(|(other, _)| **other != client) {
             let is_met = other.lasts_at(t);
+            if let Some(release) = lock.overtaken.filter(|(_, at)| is_met && other.from <= *at) {
+                self.overtaken.insert((event.key.clone(), t), release);
+            }
             other.met |= is_met;
             met |= is_met;
         }
@@ -363,6 +397,67 @@ impl Reported {
             token: event.token.clone(),
         };
         lock.holds.insert(client, hold);
+    }
+
+    /// A client that has `asked` then has got a token and a fence.
+    fn handed_out(&mut self, client: usize, lock: &mut Lock, event: &Event, asked: i64) {
+        let (key, who, t) = (printable(&event.key), printable(&event.client), event.t);
+        let mut words = Vec::new();
+        if !event.token.is_empty() {
+            let before = *lock.tokens.entry(event.token.clone()).or_insert(client);
+            if before != client {
+                let other = self.clients.get(before).map_or("", String::as_str);
+                self.shared_tokens += 1;
+                words.push(format!(
+                    "\"{key}\": {who} got it at {t} with the token of {}: each can release the other's lock",
+                    printable(other)
+                ));
+            }
+        }
+        if let Some(fence) = event.fence {
+            // A reply may be late, so that only those count that others had before this one asked.
+            let before = lock.highest.partition_point(|(at, _)| *at <= asked);
+            let highest = before.checked_sub(1).map(|place| lock.highest[place].1);
+            let repeats = !lock.fences.insert(fence);
+            if repeats || highest.is_some_and(|highest| fence <= highest) {
+                self.fences_fallen += 1;
+                words.push(match repeats {
+                    true => format!("\"{key}\": {who} got fence {fence} at {t}, which had been handed out before"),
+                    false => format!(
+                        "\"{key}\": {who} got fence {fence} at {t}, after {} had been handed out",
+                        highest.unwrap_or_default()
+                    ),
+                });
+            }
+            let highest = lock.highest.last().map_or(fence, |(_, highest)| fence.max(*highest));
+            lock.highest.push((t, highest));
+        }
+        let room = TOLD.saturating_sub(self.handed_out.len());
+        self.handed_out.extend(words.into_iter().take(room));
+    }
+
+    /// Whether some clients were heard so long after all others that their times may be by another clock: the pause is longer than any
+    /// client was heard.
+    fn other_clocks(&self, spans: &[[i64; 2]]) -> Option<String> {
+        let longest = spans.iter().map(|[from, until]| from.abs_diff(*until)).max()?;
+        let mut order: Vec<usize> = (0..spans.len()).collect();
+        order.sort_by_key(|client| spans[*client][0]);
+        let mut last = *order.first()?;
+        for next in order {
+            let ([_, end], [begin, _]) = (spans[last], spans[next]);
+            if begin > end && begin.abs_diff(end) > longest {
+                let [before, after] =
+                    [last, next].map(|client| printable(self.clients.get(client).map_or("", String::as_str)));
+                return Some(format!(
+                    "the times of {before} end at {end}, and those of {after} and all later ones begin at {begin}: that is longer than any client was \
+                     heard. They are by different clocks, or ran one after the other"
+                ));
+            }
+            if spans[next][1] > end {
+                last = next;
+            }
+        }
+        None
     }
 
     /// A section has ended that its client's lock did not cover.

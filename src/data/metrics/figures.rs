@@ -223,6 +223,12 @@ pub struct Figures {
     pub double_uses_by_stalls: u64,
     /// Double holds that no loss of votes explains.
     pub law_violations: u64,
+    /// Double holds in which the TTL of the first was over when the second acquired the lock.
+    #[serde(default)]
+    pub expired_holds: u64,
+    /// Double holds in which somebody else's command had deleted the key of the first.
+    #[serde(default)]
+    pub deleted: u64,
     /// Double holds of which nobody knows whether a loss of votes explains them.
     pub unjudged: u64,
     /// Held locks that lost votes, and still kept others out.

@@ -242,6 +242,10 @@ metrics! {
         "those of the `double_holds` that nothing explains: a quorum of nodes should have kept the key of the first holder. Nodes that came back, or became masters, are asked which keys they have lost";
     Unjudged = "unjudged", Number(|f| f.unjudged), LockNodes, Doubt,
         "those of the `double_holds` of which nobody knows what their lock had lost: a node did not answer, or the holder had left when it was asked";
+    ExpiredHolds = "expired holds", Number(|f| f.expired_holds), LockNodes, Doubt,
+        "those of the `double_holds` in which the TTL of the first holder, from its acquire or its last extension, was over when the second acquired the lock: its client does not tell until when a lock is valid. The lock did what it promises. Up to a twentieth of the TTL earlier counts, too: that may be a late reply";
+    Deleted = "deleted", Number(|f| f.deleted), LockNodes, Doubt,
+        "those of the `double_holds` in which the key of the first holder had been deleted from outside: a node of this lab had run FLUSHALL, FLUSHDB or SWAPDB, which no lock of this program sends. The lock is not to blame";
     Covered = "covered", Number(|f| f.covered), LockNodes, Plain,
         "held locks that lost votes in a fault and still had enough to keep others out: how often the law could have been broken";
     ZombieKeys = "zombie keys", Largest(|f| f.zombie_keys.unwrap_or(0), |f| u64::from(f.zombie_keys.is_some())), LockNodes, Doubt,

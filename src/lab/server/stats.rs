@@ -23,6 +23,9 @@ pub struct NodeStats {
     pub ping: Duration,
 }
 
+/// What deletes all keys, and what no lock of this program sends.
+const FLUSHES: [&str; 3] = ["flushall", "flushdb", "swapdb"];
+
 /// The connection over which one node is asked, made when it is needed.
 #[derive(Default)]
 pub(crate) struct Admin(Option<Session>);
@@ -42,6 +45,16 @@ impl Admin {
     /// Asks the node; `None` if it does not answer in time, or does not say.
     pub(crate) async fn ask(&mut self, address: &NodeAddress) -> Option<NodeStats> {
         self.with(address, ask).await?
+    }
+
+    /// How often the node has run a command that deletes all keys; `None` if it does not answer in time, or does not say. The commands of
+    /// scripts are counted, too, and those that a master passes on.
+    pub(crate) async fn flushes(&mut self, address: &NodeAddress) -> Option<u64> {
+        let info = self.with(address, async |session| session.ask(&["INFO", "commandstats"]).await);
+        match info.await? {
+            Reply::Text(info) => Some(calls(&info, &FLUSHES)),
+            _ => None,
+        }
     }
 
     /// Asks this over the connection, which is put back after an answer: after any error the next question connects again.
@@ -86,6 +99,16 @@ fn field(info: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
+/// How often these commands were run, by lines such as `cmdstat_flushall:calls=1,usec=37,…`.
+fn calls(info: &str, commands: &[&str]) -> u64 {
+    let calls = |line: &str| {
+        let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let calls = stats.split(',').next()?.parse::<u64>().ok()?;
+        commands.contains(&command).then_some(calls)
+    };
+    info.lines().filter_map(calls).sum()
+}
+
 /// The sum of keys over all lines such as `db0:keys=12,expires=3,avg_ttl=0`.
 fn keys(info: &str) -> u64 {
     info.lines()
@@ -107,5 +130,8 @@ mod tests {
         assert_eq!(field(info, "no_such_field"), 0);
         assert_eq!(keys(info), 14);
         assert_eq!(keys(""), 0);
+        let info = "# Commandstats\r\ncmdstat_set:calls=9,usec=1\r\ncmdstat_flushall:calls=2,usec=7\r\ncmdstat_flushdb:calls=1,usec=1\r\n\
+                    cmdstat_flushall2:calls=70,usec=7\r\n";
+        assert_eq!((calls(info, &FLUSHES), calls("", &FLUSHES)), (3, 0));
     }
 }

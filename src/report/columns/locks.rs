@@ -58,6 +58,8 @@ pub(crate) const HOLDS: &[Shown] = &[
     IfAny(Figure(Metric::OverlapP50)),
     IfAny(Figure(Metric::OverlapMax)),
     Always(Figure(Metric::LawViolations)),
+    IfAny(Figure(Metric::ExpiredHolds)),
+    IfAny(Figure(Metric::Deleted)),
     IfAny(Figure(Metric::Unjudged)),
     IfAny(Figure(Metric::Covered)),
     IfAny(Figure(Metric::ZombieKeys)),

@@ -1,7 +1,7 @@
 //! What happened to one lock, in sentences in the order of their time.
 
 use super::picture::micros;
-use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Ruling};
+use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Removal, Ruling};
 use lockstorm_data::metrics::units::{counted, micros as time};
 use lockstorm_data::model::{Action, Event, EventKind};
 
@@ -40,6 +40,10 @@ pub(super) fn lines(double: &DoubleHold, events: &[Event]) -> Vec<Line> {
             .filter(|over| belief.until_us.is_none_or(|left| *over < left));
         lines.extend(over.map(|over| (over, format!("{holder} can rely on it no longer, and goes on"))));
     }
+    lines.extend(double.removed_by.as_ref().map(|removal| {
+        let words = format!("{} releases, late, and is answered that it had the lock", removal.who());
+        (removal.at_us, words)
+    }));
     let end = first
         .until_us
         .into_iter()
@@ -121,6 +125,7 @@ pub(super) fn conclusion(double: &DoubleHold, has_replicas: bool) -> Vec<String>
         "{one} and {other} both had reason to believe {long} that the lock was theirs alone."
     )];
     lines.extend(double.ruling.map(|ruling| why(ruling, double, has_replicas)));
+    lines.extend(double.removed_by.as_ref().map(removal_of));
     if let (Some(one), Some(other)) = (double.first.sale, double.second.sale) {
         let ((earlier, _), (later, buyer)) = match one.at_us <= other.at_us {
             true => ((one, double.first.holder), (other, double.second.holder)),
@@ -137,7 +142,32 @@ pub(super) fn conclusion(double: &DoubleHold, has_replicas: bool) -> Vec<String>
     lines
 }
 
+/// Who has removed the first one's key.
+fn removal_of(removal: &Removal) -> String {
+    format!(
+        "Who: {} released at {:.3} s, when the lock was not its own any more, and the next one got it: that release has most likely removed \
+         the key of the holder. Compare the token before deleting a key.",
+        removal.who(),
+        removal.at_us as f64 / 1e6
+    )
+}
+
 fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
+    match ruling {
+        Ruling::Expired => {
+            return format!(
+                "Why: the TTL of {0} was over, from its acquire or its last extension, and this client does not say until when a lock is \
+                 valid, so {0} heard nothing of it. The lock did what it promises: renew it, or choose a TTL that is longer than the work.",
+                double.first.who()
+            );
+        }
+        Ruling::Deleted => {
+            return "Why: its key was deleted from outside: its node ran FLUSHALL, FLUSHDB or SWAPDB, which no lock of this program sends. \
+                    The lock is not to blame."
+                .to_owned();
+        }
+        Ruling::Explained | Ruling::Unknown | Ruling::Violation => {}
+    }
     let Belief {
         holder, votes, nodes, ..
     } = &double.first;
@@ -163,16 +193,21 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
             Ruling::Explained => {
                 format!("Why: {lost}. The lock did what it promises; this set-up can't survive {what}.")
             }
+            Ruling::Unknown if double.lost.is_empty() && double.first.relied_until_us.is_none() => {
+                "Nobody knows why: nodes may have lost the key, or the TTL may have been over: a client says neither which nodes had voted \
+                 for it nor when its key was set."
+                    .to_owned()
+            }
             Ruling::Unknown => {
                 "Nobody knows why: nodes have lost keys, and a client does not say which of them had voted for it."
                     .to_owned()
             }
             Ruling::Violation if double.first.relied_until_us.is_none() => {
-                "No node has lost a key. Either the lock had expired, and its \
-                 holder heard nothing of it (this client does not say until when a lock is valid), or it is broken."
+                "Nothing explains it: no node has lost a key, and its TTL was not over, or its client should have renewed it. The lock, or a \
+                 node, is broken."
                     .to_owned()
             }
-            Ruling::Violation => {
+            Ruling::Expired | Ruling::Deleted | Ruling::Violation => {
                 "Nothing explains it: no node has lost a key. The lock, or a node, is broken.".to_owned()
             }
         };
@@ -202,7 +237,7 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
         Ruling::Unknown => format!(
             "Nobody knows why: a node did not say which keys it had lost, or {holder} had left when it was asked."
         ),
-        Ruling::Violation => format!(
+        Ruling::Expired | Ruling::Deleted | Ruling::Violation => format!(
             "Nothing explains it: {holder} had {had} of {nodes}, and {left} of them should have kept others out. The lock, or a node, is \
              broken."
         ),

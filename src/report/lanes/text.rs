@@ -140,6 +140,7 @@ mod tests {
             overlap_us: Some(500_000),
             lost: lost.to_vec(),
             ruling: Some(Ruling::Explained),
+            removed_by: None,
         };
         let kill = Action::Fault(Fault::Kill);
         let back = Action::Undo(Condition::Down);

@@ -93,6 +93,16 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         figures.law_violations > 0,
         format!("unexplained, {} ×", count(figures.law_violations)),
     );
+    add(
+        true,
+        figures.deleted > 0,
+        format!("deleted, {} ×", count(figures.deleted)),
+    );
+    add(
+        true,
+        figures.expired_holds > 0,
+        format!("TTL was over {} ×", count(figures.expired_holds)),
+    );
     add(true, sums.forgot > 0, format!("{} forgotten", locks(sums.forgot)));
     let waits = if spec.wait_replicas > 0 {
         "emptied despite WAIT"

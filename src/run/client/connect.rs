@@ -126,6 +126,8 @@ impl Clients {
         Ok(Lock::Other(Arc::new(ClientLock {
             link,
             nodes,
+            ttl: self.arm.ttl,
+            is_renewed: self.arm.renew.interval(self.arm.ttl).is_some() && hello.can.contains(&Can::Renew),
             hello,
             is_mute,
         })))

@@ -73,7 +73,8 @@ struct State {
 #[derive(Debug)]
 enum Asked {
     Acquire(Granted, oneshot::Sender<Result<Arc<OtherHold>, Refusal>>),
-    Extend(u64, oneshot::Sender<Is>),
+    /// And when it was written.
+    Extend(u64, Instant, oneshot::Sender<Is>),
     Release(oneshot::Sender<Is>),
     /// With how many more to ask.
     Clock(Instant, usize),
@@ -158,7 +159,8 @@ impl Link {
             // It went with the client that had it.
             return Is::Lost;
         }
-        self.0.ask(Asked::Extend(of, send), |id| Order::Extend { id, of });
+        self.0
+            .ask(Asked::Extend(of, Instant::now(), send), |id| Order::Extend { id, of });
         answer.await.unwrap_or(Is::Unknown)
     }
 
@@ -200,7 +202,8 @@ impl Shared {
         (state.is_open, state.out) = (true, Vec::new());
         (state.clock, state.noise, state.is_ready) = (None, None, false);
         // It is another one, or has begun anew.
-        (state.asked, state.held) = (HashMap::new(), HashMap::new());
+        state.abandon();
+        state.asked = HashMap::new();
         state.put(&Order::Start(self.start.clone()));
         (state.connection, Arc::clone(&state.wake))
     }
@@ -213,7 +216,8 @@ impl Shared {
                 return;
             }
             state.is_open = false;
-            (mem::take(&mut state.asked), mem::take(&mut state.held))
+            state.abandon();
+            mem::take(&mut state.asked)
         };
         drop(asked);
         self.ended.send_modify(|ended| *ended = (ended.0 + 1, why.to_owned()));
@@ -347,7 +351,7 @@ impl Shared {
                 }
                 Ok(())
             }
-            Heard::Extended(of, until) => state.extend(of, until),
+            Heard::Extended(of, until) => state.extend(of, None, until),
             Heard::Clock(id, t) => match state.asked.remove(&id) {
                 Some(Asked::Clock(asked, left)) => {
                     let clock = Clock::new(asked, asked.elapsed(), t);
@@ -401,9 +405,9 @@ impl Shared {
                 }));
                 Ok(())
             }
-            (Some(Asked::Extend(of, send)), Is::Extended | Is::Lost | Is::Unknown | Is::Error) => {
+            (Some(Asked::Extend(of, asked, send)), Is::Extended | Is::Lost | Is::Unknown | Is::Error) => {
                 if is == Is::Extended {
-                    state.extend(of, answer.until)?;
+                    state.extend(of, Some(asked), answer.until)?;
                 } else if is == Is::Lost
                     && let Some(hold) = state.held.get(&of)
                 {
@@ -461,6 +465,13 @@ impl State {
         self.ask(Asked::Release(answer), |id| Order::Release { id, of });
     }
 
+    /// The client has gone, and what it held with it.
+    fn abandon(&mut self) {
+        for (_, hold) in self.held.drain() {
+            hold.abandon();
+        }
+    }
+
     /// Writes an order.
     fn put(&mut self, order: &Order) {
         // A vector takes everything, and orders have no maps with other keys than texts.
@@ -469,9 +480,14 @@ impl State {
         self.wake.notify_one();
     }
 
-    fn extend(&mut self, of: u64, until: Option<i64>) -> Result<(), String> {
+    /// A lock was extended, which was `asked` for then, if it was.
+    fn extend(&mut self, of: u64, asked: Option<Instant>, until: Option<i64>) -> Result<(), String> {
         // The lock may just have been released.
-        let (Some(hold), Some(until)) = (self.held.get(&of), until) else {
+        let Some(hold) = self.held.get(&of) else {
+            return Ok(());
+        };
+        hold.extended(asked);
+        let Some(until) = until else {
             return Ok(());
         };
         let clock = self.clock.ok_or("it has \"until\", but \"can\" has no \"validity\"")?;

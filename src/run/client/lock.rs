@@ -27,6 +27,10 @@ pub(super) struct ClientLock {
     /// How many nodes it is on.
     pub nodes: usize,
     pub hello: Hello,
+    /// What it was told at its start; turns of the TTL in mid-run don't reach it.
+    pub ttl: Duration,
+    /// Whether it was told to renew its locks, and does so by itself.
+    pub is_renewed: bool,
     /// Whether it has not answered a release.
     pub is_mute: AtomicBool,
 }
@@ -46,6 +50,8 @@ impl OtherLock for ClientLock {
                 voters: Vec::new(),
                 nodes: self.nodes,
                 fence: None,
+                ttl: Some(self.ttl),
+                is_renewed: self.is_renewed,
             };
             let mut awaited = Awaited {
                 link: &self.link,
@@ -80,7 +86,11 @@ impl OtherLock for ClientLock {
                 GRACE
             };
             match timeout(limit, self.link.release(hold.granted.number)).await {
-                Ok(is) => is == Is::Released,
+                Ok(Is::Released) => {
+                    hold.released();
+                    true
+                }
+                Ok(_) => false,
                 Err(_) => {
                     if !self.is_mute.swap(true, Ordering::Relaxed) {
                         self.link.complain(&format!("{UNANSWERED} a release within {GRACE:?}"));

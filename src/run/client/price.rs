@@ -69,6 +69,8 @@ async fn ask(
             voters: Vec::new(),
             nodes: 1,
             fence: None,
+            ttl: None,
+            is_renewed: false,
         };
         let Ok(hold) = link.acquire(granted, Duration::ZERO).await else {
             return;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::record::{ArmRecord, Machine, Record, ReportedEvents, Timeouts};
 use crate::oracle::past::PastDouble;
 use crate::oracle::reported::JudgedEvents;
-use lockstorm_data::history::{Belief, DoubleHold, Holder, Load, Reported};
+use lockstorm_data::history::{Belief, DoubleHold, Holder, Load, Removal, Reported};
 use lockstorm_data::metrics::units::counted;
 use lockstorm_data::metrics::{Count, Figures, Quantiles, Time};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Target, printable};
@@ -248,7 +248,7 @@ fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble], doubt: Opti
         doubt,
         figures: figures(&load, events, found),
         histograms: load.sums.histograms(),
-        evidence: evidence(found, &events.reported),
+        evidence: evidence(found, events),
         series: load.series,
         ..ArmRecord::of(spec)
     }
@@ -283,7 +283,8 @@ fn figures(load: &Load, events: &JudgedEvents, found: &[&PastDouble]) -> Figures
 }
 
 /// The evidence of double holds, which are in the order in which they began.
-fn evidence(found: &[&PastDouble], reported: &Reported) -> Vec<DoubleHold> {
+fn evidence(found: &[&PastDouble], events: &JudgedEvents) -> Vec<DoubleHold> {
+    let reported = &events.reported;
     let belief = |holder: Holder, [from, until]: [i64; 2]| Belief {
         holder,
         name: Some(name_of(reported, holder).to_owned()),
@@ -312,6 +313,11 @@ fn evidence(found: &[&PastDouble], reported: &Reported) -> Vec<DoubleHold> {
             overlap_us: u64::try_from(length(double.overlap()).as_micros()).ok(),
             lost: Vec::new(),
             ruling: None,
+            removed_by: events.overtaken(double).map(|(name, at)| Removal {
+                holder: double.first,
+                name: Some(name.to_owned()),
+                at_us: micros(at, reported.load.span[0]),
+            }),
         }
     };
     kept.into_iter().map(told).collect()

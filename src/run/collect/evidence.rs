@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{DoubleHold, Hold};
 use crate::oracle::law::LostKey;
-use lockstorm_data::history::{self, LostVote, Ruling};
+use lockstorm_data::history::{self, LostVote, Removal, Ruling};
 use lockstorm_data::model::HostId;
 
 /// Of so many double holds the evidence is kept: the first ones, a random choice of the others, and the longest.
@@ -28,6 +28,8 @@ pub(super) struct Case {
     pub ruling: Option<Ruling>,
     /// The votes that the first one had lost.
     pub lost: Vec<LostKey>,
+    /// Whether a late release has most likely removed the key of the first one.
+    pub is_removed: bool,
     pub is_over: bool,
 }
 
@@ -158,6 +160,15 @@ impl Case {
                 .and_then(|us| us.try_into().ok()),
             lost: lost.collect(),
             ruling: self.ruling,
+            removed_by: double
+                .overtaken
+                .as_ref()
+                .filter(|_| self.is_removed)
+                .map(|(hold, at)| Removal {
+                    holder: hold.holder(),
+                    name: None,
+                    at_us: (at - origin).div_euclid(1000),
+                }),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::server_hold::ServerHold;
 use crate::oracle::holds::{Done, DoubleHold, Hold, HoldChange, Holds};
 use crate::oracle::law::{Loss, VotedLock};
 use crate::show::snapshot::LastLock;
+use crate::under_test::{HeldLock, KeyLife};
 use crate::workload::{Happened, HeldLocks, HoldNews};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::history::{self, Ruling};
@@ -37,6 +38,8 @@ pub(crate) struct HoldAudit {
     /// Empty, to be used again.
     spare: Vec<HoldNews>,
     losses: Vec<Loss>,
+    /// When app servers, or their clients, were paused.
+    pauses: Vec<Pause>,
     /// Whether there are losses that no ruling has taken into account.
     has_new_losses: bool,
     /// The servers that the arm's locks can be on, if who votes for them is not told.
@@ -53,6 +56,8 @@ pub(crate) struct HoldAudit {
     double_uses_by_stalls: u64,
     violations: u64,
     unjudged: u64,
+    expired: u64,
+    deleted: u64,
     /// Those that are not kept, since there are too many.
     dropped: u64,
     covered: u64,
@@ -81,6 +86,7 @@ impl HoldAudit {
             holds: Holds::default(),
             spare: Vec::new(),
             losses: Vec::new(),
+            pauses: Vec::new(),
             has_new_losses: false,
             waiting: Vec::new(),
             evidence: Evidence::new(seed),
@@ -91,6 +97,8 @@ impl HoldAudit {
             double_uses_by_stalls: 0,
             violations: 0,
             unjudged: 0,
+            expired: 0,
+            deleted: 0,
             dropped: 0,
             covered: 0,
             first: None,
@@ -181,6 +189,7 @@ impl HoldAudit {
                     double,
                     ruling: None,
                     lost: Vec::new(),
+                    is_removed: false,
                     is_over: false,
                 });
             } else {
@@ -215,11 +224,20 @@ impl HoldAudit {
                 .flatten();
             let Some((ruling, lost)) = ruled else { continue };
             if ruling == Ruling::Explained || *at < settled {
-                (case.ruling, case.lost) = (Some(ruling), lost);
+                let (ruling, is_removed) = match ruling {
+                    Ruling::Violation => unexplained(&case.double, &self.pauses),
+                    // The lock of another program may have deleted its keys itself.
+                    Ruling::Deleted if matches!(case.double.first.hold.lock, Some(HeldLock::Other(_))) => {
+                        (Ruling::Unknown, false)
+                    }
+                    other => (other, false),
+                };
+                (case.ruling, case.lost, case.is_removed) = (Some(ruling), lost, is_removed);
             }
         }
         let ruled = |ruling| self.waiting.iter().filter(|case| case.ruling == Some(ruling)).count() as u64;
         self.violations = ruled(Ruling::Violation);
+        (self.expired, self.deleted) = (ruled(Ruling::Expired), ruled(Ruling::Deleted));
         self.unjudged = ruled(Ruling::Unknown) + self.dropped;
         let has_votes = self.has_votes;
         let is_closed = |case: &mut Case| case.is_over && (case.ruling == Some(Ruling::Explained) || !has_votes);
@@ -253,7 +271,8 @@ impl HoldAudit {
             let look = |lock: VotedLock<'_>| {
                 let new = &self.losses[before..];
                 // Of a lock that does not say who voted for it a loss is certain if it alone lets a second holder in.
-                let is_lost = || lock.voters.is_empty() && lock.ruling(at, new) == Ruling::Explained;
+                let is_lost =
+                    || lock.voters.is_empty() && matches!(lock.ruling(at, new), Ruling::Explained | Ruling::Deleted);
                 let is_hit = !lock.lost(at, new).is_empty() || is_lost();
                 is_hit.then(|| lock.ruling(at, &self.losses))
             };
@@ -263,11 +282,27 @@ impl HoldAudit {
                     covered += 1;
                     self.covered += u64::from(hold.hold.measured);
                 }
-                Some(Ruling::Explained | Ruling::Unknown) => exposed += 1,
-                None => {}
+                Some(Ruling::Explained | Ruling::Deleted | Ruling::Unknown) => exposed += 1,
+                Some(Ruling::Expired) | None => {}
             }
         }
         (exposed, covered)
+    }
+
+    /// Takes in that an app server, or its client, is paused since `at`, or keeps running from then on.
+    pub fn paused(&mut self, server: usize, at: Instant, begins: bool) {
+        let at = monotonic_ns(at);
+        if begins {
+            self.pauses.push(Pause {
+                server,
+                from: at,
+                until: i64::MAX,
+            });
+        } else {
+            for pause in self.pauses.iter_mut().filter(|pause| pause.server == server) {
+                pause.until = pause.until.min(at);
+            }
+        }
     }
 
     /// Takes in that these servers have the master again since `at`: what they grant from now on counts.
@@ -285,6 +320,8 @@ impl HoldAudit {
         figures.double_uses = self.double_uses;
         figures.double_uses_by_stalls = self.double_uses_by_stalls;
         figures.law_violations = self.violations;
+        figures.expired_holds = self.expired;
+        figures.deleted = self.deleted;
         figures.unjudged = self.unjudged;
         figures.covered = self.covered;
         figures.first_double_hold_us = self.first;
@@ -329,11 +366,83 @@ impl HoldAudit {
     }
 }
 
+/// A part of the TTL: the second holder may have come in so much before its end by our clock if the reply to the first was late.
+const LATE_REPLY: i64 = 20;
+/// A part of the TTL: an acquire that waited was granted no longer before its reply, unless its app server was paused.
+const LONGEST_REPLY: i64 = 2;
+
+/// An app server, or its client, was paused.
+#[derive(Debug)]
+struct Pause {
+    /// The number of the app server, from 1.
+    server: usize,
+    from: i64,
+    until: i64,
+}
+
+/// Whether the lock of this holder had ended before the next one got it `at` then, and its release was answered as if it had not.
+fn released_late(hold: &ServerHold, at: i64) -> bool {
+    let Some(lock) = hold.hold.lock.as_ref().filter(|lock| lock.was_released()) else {
+        return false;
+    };
+    let is_lost = hold.relied_until().is_some_and(|until| until <= at);
+    let life = lock.key_life().filter(|life| !life.is_renewed);
+    is_lost || life.is_some_and(|life| is_over(life, at))
+}
+
+/// Whether the TTL is over, at this time of the next holder's reply.
+fn is_over(life: KeyLife, at: i64) -> bool {
+    let ttl = i64::try_from(life.ttl.as_nanos()).unwrap_or(i64::MAX);
+    at >= monotonic_ns(life.set[1]).saturating_add(ttl - ttl / LATE_REPLY)
+}
+
+/// What is said of a double hold that no lost key explains, and whether a release has most likely removed the key. A client does not say
+/// when its key was set: some time between order and answer.
+fn unexplained(double: &DoubleHold<ServerHold>, pauses: &[Pause]) -> (Ruling, bool) {
+    let (at, lock) = (double.second_from, |hold: &ServerHold| hold.hold.lock.clone());
+    let is_removed = double
+        .overtaken
+        .as_ref()
+        .is_some_and(|(hold, _)| released_late(hold, double.first_from));
+    let Some(life) = lock(&double.first).and_then(|lock| lock.key_life()) else {
+        return (Ruling::Violation, is_removed);
+    };
+    let was_paused = |hold: &ServerHold, [from, until]: [i64; 2]| {
+        let meets = |pause: &Pause| pause.server == hold.server && pause.from < until && from < pause.until;
+        pauses.iter().any(meets)
+    };
+    let ([asked, answered], ttl) = (
+        life.set.map(monotonic_ns),
+        i64::try_from(life.ttl.as_nanos()).unwrap_or(i64::MAX),
+    );
+    if life.is_renewed && !was_paused(&double.first, [asked, at]) {
+        return (Ruling::Violation, is_removed);
+    }
+    if is_over(life, at) {
+        return (Ruling::Expired, false);
+    }
+    let earliest_end = |hold: &ServerHold, [asked, answered]: [i64; 2]| {
+        let set = match was_paused(hold, [asked, answered]) {
+            true => asked,
+            false => asked.max(answered - ttl / LONGEST_REPLY),
+        };
+        set.saturating_add(ttl)
+    };
+    let second = &double.second;
+    let second_asked = lock(second).map_or(at, |lock| monotonic_ns(lock.asked()));
+    let both_live =
+        at < earliest_end(&double.first, [asked, answered]) && at < earliest_end(second, [second_asked, at]);
+    match both_live || is_removed {
+        true => (Ruling::Violation, is_removed),
+        false => (Ruling::Unknown, false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::oracle::law::LostKeys;
-    use crate::under_test::{Granted, HeldLock, OtherHold};
+    use crate::under_test::{Granted, OtherHold};
     use crate::workload::Sold;
     use lockstorm_data::history::BeliefSale;
     use lockstorm_data::scenario::{Overrides, Source, parse};
@@ -352,6 +461,8 @@ mod tests {
             voters: vec![server()],
             nodes: 1,
             fence: None,
+            ttl: None,
+            is_renewed: false,
         };
         HeldLock::Other(Arc::new(OtherHold::new(granted, None)))
     }
@@ -441,6 +552,8 @@ mod tests {
                 voters: Vec::new(),
                 nodes,
                 fence: None,
+                ttl: None,
+                is_renewed: false,
             };
             let lock = HeldLock::Other(Arc::new(OtherHold::new(granted, None)));
             let _holder = held.enter(1, true, Instant::now(), "k", Some(lock));
@@ -467,6 +580,118 @@ mod tests {
             (0, 0),
             "which nodes have voted is not known"
         );
+    }
+
+    /// A lock of another program, which says nothing of its end.
+    fn of_client(asked: Instant, ttl: Duration, is_renewed: bool) -> Arc<OtherHold> {
+        let granted = Granted {
+            key: "k".to_owned(),
+            number: 0,
+            token: String::new(),
+            asked,
+            voters: Vec::new(),
+            nodes: 1,
+            fence: None,
+            ttl: Some(ttl),
+            is_renewed,
+        };
+        Arc::new(OtherHold::new(granted, None))
+    }
+
+    /// Two hold one lock; the second one comes in at once. `between` happens to the first before that.
+    fn ruled(first: &Arc<OtherHold>, between: impl FnOnce(&mut HoldAudit)) -> Option<Ruling> {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
+        let one = held.enter(1, true, "k", Some(HeldLock::Other(Arc::clone(first))));
+        between(&mut audit);
+        let second = of_client(Instant::now(), Duration::from_mins(1), false);
+        let other = held.enter(2, true, "k", Some(HeldLock::Other(second)));
+        drop((one, other));
+        let timeline = Timeline::from(Instant::now());
+        audit.look([held].into_iter(), &timeline, None);
+        audit.close();
+        audit.evidence(&timeline, |_| None)[0].ruling
+    }
+
+    #[test]
+    fn a_lock_whose_ttl_is_over_has_expired_and_one_that_is_extended_or_young_has_not() {
+        let (now, minute) = (Instant::now(), Duration::from_mins(1));
+        let over = Duration::ZERO;
+        assert_eq!(ruled(&of_client(now, over, false), |_| ()), Some(Ruling::Expired));
+        assert_eq!(ruled(&of_client(now, minute, false), |_| ()), Some(Ruling::Violation));
+        // It was asked for long ago: when its key was set in the meantime is not known, but hardly that long before the answer.
+        let long_ago = now.checked_sub(2 * minute).unwrap();
+        assert_eq!(
+            ruled(&of_client(long_ago, minute, false), |_| ()),
+            Some(Ruling::Violation)
+        );
+        // Whose app server was paused meanwhile may have got its answer at any time.
+        let paused = |audit: &mut HoldAudit| {
+            // Holds of these tests are of app server 1.
+            audit.paused(1, long_ago + Duration::from_secs(1), true);
+            audit.paused(1, now, false);
+        };
+        assert_eq!(
+            ruled(&of_client(long_ago, minute, false), paused),
+            Some(Ruling::Unknown)
+        );
+        // Of one that its client renews it is not known when it ends, unless nobody renews it any more.
+        assert_eq!(ruled(&of_client(now, over, true), |_| ()), Some(Ruling::Violation));
+        let gone = of_client(now, over, true);
+        gone.abandon();
+        assert_eq!(ruled(&gone, |_| ()), Some(Ruling::Expired));
+        let stands_still = |audit: &mut HoldAudit| audit.paused(1, now, true);
+        assert_eq!(ruled(&of_client(now, over, true), stands_still), Some(Ruling::Expired));
+    }
+
+    #[test]
+    fn an_extension_puts_the_end_of_a_ttl_off() {
+        let ttl = Duration::from_millis(100);
+        for extends in [false, true] {
+            let hold = of_client(Instant::now(), ttl, false);
+            std::thread::sleep(ttl);
+            if extends {
+                hold.extended(Some(Instant::now()));
+            }
+            // Between the extension and the next hold this thread may be late by no more than half of the TTL; where it is, nothing is shown.
+            let ruling = ruled(&hold, |_| ());
+            match extends {
+                false => assert_eq!(ruling, Some(Ruling::Expired)),
+                true => assert!(ruling == Some(Ruling::Violation) || ttl / 2 < hold.granted.asked.elapsed() - ttl),
+            }
+        }
+    }
+
+    #[test]
+    fn a_late_release_that_was_answered_as_released_is_named() {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let removed = [(false, 0), (true, 0), (true, 1)].map(|(is_released, minutes)| {
+            let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
+            // The first one's TTL is over when the second one comes, or it is not.
+            let locks = [minutes, 1, 1].map(|minutes| of_client(Instant::now(), Duration::from_mins(minutes), false));
+            let [first, second, third] = &locks;
+            let enter =
+                |worker, lock: &Arc<OtherHold>| held.enter(worker, true, "k", Some(HeldLock::Other(Arc::clone(lock))));
+            let one = enter(1, first);
+            let two = enter(2, second);
+            drop(one);
+            if is_released {
+                first.released();
+            }
+            let three = enter(3, third);
+            drop((two, three));
+            let timeline = Timeline::from(Instant::now());
+            audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+            audit.close();
+            let evidence = audit.evidence(&timeline, |_| None);
+            let by = evidence
+                .iter()
+                .map(|double| double.removed_by.as_ref().map(|removal| removal.holder.worker));
+            by.collect::<Vec<_>>()
+        });
+        assert_eq!(removed, [vec![None, None], vec![None, Some(1)], vec![None, None]]);
     }
 
     #[test]

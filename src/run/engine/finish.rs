@@ -12,6 +12,7 @@ use crate::collect::phases::Phases;
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
+use crate::watch::lab::Flushes;
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::{EventKind, HostId};
@@ -31,6 +32,11 @@ impl Engine {
         self.drop_schemas_of_arms(inbox).await;
         self.warn_of_faults();
         self.warn_of_hold();
+        // What was deleted since the last poll.
+        let flushes = Flushes::look(&self.lab.handle).await;
+        let notices = self.lab.take_flushes(flushes);
+        self.note(notices);
+        self.take_unordered_losses();
         self.arms.iter_mut().for_each(|arm| arm.holds.close());
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         if arms.iter().any(|arm| arm.phases.len() == Phases::MOST) {

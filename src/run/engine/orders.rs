@@ -121,6 +121,14 @@ impl Engine {
                 arm.collector.phase_from(verified.at, event);
             }
         }
+        if let (Target::Server(id) | Target::Client(id), Effect::Verified(verified)) = (target, &effect)
+            && (action == Fault::Pause.into() || action == Action::Undo(Condition::Paused))
+        {
+            let begins = action == Fault::Pause.into();
+            for arm in &mut self.arms {
+                arm.holds.paused(id.0, verified.at, begins);
+            }
+        }
         if is_death(action, target) {
             self.note_orphans(target, &effect);
         }

@@ -187,9 +187,7 @@ impl Engine {
     pub fn tick(&mut self) {
         let changes = self.lab.look(&self.arms);
         self.note(changes);
-        for loss in std::mem::take(&mut self.lab.unordered_losses) {
-            self.arms.iter_mut().for_each(|arm| _ = arm.holds.lost(loss.clone()));
-        }
+        self.take_unordered_losses();
         self.take_complaints();
         for index in 0..self.arms.len() {
             let books = self.arms[index].look_at_books();
@@ -210,6 +208,13 @@ impl Engine {
         self.write_journal(false);
         self.look_at_story();
         self.publish();
+    }
+
+    /// Takes in what nodes have lost without an order.
+    pub fn take_unordered_losses(&mut self) {
+        for loss in std::mem::take(&mut self.lab.unordered_losses) {
+            self.arms.iter_mut().for_each(|arm| _ = arm.holds.lost(loss.clone()));
+        }
     }
 
     /// Takes in what is to be told of clients.

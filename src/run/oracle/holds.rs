@@ -85,6 +85,8 @@ struct OfKey<H> {
 struct Open<H> {
     hold: H,
     from: i64,
+    /// The newest end of a hold that had begun before this one, and when.
+    overtaken: Option<(H, i64)>,
 }
 
 /// What a judgement was done with: both tidings of each hold.
@@ -113,6 +115,9 @@ pub struct DoubleHold<H> {
     pub second_from: i64,
     /// When its section ended; `None` if it has not.
     pub second_until: Option<i64>,
+    /// The last one that had begun before the first, and ended after the first had begun; and when. Its release may have removed the first
+    /// one's key.
+    pub overtaken: Option<(H, i64)>,
 }
 
 /// What was found in a part of the history.
@@ -239,6 +244,7 @@ impl<H: Hold + Clone> Holds<H> {
             uses.push(Open {
                 hold: hold.clone(),
                 from: at,
+                overtaken: None,
             });
             // Without an end is later than any.
             let until = |open: &&Open<H>| open.hold.relied_until().unwrap_or(i64::MAX);
@@ -254,12 +260,17 @@ impl<H: Hold + Clone> Holds<H> {
                     second: hold.clone(),
                     second_from: at,
                     second_until: None,
+                    overtaken: first.overtaken.clone(),
                 };
                 found.double_holds.push(double.clone());
                 self.lasting.push(double);
             }
         }
-        holds.push(Open { hold, from: at });
+        holds.push(Open {
+            hold,
+            from: at,
+            overtaken: None,
+        });
     }
 
     fn end(&mut self, change: HoldChange<H>, found: &mut Found<H>) {
@@ -274,8 +285,13 @@ impl<H: Hold + Clone> Holds<H> {
             let position = of_key.get().holds.iter().position(|open| open.hold.id() == id);
             let ended = position.map(|position| of_key.get_mut().holds.remove(position));
             known = ended.is_some();
-            if let Some(ended) = ended {
+            if let Some((position, ended)) = position.zip(ended) {
                 found.uses_by_stalls += of_key.get_mut().explain(&ended);
+                // They stand in the order in which they began.
+                let later = of_key.get_mut().holds.iter_mut().skip(position);
+                for open in later.filter(|open| open.hold.key() == ended.hold.key()) {
+                    open.overtaken = Some((ended.hold.clone(), until));
+                }
                 self.done.push(Done {
                     hold: ended.hold,
                     lasted: Some((ended.from, until)),
@@ -453,6 +469,24 @@ mod tests {
                 .collect::<Vec<_>>(),
             [1, 2, 3]
         );
+    }
+
+    #[test]
+    fn who_ends_while_a_later_one_holds_it_is_told_with_the_next_double_hold() {
+        let overtaken = |holds: &[(i64, i64, Option<i64>)]| {
+            let doubles = judged(holds).double_holds;
+            doubles
+                .iter()
+                .map(|double| double.overtaken.as_ref().map(|(hold, at)| (hold.0, *at)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            overtaken(&[(0, 7, None), (5, 20, None), (8, 30, None)]),
+            [None, Some((1, 7))]
+        );
+        // The first one ends after the third has come, and the second one had come before nobody.
+        assert_eq!(overtaken(&[(0, 9, None), (5, 20, None), (8, 30, None)]), [None, None]);
+        assert_eq!(overtaken(&[(0, 4, None), (5, 20, None), (8, 30, None)]), [None]);
     }
 
     #[test]

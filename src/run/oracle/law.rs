@@ -35,6 +35,8 @@ pub struct Loss {
 pub enum LostKeys {
     /// All of them: the node has no memory of that time.
     All,
+    /// All of them, by a command from outside that no lock of this program sends, such as FLUSHALL.
+    Deleted,
     /// Of the locks that were held at this time these, by their tokens. Of those that had ended before, nobody knows.
     Tokens {
         /// Those that were not there.
@@ -55,12 +57,16 @@ enum Vote {
 }
 
 impl Loss {
+    fn is_deletion(&self) -> bool {
+        matches!(self.keys, LostKeys::Deleted)
+    }
+
     fn of(&self, voter: SocketAddr, lock: &VotedLock<'_>) -> Vote {
         if !self.servers.contains(&voter) || lock.asked < self.asked_from || lock.asked >= self.asked_before {
             return Vote::Kept;
         }
         match &self.keys {
-            LostKeys::All => Vote::Lost,
+            LostKeys::All | LostKeys::Deleted => Vote::Lost,
             LostKeys::Tokens { lost, .. } if lost.contains(lock.token) => Vote::Lost,
             LostKeys::Tokens { looked, .. } if lock.until.is_none_or(|until| until > *looked) => Vote::Kept,
             LostKeys::Tokens { .. } | LostKeys::Unknown => Vote::Unknown,
@@ -101,6 +107,18 @@ pub struct VotedLock<'a> {
 impl VotedLock<'_> {
     /// What the law says of a second holder who comes in at `at`.
     pub fn ruling(&self, at: i64, losses: &[Loss]) -> Ruling {
+        let ruling = self.ruling_by(at, losses);
+        if ruling == Ruling::Explained && losses.iter().any(Loss::is_deletion) {
+            let others: Vec<Loss> = losses.iter().filter(|loss| !loss.is_deletion()).cloned().collect();
+            if self.ruling_by(at, &others) != Ruling::Explained {
+                return Ruling::Deleted;
+            }
+        }
+        ruling
+    }
+
+    /// What these losses explain, whatever they came from.
+    fn ruling_by(&self, at: i64, losses: &[Loss]) -> Ruling {
         if self.voters.is_empty() && self.nodes > 0 {
             return self.ruling_of_unknown_voters(at, losses);
         }
@@ -127,7 +145,8 @@ impl VotedLock<'_> {
             first.len()
         };
         // Which keys a node lacks is known by tokens, and those of this lock are not known; nor when it was granted, if it had to wait.
-        let is_certain = |loss: &&Loss| matches!(loss.keys, LostKeys::All) && self.granted < loss.asked_before;
+        let is_certain =
+            |loss: &&Loss| matches!(loss.keys, LostKeys::All | LostKeys::Deleted) && self.granted < loss.asked_before;
         let certain: Vec<&Loss> = all.iter().copied().filter(is_certain).collect();
         if servers(&certain) >= self.quorum {
             Ruling::Explained
@@ -264,6 +283,42 @@ mod tests {
             lock(&[server(2)], 1).ruling(100, &[loss]),
             Ruling::Violation,
             "another node"
+        );
+    }
+
+    #[test]
+    fn what_was_deleted_from_outside_is_told_apart_from_what_nodes_lost() {
+        let deleted = |number| Loss {
+            keys: LostKeys::Deleted,
+            ..lost_everything(number)
+        };
+        let voters = [server(1), server(2)];
+        let of = |lock: &VotedLock<'_>, losses: &[Loss]| lock.ruling(100, losses);
+        let (one, two) = (lock(&voters[..1], 1), lock(&voters, 3));
+        assert_eq!(of(&one, &[deleted(1)]), Ruling::Deleted);
+        assert_eq!(of(&one, &[deleted(1), lost_everything(1)]), Ruling::Explained);
+        assert_eq!(of(&one, &[deleted(2)]), Ruling::Violation, "another node");
+        assert_eq!(
+            of(&VotedLock { asked: 60, ..one }, &[deleted(1)]),
+            Ruling::Violation,
+            "it was asked for after that"
+        );
+        assert_eq!(of(&two, &[deleted(2)]), Ruling::Deleted, "one vote of two is left");
+        let three = [1, 2, 3].map(server);
+        assert_eq!(
+            of(&lock(&three, 3), &[deleted(1)]),
+            Ruling::Violation,
+            "two votes of three are left"
+        );
+        assert_eq!(
+            of(&lock(&three, 3), &[deleted(1), lost_everything(2)]),
+            Ruling::Deleted,
+            "it took both"
+        );
+        assert_eq!(
+            of(&lock(&[], 1), &[deleted(1)]),
+            Ruling::Deleted,
+            "its voter is not known"
         );
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::holds::{Hold, HoldChange, Holds, hash_of};
 use lockstorm_data::history::{Acquire, Answer, HistoryError, Holder, Line, Operation, Reader, Section, Sections};
@@ -20,7 +21,36 @@ pub struct Judgement {
     pub double_holds: u64,
     /// Two holders who were inside at once.
     pub double_uses: u64,
+    /// The first time and the last one.
+    pub span: Option<[i64; 2]>,
 }
+
+impl Judgement {
+    /// Why the holds of all these arms show nothing, if that is so.
+    pub fn doubt(arms: &BTreeMap<String, Self>) -> Option<&'static str> {
+        let of = |count: fn(&Self) -> u64| arms.values().map(count).sum::<u64>();
+        let spans = || arms.values().filter_map(|arm| arm.span);
+        let [from, until] = [
+            spans().map(|[from, _]| from).min(),
+            spans().map(|[_, until]| until).max(),
+        ];
+        if of(|arm| arm.holds + arm.cut_off) == 0 {
+            Some("no lock was acquired")
+        } else if from
+            .zip(until)
+            .is_some_and(|(from, until)| from.abs_diff(until) >= YEAR.as_nanos() as u64)
+        {
+            Some("the first time and the last one are more than a year apart, so they are not those of one clock")
+        } else if of(|arm| arm.beliefs) == 0 {
+            Some("no client had reason to rely on a lock for any time")
+        } else {
+            None
+        }
+    }
+}
+
+/// No clock of a machine runs for longer. Some days more or less don't matter.
+pub(super) const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// Two holders of one lock who both had reason to rely on it. Times are those of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,6 +216,16 @@ pub fn judge_telling(
     let (mut arms, mut sections): (BTreeMap<String, Arm>, _) = (arms.collect(), Sections::default());
     while let Some(line) = reader.next() {
         let Line::Operation(operation) = line? else { continue };
+        let times = match &operation {
+            Operation::Acquire(acquire) => Some((&acquire.arm, [acquire.call, acquire.returned])),
+            Operation::Release(release) => Some((&release.arm, [release.call, release.returned])),
+            Operation::Sale(_) => None,
+        };
+        if let Some((arm, [from, until])) = times {
+            let span = &mut arms.entry(arm.clone()).or_default().found.span;
+            let [first, last] = span.unwrap_or([from, until]);
+            *span = Some([first.min(from), last.max(until)]);
+        }
         let known = match &operation {
             Operation::Acquire(acquire) => Some((&acquire.arm, acquire.returned)),
             Operation::Release(release) if release.result == Answer::Ok => Some((&release.arm, release.returned)),

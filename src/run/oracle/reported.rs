@@ -1,12 +1,7 @@
 //! What the events of another program prove.
 
-use std::time::Duration;
-
-use super::past::{PastDouble, Told, judge_telling};
+use super::past::{PastDouble, Told, YEAR, judge_telling};
 use lockstorm_data::history::{HELD, HistoryError, INSIDE, Reader, Reported};
-
-/// Some days more or less don't matter.
-const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// The events of another program, judged.
 #[derive(Debug)]
@@ -53,8 +48,20 @@ impl JudgedEvents {
     }
 
     /// Whether the lock, or its use, is broken.
-    pub const fn is_broken(&self) -> bool {
-        !self.double_holds.is_empty() || self.unguarded() > 0
+    pub fn is_broken(&self) -> bool {
+        !self.double_holds.is_empty() || self.unguarded() > 0 || self.hands_out_twice()
+    }
+
+    /// Whether a token or a fence does not tell holders apart.
+    pub const fn hands_out_twice(&self) -> bool {
+        self.reported.shared_tokens + self.reported.fences_fallen > 0
+    }
+
+    /// Whose release, and when, came between the holds of these two although it had lost the lock to the first.
+    pub fn overtaken(&self, double: &PastDouble) -> Option<(&str, i64)> {
+        let place = (double.key.clone(), double.second_relied[0]);
+        let (client, at) = self.reported.overtaken.get(&place)?;
+        Some((self.reported.clients.get(*client)?, *at))
     }
 
     /// Whether its times may be those of one clock: none of a machine goes on for longer than a year between two events.
@@ -74,6 +81,8 @@ impl JudgedEvents {
             "nobody held a lock for any time: report `acquired` and `released`".to_owned()
         } else if reported.shared_keys == 0 {
             "no lock was acquired by two clients, so no overlap could show".to_owned()
+        } else if let Some(clocks) = &reported.clocks {
+            clocks.clone()
         } else if reported.doubtful > 0 {
             format!(
                 "of {} of the holds and sections nobody reported the end, or they had no length: those may have overlapped with others",

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What does not change of a lock that was granted.
 #[derive(Debug, Clone)]
@@ -19,6 +19,21 @@ pub struct Granted {
     pub nodes: usize,
     /// The number that fences its holder, if the lock hands one out.
     pub fence: Option<u64>,
+    /// How long its keys live, if its end is not told: from the acquire, or from the last extension.
+    pub ttl: Option<Duration>,
+    /// Whether it is renewed by its client, which does not say when it has.
+    pub is_renewed: bool,
+}
+
+/// How long the keys of a lock live whose end is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyLife {
+    /// When its acquire, or its last extension, was asked for and answered: its keys were set in between.
+    pub set: [Instant; 2],
+    /// How long they live from then on.
+    pub ttl: Duration,
+    /// Whether it is renewed by its client, which is still there and does not say when it has.
+    pub is_renewed: bool,
 }
 
 /// A held lock that is not the engine's, and what its lock has said of it since. It can be read from any thread, also after its end.
@@ -36,19 +51,29 @@ struct Term {
     until: Option<Instant>,
     lost: Option<Instant>,
     is_over: bool,
+    /// Whether the client said at its release that it was still held.
+    is_released: bool,
+    /// Whether its client has gone.
+    is_abandoned: bool,
+    /// When its acquire, or its last extension, was asked for and answered.
+    set: [Instant; 2],
 }
 
 impl OtherHold {
     /// A lock on which its holder may rely until then; `None`: without end.
     pub fn new(granted: Granted, until: Option<Instant>) -> Self {
+        let since = Instant::now();
         let term = Term {
             until,
             lost: None,
             is_over: false,
+            is_released: false,
+            is_abandoned: false,
+            set: [granted.asked, since],
         };
         Self {
             granted,
-            since: Instant::now(),
+            since,
             term: Mutex::new(term),
         }
     }
@@ -59,6 +84,38 @@ impl OtherHold {
         if term.until.is_none_or(|before| before > Instant::now()) {
             term.until = Some(until);
         }
+    }
+
+    /// It was extended just now. `asked`: when that was asked for; `None` if nobody knows.
+    pub fn extended(&self, asked: Option<Instant>) {
+        let mut term = self.term();
+        term.set = [asked.unwrap_or(term.set[0]), Instant::now()];
+    }
+
+    /// Its client has gone, and nobody renews it any more.
+    pub fn abandon(&self) {
+        self.term().is_abandoned = true;
+    }
+
+    /// The client said at its release that it was still held.
+    pub fn released(&self) {
+        self.term().is_released = true;
+    }
+
+    /// Whether the client said so.
+    pub fn was_released(&self) -> bool {
+        self.term().is_released
+    }
+
+    /// How long its keys live, if its holder does not hear of their end.
+    pub fn key_life(&self) -> Option<KeyLife> {
+        let term = *self.term();
+        let ttl = self.granted.ttl.filter(|_| term.until.is_none())?;
+        Some(KeyLife {
+            set: term.set,
+            ttl,
+            is_renewed: self.granted.is_renewed && !term.is_abandoned,
+        })
     }
 
     /// Signals to its holder that the lock is lost, from `at` on. It stays lost.
@@ -117,6 +174,8 @@ mod tests {
             voters: Vec::new(),
             nodes: 1,
             fence: None,
+            ttl: None,
+            is_renewed: false,
         };
         let now = granted.asked;
         let (soon, later) = (now + Duration::from_mins(1), now + Duration::from_mins(2));

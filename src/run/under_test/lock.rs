@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::hold::OtherHold;
+use super::hold::{KeyLife, OtherHold};
 use super::other::OtherLock;
 use lockstorm_lock::{AcquireOptions, Gauges, LateVotes, Refusal};
 
@@ -222,6 +222,22 @@ impl HeldLock {
         match self {
             Self::Engine(lock) => Some(lock.relied_until()),
             Self::Other(hold) => hold.relied_until(),
+        }
+    }
+
+    /// How long its keys live, if its holder does not hear of their end.
+    pub fn key_life(&self) -> Option<KeyLife> {
+        match self {
+            Self::Engine(_) => None,
+            Self::Other(hold) => hold.key_life(),
+        }
+    }
+
+    /// Whether its client said at the release that it was still held. The engine's releases compare tokens.
+    pub fn was_released(&self) -> bool {
+        match self {
+            Self::Engine(_) => false,
+            Self::Other(hold) => hold.was_released(),
         }
     }
 

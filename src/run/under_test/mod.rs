@@ -6,7 +6,7 @@ mod lock;
 mod other;
 mod site;
 
-pub use hold::{Granted, OtherHold};
+pub use hold::{Granted, KeyLife, OtherHold};
 pub use lock::{Guard, HeldLock, Lock};
 pub use other::{OtherLock, Reply};
 pub use site::{OtherArms, OtherLocks, Site};

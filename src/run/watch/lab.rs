@@ -36,13 +36,38 @@ pub(crate) struct LiveLab {
     pub roles: Roles,
     /// The cluster, if there is one.
     pub cluster: LiveCluster,
-    /// What nodes may have lost that went away and came back without an order; to be taken.
+    /// How often each node had run commands that delete all keys, and when it was asked.
+    flushes: BTreeMap<NodeName, (u64, Instant)>,
+    /// What nodes may have lost that went away and came back without an order, or whose keys were deleted from outside; to be taken.
     pub unordered_losses: Vec<Loss>,
+}
+
+/// How often nodes have run commands that delete all keys.
+pub(crate) struct Flushes {
+    /// By node.
+    counts: BTreeMap<NodeName, u64>,
+    /// When they were asked, and had answered.
+    asked: Instant,
+    answered: Instant,
+}
+
+impl Flushes {
+    /// Asks the nodes of ours.
+    pub async fn look(lab: &Lab) -> Self {
+        let asked = Instant::now();
+        let counts = lab.flushes().await;
+        Self {
+            counts,
+            asked,
+            answered: Instant::now(),
+        }
+    }
 }
 
 /// What the nodes said when they were polled.
 pub(crate) struct Polled {
     stats: BTreeMap<NodeName, NodeStats>,
+    flushes: Flushes,
     in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
 }
 
@@ -58,6 +83,7 @@ impl LiveLab {
             logs: LogWatch::start(&handle),
             roles: Roles::default(),
             cluster: LiveCluster::default(),
+            flushes: BTreeMap::new(),
             unordered_losses: Vec::new(),
             handle,
             spec,
@@ -104,8 +130,13 @@ impl LiveLab {
         let lab = Arc::clone(&self.handle);
         tokio::spawn(async move {
             loop {
-                let (stats, in_cluster) = tokio::join!(lab.stats(), lab.cluster_roles());
-                if found.send(Polled { stats, in_cluster }).await.is_err() {
+                let (stats, flushes, in_cluster) = tokio::join!(lab.stats(), Flushes::look(&lab), lab.cluster_roles());
+                let polled = Polled {
+                    stats,
+                    flushes,
+                    in_cluster,
+                };
+                if found.send(polled).await.is_err() {
                     return;
                 }
                 tokio::time::sleep(EVERY).await;
@@ -117,6 +148,7 @@ impl LiveLab {
     /// Takes in what the nodes said. Nobody orders the failovers of a cluster.
     pub fn take(&mut self, polled: Polled) -> Vec<Notice> {
         self.stats = polled.stats;
+        let mut flushed = self.take_flushes(polled.flushes);
         let changes = self.cluster.take(&polled.in_cluster);
         let notice = |change| match change {
             ClusterChange::Master(host) => {
@@ -129,7 +161,45 @@ impl LiveLab {
             }
             ClusterChange::Usable(slots) => Notice::now(EventKind::Cluster { slots }, words(slots)),
         };
-        changes.into_iter().map(notice).collect()
+        flushed.extend(changes.into_iter().map(notice));
+        flushed
+    }
+
+    /// Takes in how often nodes have run commands that delete all keys. None of ours does: locks that were asked for before the look before
+    /// have lost their keys there, and of later ones it is not known.
+    pub fn take_flushes(&mut self, flushes: Flushes) -> Vec<Notice> {
+        let Flushes {
+            counts,
+            asked,
+            answered,
+        } = flushes;
+        let mut notices = Vec::new();
+        for (node, count) in counts {
+            // A node that was started anew counts from 0.
+            let before = self.flushes.insert(node, (count, asked));
+            let Some((_, before)) = before.filter(|(before, _)| count > *before) else {
+                continue;
+            };
+            let (since, now) = (monotonic_ns(before), monotonic_ns(answered));
+            let loss = |asked_from, asked_before, keys| Loss {
+                servers: self.handle.servers(node),
+                event: None,
+                new_master: None,
+                since,
+                asked_from,
+                asked_before,
+                keys,
+            };
+            let losses = [
+                loss(i64::MIN, since, LostKeys::Deleted),
+                loss(since, now, LostKeys::Unknown),
+            ];
+            self.unordered_losses.extend(losses);
+            notices.push(Notice::Warning(format!(
+                "{node}: all keys were deleted from outside (FLUSHALL, FLUSHDB or SWAPDB): two may hold a lock now, and no lock is to blame for that"
+            )));
+        }
+        notices
     }
 
     /// What changed in the lab without an order, and what people have written to its nodes. The death of a lock node is a fault like any other; without the cache node or the

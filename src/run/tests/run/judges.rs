@@ -81,6 +81,10 @@ fn all_pairs(holds: &[Interval]) -> Judgement {
         beliefs: holds.iter().filter(|hold| hold.until > hold.from).count() as u64,
         double_holds: count(&|first, second| first.until > second.from && second.until > second.from),
         double_uses: count(&|first, second| first.left > second.from && second.left > second.from),
+        span: holds
+            .iter()
+            .map(|hold| [hold.asked, hold.back])
+            .reduce(|[one, other], [from, until]| [one.min(from), other.max(until)]),
     }
 }
 
