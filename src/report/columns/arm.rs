@@ -11,7 +11,7 @@ pub(crate) struct Arm<'a> {
     pub is_doubted: bool,
     /// Whether damage is proven in spite of that.
     pub damage_stands: bool,
-    /// Whether the scenario predicts of its lock what has not shown: its faults have not put it to the test.
+    /// Whether the scenario predicts of its lock what has not shown, or no fault of the run has tested any lock.
     pub is_untested: bool,
     /// Whether the scenario has faults for its lock and none of them has tested it.
     pub meets_no_fault: bool,
@@ -49,7 +49,8 @@ impl<'a> Arm<'a> {
             series: Some(&arm.series),
             ..Self::new(&arm.name, &arm.figures, spec, &record.scenario)
         });
-        arms.collect()
+        let is_untested = record.scenario.is_untested(record.arms.iter().map(|arm| &arm.figures));
+        arms.map(|arm| arm.of_run(is_untested)).collect()
     }
 
     /// The arms of a run under way.
@@ -62,7 +63,18 @@ impl<'a> Arm<'a> {
             now: Some(arm),
             ..Self::new(&arm.name, &arm.figures, spec, &snapshot.scenario)
         });
-        arms.collect()
+        let is_untested = snapshot
+            .scenario
+            .is_untested(snapshot.arms.iter().map(|arm| &arm.figures));
+        arms.map(|arm| arm.of_run(is_untested)).collect()
+    }
+
+    /// This arm of a run in which no fault has tested any lock, or some have.
+    fn of_run(self, is_untested: bool) -> Self {
+        Self {
+            is_untested: self.is_untested || self.meets_no_fault && is_untested,
+            ..self
+        }
     }
 
     fn new(name: &'a str, figures: &'a Figures, spec: &ArmSpec, scenario: &Scenario) -> Self {

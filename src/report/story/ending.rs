@@ -9,7 +9,7 @@ use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Alarm, Evidence, Figures, Group, Metric};
+use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric};
 use lockstorm_data::model::{CheckResult, Event, EventKind, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 
@@ -143,7 +143,7 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
         .into_iter()
         .filter(|index| verdict(*index) == Verdict::Safe)
     {
-        let (against, name) = (against(arms[index].figures, events), printable(arms[index].name));
+        let (against, name) = (against(&arms[index], events), printable(arms[index].name));
         match held.iter_mut().find(|(faults, _)| *faults == against) {
             Some((_, names)) => names.push(name),
             None => held.push((against, vec![name])),
@@ -159,7 +159,7 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
             named(|verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_))),
         ),
     ];
-    let untested = arms.iter().filter(|arm| arm.meets_no_fault);
+    let untested = arms.iter().filter(|arm| arm.meets_no_fault && arm.is_untested);
     let untested: Vec<String> = untested.map(|arm| printable(arm.name)).collect();
     let said = held.chain(others.map(|(what, names)| (what.to_owned(), names)));
     let said = said.chain([("no fault tested".to_owned(), untested.join(", "))]);
@@ -174,7 +174,7 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
 const NAMED: usize = 4;
 
 /// The faults that have tested the locks of an arm with these figures: ` against kill host 1, pause app server 2`; nothing if there are none.
-fn against(figures: &Figures, events: &[Event]) -> String {
+fn against(arm: &Arm<'_>, events: &[Event]) -> String {
     let fault_of = |id: u64| {
         let event = events.iter().find(|event| event.id == id)?;
         match event.kind {
@@ -183,7 +183,7 @@ fn against(figures: &Figures, events: &[Event]) -> String {
             _ => Some(event),
         }
     };
-    let tested = figures.consequences.iter().filter_map(|one| fault_of(one.event?));
+    let tested = arm.figures.consequences.iter().filter_map(|one| fault_of(one.event?));
     let tested: BTreeMap<u64, &Event> = tested.map(|event| (event.id, event)).collect();
     let mut names: Vec<String> = Vec::new();
     for event in tested.values() {
@@ -193,6 +193,7 @@ fn against(figures: &Figures, events: &[Event]) -> String {
         }
     }
     match names.len() {
+        0 if arm.meets_no_fault => ", although no fault tested it".to_owned(),
         0 => String::new(),
         n if n > NAMED => format!(" against {n} kinds of fault"),
         _ => format!(" against {}", names.join(", ")),
@@ -312,6 +313,7 @@ pub(crate) fn tally(results: impl Iterator<Item = CheckResult>) -> Option<(Tone,
 mod tests {
     use super::*;
     use crate::report::story::verdict::counted;
+    use lockstorm_data::metrics::Figures;
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     #[test]

@@ -46,7 +46,7 @@ impl Verdict {
             Self::Poor(display.words.poor)
         } else if Metric::proven(arm.figures).next().is_some() {
             Self::Unsafe
-        } else if marks().any(|mark| mark == Mark::Good) && !arm.is_untested && !arm.meets_no_fault {
+        } else if marks().any(|mark| mark == Mark::Good) && !arm.is_untested {
             Self::Safe
         } else {
             Self::Unproven

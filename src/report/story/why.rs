@@ -52,6 +52,16 @@ impl Sums {
     }
 }
 
+/// Locks that could not be acquired at the end, and keys that outlived their holders.
+fn kept_out(arm: &Arm<'_>, sums: &Sums) -> [(bool, String); 2] {
+    let stuck = arm.figures.stuck.unwrap_or(0);
+    let outlived = format!("key outlived {}", micros(sums.outlived_us));
+    [
+        (stuck > 0, format!("{} stuck", counted(stuck, "lock", "locks"))),
+        (sums.outlived_us > 0, outlived),
+    ]
+}
+
 /// The causes of what an arm shows, the most important first: of its damage, or if it has none, of that.
 pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Vec<Why> {
     let (figures, words) = (arm.figures, workload.about().display().words);
@@ -120,10 +130,9 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         sums.by_old_master > 0,
         format!("old master gave {}", count(sums.by_old_master)),
     );
-    let stuck = figures.stuck.unwrap_or(0);
-    add(true, stuck > 0, format!("{} stuck", locks(stuck)));
-    let outlived = sums.outlived_us;
-    add(true, outlived > 0, format!("key outlived {}", micros(outlived)));
+    for (is_so, words) in kept_out(arm, &sums) {
+        add(true, is_so, words);
+    }
     let fenced = figures.counts[Count::Fenced];
     let fences = spec.fence != Fence::Off && fenced > 0;
     if fences {

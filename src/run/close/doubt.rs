@@ -4,7 +4,7 @@ use super::flaws::{Doubt, Flaws, Leaves};
 use crate::collect::arm::Arm;
 use lockstorm_data::metrics::units::{count, counted};
 use lockstorm_data::metrics::{Count, Figures, Metric, figure};
-use lockstorm_data::scenario::{ArmSpec, Expectation, Scenario};
+use lockstorm_data::scenario::{Expectation, Scenario};
 
 /// If more than one request in this many failed, the others don't stand for all.
 const FEW: u64 = 100;
@@ -76,15 +76,12 @@ pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Stri
     format!("{name}: {} of {of} failed{first}", count(figures.counts[Count::Errors]))
 }
 
-/// Why it is not known how an arm's lock bears faults, if the scenario has some for it.
-pub(crate) fn untested(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> Option<Doubt> {
-    (scenario.is_to_test(arm) && figures.consequences.is_empty()).then(|| {
-        let why = format!(
-            "{}: no fault tested its lock: no held key was lost, no holder outlived its validity, and no acquire was refused or delayed; \
-             let faults last longer, or sections (workload.hold)",
-            arm.name
-        );
-        Doubt::new(Leaves::AllButSafety, why)
+/// Why it is not known how the locks bear faults: the scenario has some, and none of them has tested any lock.
+pub(crate) fn untested<'a>(scenario: &Scenario, arms: impl Iterator<Item = &'a Figures>) -> Option<Doubt> {
+    scenario.is_untested(arms).then(|| {
+        let why = "no fault tested a lock: no held key was lost, no holder outlived its validity, and no acquire was refused or delayed; \
+                   let faults last longer, or sections (workload.hold)";
+        Doubt::new(Leaves::AllButSafety, why.to_owned())
     })
 }
 

@@ -603,13 +603,13 @@ mod tests {
         let source = Source::open("single-vs-redlock").unwrap();
         let scenario = parse(&source, &Overrides::default()).unwrap();
         let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
-        let one = held.enter(1, true, "k", Some(HeldLock::Other(Arc::clone(first))));
+        let one = held.enter(1, true, Instant::now(), "k", Some(HeldLock::Other(Arc::clone(first))));
         between(&mut audit);
         let second = of_client(Instant::now(), Duration::from_mins(1), false);
-        let other = held.enter(2, true, "k", Some(HeldLock::Other(second)));
+        let other = held.enter(2, true, Instant::now(), "k", Some(HeldLock::Other(second)));
         drop((one, other));
         let timeline = Timeline::from(Instant::now());
-        audit.look([held].into_iter(), &timeline, None);
+        audit.look([held].into_iter(), &timeline, None, &mut Availability::default());
         audit.close();
         audit.evidence(&timeline, |_| None)[0].ruling
     }
@@ -672,8 +672,15 @@ mod tests {
             // The first one's TTL is over when the second one comes, or it is not.
             let locks = [minutes, 1, 1].map(|minutes| of_client(Instant::now(), Duration::from_mins(minutes), false));
             let [first, second, third] = &locks;
-            let enter =
-                |worker, lock: &Arc<OtherHold>| held.enter(worker, true, "k", Some(HeldLock::Other(Arc::clone(lock))));
+            let enter = |worker, lock: &Arc<OtherHold>| {
+                held.enter(
+                    worker,
+                    true,
+                    Instant::now(),
+                    "k",
+                    Some(HeldLock::Other(Arc::clone(lock))),
+                )
+            };
             let one = enter(1, first);
             let two = enter(2, second);
             drop(one);
@@ -683,7 +690,12 @@ mod tests {
             let three = enter(3, third);
             drop((two, three));
             let timeline = Timeline::from(Instant::now());
-            audit.look([Arc::clone(&held)].into_iter(), &timeline, None);
+            audit.look(
+                [Arc::clone(&held)].into_iter(),
+                &timeline,
+                None,
+                &mut Availability::default(),
+            );
             audit.close();
             let evidence = audit.evidence(&timeline, |_| None);
             let by = evidence

@@ -73,11 +73,10 @@ impl Engine {
             }
             self.log.warn(busy);
         }
-        for ((arm, record), doubts) in self.arms.iter().zip(&arms).zip(&mut doubts) {
-            let untested = doubt::untested(&self.scenario, &arm.spec, &record.figures);
-            if let Some(untested) = untested {
-                self.log.warn(untested.why.clone());
-                doubts.push(untested);
+        if let Some(untested) = doubt::untested(&self.scenario, arms.iter().map(|arm| &arm.figures)) {
+            self.log.warn(untested.why.clone());
+            for (arm, doubts) in self.arms.iter().zip(&mut doubts) {
+                doubts.extend(self.scenario.is_to_test(&arm.spec).then(|| untested.clone()));
             }
         }
         if interrupted {
