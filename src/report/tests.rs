@@ -289,10 +289,10 @@ fn a_record_of_another_format_is_refused_and_so_is_what_is_none() {
     };
     let old = refusal(r#"{ "format": 1, "lockstorm": "0.1.0" }"#);
     assert!(
-        old.contains("old.json is a record of format 1, and this lockstorm reads format 4"),
+        old.contains("old.json is a record of format 1, and this lockstorm reads format 5"),
         "{old}"
     );
-    for none in ["", "{}", "[4]", r#"{ "format": 4 }"#] {
+    for none in ["", "{}", "[4]", r#"{ "format": 5 }"#] {
         let text = refusal(none);
         assert!(text.contains("is not a record of lockstorm"), "{none}: {text}");
     }
@@ -385,7 +385,7 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
     };
     let broken = whole.replacen("{\"second\":[", "{\"second\":x", 1);
     let twice = format!("{whole}{whole}");
-    let old = whole.replacen("\"format\":4", "\"format\":5", 1);
+    let old = whole.replacen("\"format\":5", "\"format\":6", 1);
     for (text, said) in [
         (broken.as_str(), "is not a record of lockstorm: line 2: "),
         (&twice, "line 10: a second header"),
