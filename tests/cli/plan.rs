@@ -544,6 +544,10 @@ fn bad_input_is_refused_in_one_line() {
         "--hold 20ms --ttl 1s --renew 2s",
         &["no renewal interval is shorter than its TTL"],
     );
+    refused(
+        "--hold 20ms --renew 2days",
+        &["no renewal interval is shorter than its TTL"],
+    );
     refused("--hold 20ms --nodes 0", &["0"]);
     refused("--hold 20ms --contended 2", &["above 0 and up to 1"]);
     refused("--hold 20ms --contended 0", &["needs no TTL"]);

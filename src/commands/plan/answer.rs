@@ -45,11 +45,6 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         false => (&args.renew[..], &[][..]),
     };
     let settings = settings(&args.ttl, renewals);
-    if settings.is_empty() && !args.ttl.is_empty() {
-        return Err(Failure::usage(
-            "no renewal interval is shorter than its TTL; name longer TTLs or shorter intervals",
-        ));
-    }
     if settings.len() > MOST {
         return Err(Failure::usage(format!(
             "{} settings are too many to look at; name at most {MOST}, TTLs times intervals",
@@ -61,6 +56,11 @@ pub fn plan(args: &PlanArgs, look: Look) -> Result<ExitCode, Failure> {
         true => Plan::search(question, renewals, more, &looked_at),
         false => Plan::of(question, &settings),
     });
+    if plan.rows.is_empty() {
+        return Err(Failure::usage(
+            "no renewal interval is shorter than its TTL; name longer TTLs or shorter intervals",
+        ));
+    }
     let stopped = match args.virtually.simulate {
         Some(extent) => virtually::play(&mut plan, extent, &args.virtually)?,
         None => None,
