@@ -31,11 +31,11 @@ const AGAIN: &str = "acquire it again";
 const EXTEND: &str = "extend for two TTLs";
 /// What is tried of a promise.
 const UNTIL: &str = "until";
-/// What is tried of a lock that nobody extends.
+/// What is tried of a lock that is not extended.
 const TTL_IS_OVER: &str = "wait until the TTL is over";
 /// What is tried of a lock that has expired, once another client has it.
 const OTHERS: &str = "release what somebody else holds";
-/// What shows, if it fails, that the lock is broken: it keeps nobody out, ends before its time or never, or ends with another holder's release.
+/// What shows, if it fails, that the lock is broken: it keeps no other client out, ends before its time or never, or ends with another holder's release.
 /// The rest is how it tells of outages, and how long it waits: acts show that.
 pub(crate) const VITAL: [&str; 8] = [
     ACQUIRE,

@@ -323,6 +323,8 @@ fn a_lock_whose_ttl_is_over_has_expired_and_one_that_is_taken_before_breaks_the_
         assert!(all(arm)[1] > 0, "{arm} {:?}: {out}", all(arm));
     }
     assert!(out.contains("TTL was over"), "{out}");
+    let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("most likely removed the key of the next holder"), "{out}");
     // Who has removed a key is told by the lanes of a double hold.
     let record: serde_json::Value =
         serde_json::from_slice(&std::fs::read(directory.path().join("r.json")).unwrap()).unwrap();

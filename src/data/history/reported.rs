@@ -55,8 +55,8 @@ pub struct Reported {
     pub fences_fallen: u64,
     /// The first of both, in words.
     pub handed_out: Vec<String>,
-    /// By a lock, and when somebody acquired it whom another client's hold should have kept out: whose release came in between although it
-    /// had lost the lock to that client, and when.
+    /// By key and time of an acquire that another client's hold should have prevented: the client whose late release came in between, and
+    /// when it released.
     #[serde(skip)]
     pub overtaken: BTreeMap<(String, i64), (usize, i64)>,
     /// That the times of some clients may be by another clock, and why.
@@ -288,22 +288,10 @@ impl Reported {
                     self.load.at(t).counts[Count::LocksLost] += 1;
                 }
             }
-            EventWord::Released => match lock.holds.get_mut(&client).filter(|hold| !hold.is_closed) {
-                Some(hold) => {
-                    // A client whose lock was over may remove the key of the next one.
-                    let over = hold.end();
-                    hold.ended.get_or_insert(t);
-                    let end = hold.end().unwrap_or(t);
-                    self.hold_ended(hold, t, t);
-                    self.doubtful += u64::from(hold.is_doubtful(end));
-                    put(lines, &hold.release(who, &event.key, end, Some(t)));
-                    let mut later = lock.holds.iter().filter(|(other, _)| **other != client);
-                    if later.any(|(_, other)| over.is_some_and(|over| over <= other.from) && other.lasts_at(t)) {
-                        lock.overtaken = Some((client, t));
-                    }
-                }
-                None => return can_not("it does not hold this lock: report its `acquired` before"),
-            },
+            EventWord::Released if !self.released(client, lock, event, lines) => {
+                return can_not("it does not hold this lock: report its `acquired` before");
+            }
+            EventWord::Released => {}
             EventWord::Entered => {
                 let overran = !covered;
                 lock.entered.insert(client, t);
@@ -343,6 +331,26 @@ impl Reported {
             }
         }
         Ok(())
+    }
+
+    /// A client gives its lock back; returns false if it has none.
+    fn released(&mut self, client: usize, lock: &mut Lock, event: &Event, lines: &mut String) -> bool {
+        let (t, who) = (event.t, holder(client, lock));
+        let Some(hold) = lock.holds.get_mut(&client).filter(|hold| !hold.is_closed) else {
+            return false;
+        };
+        // A client whose lock was over may remove the key of the next one.
+        let over = hold.end();
+        hold.ended.get_or_insert(t);
+        let end = hold.end().unwrap_or(t);
+        self.hold_ended(hold, t, t);
+        self.doubtful += u64::from(hold.is_doubtful(end));
+        put(lines, &hold.release(who, &event.key, end, Some(t)));
+        let mut others = lock.holds.iter().filter(|(other, _)| **other != client);
+        if others.any(|(_, other)| over.is_some_and(|over| over <= other.from) && other.lasts_at(t)) {
+            lock.overtaken = Some((client, t));
+        }
+        true
     }
 
     /// A client gives up.

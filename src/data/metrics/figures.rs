@@ -226,7 +226,7 @@ pub struct Figures {
     /// Double holds in which the TTL of the first was over when the second acquired the lock.
     #[serde(default)]
     pub expired_holds: u64,
-    /// Double holds in which somebody else's command had deleted the key of the first.
+    /// Double holds in which the key of the first had been deleted from outside.
     #[serde(default)]
     pub deleted: u64,
     /// Double holds of which nobody knows whether a loss of votes explains them.

@@ -194,7 +194,7 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
                 format!("Why: {lost}. The lock did what it promises; this set-up can't survive {what}.")
             }
             Ruling::Unknown if double.lost.is_empty() && double.first.relied_until_us.is_none() => {
-                "Nobody knows why: nodes may have lost the key, or the TTL may have been over: a client says neither which nodes had voted \
+                "The cause is not known: nodes may have lost the key, or the TTL may have been over: a client says neither which nodes had voted \
                  for it nor when its key was set."
                     .to_owned()
             }

@@ -48,6 +48,7 @@ impl Engine {
         for text in arms.iter().filter_map(|arm| rate_not_kept(&arm.name, &arm.figures)) {
             self.log.warn(text);
         }
+        self.warn_of_removals(&arms);
         self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
         self.warn_of_lag(&arms);
@@ -131,6 +132,22 @@ impl Engine {
             .collect();
         for text in self.flaws.unmet.clone() {
             self.log.warn(text);
+        }
+    }
+
+    /// Names a client whose late release has most likely removed the key of the next holder, for each arm the first one.
+    fn warn_of_removals(&mut self, arms: &[ArmRecord]) {
+        for arm in arms {
+            let mut removals = arm.evidence.iter().filter_map(|double| double.removed_by.as_ref());
+            if let Some(removal) = removals.next() {
+                self.log.warn(format!(
+                    "{}: {} released at {:.3} s, when its lock had ended, and most likely removed the key of the next holder: its client must \
+                     compare the token before it deletes a key",
+                    arm.name,
+                    removal.who(),
+                    removal.at_us as f64 / 1e6
+                ));
+            }
         }
     }
 

@@ -38,7 +38,7 @@ impl Judgement {
             Some("no lock was acquired")
         } else if from
             .zip(until)
-            .is_some_and(|(from, until)| from.abs_diff(until) >= YEAR.as_nanos() as u64)
+            .is_some_and(|(from, until)| Duration::from_nanos(from.abs_diff(until)) >= YEAR)
         {
             Some("the first time and the last one are more than a year apart, so they are not those of one clock")
         } else if of(|arm| arm.beliefs) == 0 {

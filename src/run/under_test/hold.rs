@@ -86,13 +86,13 @@ impl OtherHold {
         }
     }
 
-    /// It was extended just now. `asked`: when that was asked for; `None` if nobody knows.
+    /// It was extended just now. `asked`: when that was asked for; `None` if that is not known.
     pub fn extended(&self, asked: Option<Instant>) {
         let mut term = self.term();
         term.set = [asked.unwrap_or(term.set[0]), Instant::now()];
     }
 
-    /// Its client has gone, and nobody renews it any more.
+    /// Its client has gone: it is not renewed any more.
     pub fn abandon(&self) {
         self.term().is_abandoned = true;
     }
