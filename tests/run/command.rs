@@ -490,7 +490,7 @@ fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
     let record = run.stop();
     let arm = &record.arms[0];
     assert!(
-        arm.figures.lost_by_stalls >= arm.figures.lost_updates_peak,
+        arm.figures.lost_by_stalls >= arm.figures.lost_updates_peak && arm.figures.double_uses_by_stalls > 0,
         "{:#?}",
         arm.figures
     );

@@ -234,8 +234,8 @@ fn a_program_that_was_stopped_does_not_blame_the_machine() {
         says(&ended.stdout, &[&said]);
         let is_void = record.inconclusive.iter().any(|why| why.starts_with(&said));
         assert_eq!(is_void, code == 5, "{:?}", record.inconclusive);
-        // It was stopped for a tenth of the time, and for more than a third. What the machine does is less.
-        assert!(busy(&ended.said()) < 8, "{}", ended.said());
+        // It was stopped for more than a third of the time. What the machine itself does is less.
+        assert!(busy(&ended.said()) < 25, "{}", ended.said());
         assert!(
             !ended.stdout.contains("this machine is too busy for the load"),
             "{}",

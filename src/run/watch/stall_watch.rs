@@ -88,7 +88,9 @@ impl StallWatch {
         if resumed {
             let stopped: Duration = earlier.into_iter().chain(gap).sum();
             self.stopped += stopped;
-            return (!stopped.is_zero()).then_some(Gap::Stopped(stopped));
+            // It began somewhere between the look before it and the one that was due.
+            let most_likely = stopped.saturating_sub(Self::LATE / 2);
+            return (!stopped.is_zero()).then_some(Gap::Stopped(most_likely));
         }
         self.open = gap;
         earlier.filter(|gap| self.is_long(*gap)).map(Gap::Stalled)
@@ -125,13 +127,13 @@ mod tests {
             assert_eq!(watch.stood_still(start, Duration::ZERO, 4), None);
             let gaps = [s(4), s(4) + ms(100)].map(|at| watch.look(start + at, signalled[usize::from(at > s(4))]));
             assert!(
-                gaps.contains(&Some(Gap::Stopped(s(4)))) && gaps.contains(&None),
+                gaps.contains(&Some(Gap::Stopped(s(4) - ms(55)))) && gaps.contains(&None),
                 "{gaps:?}"
             );
             assert_eq!(watch.stopped(), s(4));
             // The four threads noticed it as well.
             assert_eq!(watch.stood_still(start + s(10), s(16), 4), Some(0.0));
-            assert_eq!(watch.look(start + s(5), true), Some(Gap::Stopped(ms(900))));
+            assert_eq!(watch.look(start + s(5), true), Some(Gap::Stopped(ms(845))));
         }
         let mut watch = StallWatch::new(&arms);
         watch.look(start, true);
