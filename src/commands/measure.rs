@@ -13,6 +13,7 @@ use tokio::time::{Instant, interval, sleep_until};
 use super::print::{ended, keep, print_result};
 use super::server::wait_for;
 use crate::cli::{DoctorArgs, Look};
+use crate::exit_code;
 use crate::failure::Failure;
 
 /// Measures the servers, until the time is over or somebody asks for the end; writes it to the file, and prints it.
@@ -48,5 +49,9 @@ pub fn measure(addresses: &[NodeAddress], path: &Path, args: &DoctorArgs, look: 
             "a server never answered, so a plan can't use this measurement; see `lockstorm doctor` without --measure",
         ));
     }
+    let printed = printed.map(|code| match measurement.clock_fault() {
+        Some(_) => ExitCode::from(exit_code::NO),
+        None => code,
+    });
     ended(stop, printed)
 }

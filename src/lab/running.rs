@@ -34,7 +34,16 @@ const CLIENTS: [&str; 2] = ["redis-cli", "valkey-cli"];
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Card {
     nodes: Vec<(NodeName, SocketAddr)>,
+    /// The ports of the proxy.
+    #[serde(default)]
+    doors: Vec<u16>,
     server: PathBuf,
+}
+
+/// Whether the proxy of a lab of this user listens on this port.
+pub(crate) fn has_door(port: u16) -> bool {
+    let is_there = |lab: &Running| lab.card.doors.contains(&port);
+    Running::all().is_ok_and(|labs| labs.iter().any(is_there))
 }
 
 /// Writes the present addresses of a lab's nodes, once all of them have been up; again when one has moved.
@@ -48,6 +57,7 @@ pub(super) fn announce(run_dir: &Path, nodes: &Nodes) -> Result<(), LabError> {
             .filter(|node| node.is_ours)
             .map(|node| (node.name, node.address()))
             .collect(),
+        doors: nodes.plan.doors.values().map(SocketAddr::port).collect(),
         server: nodes.plan.options.binary.path.clone(),
     };
     let path = run_dir.join(FILE);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use lockstorm_data::metrics::restart_delay;
 use lockstorm_lock::protocol::{quorum, validity};
 use statrs::function::erf::{erfc, erfc_inv};
 use statrs::function::factorial::binomial;
@@ -69,12 +70,6 @@ pub fn takeover_without_renewal(ttl: f64, holds: &[(f64, f64)]) -> f64 {
     };
     let rests: f64 = holds.iter().map(|&(hold, weight)| rest(hold) * weight).sum();
     if mean > 0.0 { rests / mean } else { ttl }
-}
-
-/// How long a node that lost its memory must stay away, from its crash on, so that every lock that it had voted for has
-/// expired: the longest TTL, with the same allowance for clocks as in [`reliable`] (the delayed restarts of Redlock, same page).
-pub fn restart_delay(ttl: f64) -> f64 {
-    ttl * 1.01 + 0.002
 }
 
 /// The probability that a pause of the length `pause` makes a renewed lock expire, if it begins equally likely at any time

@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::answer::Plan;
 use super::client_timeouts::{waits, whole};
 use super::formulas::restart_delay;
+use lockstorm_data::metrics::systemd_lines;
 use lockstorm_data::metrics::units::rounded;
 
 /// The recommended settings, as one client or tool takes them.
@@ -37,10 +38,7 @@ pub fn snippets(plan: &Plan) -> Vec<Snippet> {
         ("node-redlock 5 (JavaScript)", values.node_redlock()),
         ("redis-py (Python)", values.redis_py()),
         ("pottery (Python)", values.pottery()),
-        (
-            "systemd, for each Redis without persistence",
-            systemd(restart_delay(ttl)),
-        ),
+        ("systemd, for each Redis without persistence", systemd(ttl)),
     ];
     all.into_iter().map(|(name, text)| Snippet { name, text }).collect()
 }
@@ -61,12 +59,9 @@ fn seconds(millis: u64) -> f64 {
     }
 }
 
-/// A systemd unit waits whole seconds before each start, rounded up: longer is safe.
-fn systemd(away: f64) -> String {
-    format!(
-        "[Service]\nRestart=always\n# Also after a reboot or a restart by hand:\nExecStartPre=/bin/sleep {:.0}\nTimeoutStartSec=infinity",
-        away.ceil()
-    )
+fn systemd(ttl: f64) -> String {
+    let [restart, wait, limit] = systemd_lines(ttl);
+    format!("[Service]\n{restart}\n# Also after a reboot or a restart by hand:\n{wait}\n{limit}")
 }
 
 /// The settings in milliseconds. Each client has its own rule for how often and how long it asks for a lock that somebody has; what

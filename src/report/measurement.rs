@@ -85,9 +85,14 @@ pub fn render_measurement(measured: &Measurement, path: &Path, paint: Paint) -> 
         .nodes
         .iter()
         .filter_map(|node| Some(format!("{}: {}\n", node.node, node.last_failure.as_ref()?)));
-    let next = match measured.is_silent() {
-        true => String::new(),
-        false => format!(
+    let clock = measured.clock_fault().map(|fault| {
+        let mark = paint.apply(Tone::Bad, "✖");
+        format!("\n{mark} Not fit for locks: {fault}, so no TTL holds there. Repair it, and measure again.\n")
+    });
+    let next = match (clock, measured.is_silent()) {
+        (Some(clock), _) => clock,
+        (None, true) => String::new(),
+        (None, false) => format!(
             "\nnext: lockstorm plan --from {} --hold-from holds.csv\n",
             path.display()
         ),

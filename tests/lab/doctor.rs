@@ -2,14 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use lockstorm_kit::lab::tells;
-use lockstorm_kit::server::calls_in;
+use lockstorm_kit::server::{calls_in, server_bin};
 use lockstorm_kit::{RedisServer, beside, eventually, free_port, lab, program};
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// The password of the user `app`.
 const PASSWORD: &str = "s3cret-of-app";
@@ -67,6 +69,11 @@ fn doctor(urls: &[String], arguments: &[&str]) -> Output {
 
 fn printed(urls: &[String], arguments: &[&str]) -> String {
     String::from_utf8(doctor(urls, arguments).stdout).unwrap()
+}
+
+/// Text without its line breaks.
+fn in_a_row(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The findings that are not good, as "check verdict", each once and in order; the exit code.
@@ -158,6 +165,8 @@ fn each_planted_fault_is_found_by_its_own_check() {
     }
     let limited = beside(&["--maxmemory", "100mb"], &all);
     assert_eq!(limited, (vec![], 0), "a limit alone is none");
+    let (found, code) = beside(&["--appendfsync", "no"], &all);
+    assert_eq!((found, code), only("persistence warning", 0));
     for (rules, finding, code) in [
         (&most("-@scripting")[..], "permission bad", 3),
         (&["~other:*", "&*", "+@all"], "permission bad", 3),
@@ -253,7 +262,12 @@ fn what_stands_in_front_of_a_server_is_told() {
     let balancer = relay(behind.iter().map(RedisServer::addr).collect(), Duration::ZERO);
     assert_eq!(found_beside(&url(balancer)), only("kind bad", 3));
     let one = relay(vec![behind[0].addr()], Duration::ZERO);
-    assert_eq!(found_beside(&url(one)), (vec![], 0));
+    assert_eq!(found_beside(&url(one)), only("kind warning", 0));
+    let text = in_a_row(&printed(&[url(one)], &[]));
+    tells(
+        &text,
+        &[&format!("it listens on port {} by its own account", behind[0].port())],
+    );
     // Far away: each reply takes 60 ms, and the default timeout is 40.
     let far = relay(vec![behind[0].addr()], Duration::from_millis(60));
     let found = found_with(&[url(far)], &[]).0;
@@ -266,8 +280,188 @@ fn a_server_that_is_far_but_near_enough_is_fit() {
     let (server, _) = sound_ones(1);
     let far = relay(vec![server[0].addr()], Duration::from_millis(100));
     let found = found_with(&[url(far)], &["--node-timeout", "600ms"]);
-    assert_eq!(found, only("number warning", 0));
+    assert_eq!(found, (vec!["kind warning".to_owned(), "number warning".to_owned()], 0));
     assert_eq!(keys(&server[0]), 0);
+}
+
+/// A server that everybody may ask, whose clock runs at this rate; `None` without a C compiler.
+struct Clocked {
+    child: Child,
+    port: u16,
+    dir: TempDir,
+}
+
+impl Clocked {
+    fn start(rate: &str) -> Option<Self> {
+        let dir = TempDir::new().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/shim/clock.c");
+        let shim = dir.path().join("clock.so");
+        let made = Command::new("cc")
+            .args(["-O1", "-fPIC", "-shared", "-o"])
+            .args([&shim, &source])
+            .output()
+            .ok()?;
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = free_port();
+        let child = Command::new(server_bin())
+            .args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string()])
+            .args(SOUND)
+            .arg("--dir")
+            .arg(dir.path())
+            .env("LD_PRELOAD", &shim)
+            .env("LOCKSTORM_CLOCK_RATE", rate)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let clocked = Self { child, port, dir };
+        eventually("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(clocked)
+    }
+}
+
+impl Drop for Clocked {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_clock_that_stands_still_or_runs_at_another_rate_is_bad() {
+    let _turn = beside();
+    for (rate, said) in [
+        ("0", Some("it stands still")),
+        ("2", Some("it runs at least")),
+        ("0.5", Some("it runs at most")),
+        ("1", None),
+    ] {
+        let Some(server) = Clocked::start(rate) else { return };
+        let urls = [format!("redis://127.0.0.1:{}", server.port)];
+        let (found, code) = found(&urls);
+        let bad = found.contains(&"clock bad".to_owned());
+        assert_eq!(
+            (bad, code),
+            (said.is_some(), if said.is_some() { 3 } else { 0 }),
+            "{rate}: {found:?}"
+        );
+        if let Some(said) = said {
+            tells(
+                &in_a_row(&printed(&urls, &[])),
+                &[said, "keys live longer or shorter than their TTL"],
+            );
+        }
+        if !["0", "1"].contains(&rate) {
+            continue;
+        }
+        // It is measured, and no plan is made of it.
+        let file = server.dir.path().join("m.json");
+        let file = file.to_str().unwrap();
+        let output = doctor(&urls, &["--measure", file, "--for", "4s"]);
+        let text = in_a_row(&String::from_utf8_lossy(&output.stdout));
+        let plan = Command::new(program())
+            .args([
+                "plan", "--from", file, "--hold", "20ms", "--ttl", "1s", "--risk", "1e9/day",
+            ])
+            .output()
+            .unwrap();
+        let refused = String::from_utf8_lossy(&plan.stderr).into_owned();
+        if said.is_none() {
+            assert!(output.status.success() && !text.contains("Not fit"), "{text}");
+            // 3: no TTL may meet the goal with what was measured.
+            assert!(matches!(plan.status.code(), Some(0 | 3)), "{refused}");
+            continue;
+        }
+        assert_eq!(
+            (output.status.code(), plan.status.code()),
+            (Some(3), Some(2)),
+            "{text}{refused}"
+        );
+        tells(&text, &["Not fit for locks: the clock of 127.0.0.1:"]);
+        tells(&refused, &["so no TTL holds there", "measure again"]);
+    }
+}
+
+#[test]
+fn a_server_that_is_nearly_full_is_not_good() {
+    let _turn = beside();
+    let server = sound();
+    let used = |server: &RedisServer| {
+        let info: String = ask(server, &["INFO", "memory"]);
+        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
+        line.trim().parse::<usize>().unwrap()
+    };
+    shut(&server);
+    ask::<()>(&server, &["SET", "filler", &"x".repeat(50_000_000)]);
+    // What it is asked takes some memory, too.
+    let full = (used(&server) * 20 / 19).to_string();
+    ask::<()>(&server, &["CONFIG", "SET", "maxmemory", &full]);
+    assert_eq!(found_beside(&url(server.addr())), only("eviction warning", 0));
+    tells(
+        &in_a_row(&printed(&[url(server.addr())], &[])),
+        &["noeviction, and 9", "a server that is full sets no key"],
+    );
+    ask::<()>(&server, &["CONFIG", "SET", "maxmemory", "200000000"]);
+    assert_eq!(found_beside(&url(server.addr())), (vec![], 0));
+}
+
+#[test]
+fn what_can_be_lost_is_told_as_it_is_and_advice_works_there() {
+    let _turn = beside();
+    let of = |options: &[&str]| {
+        let server = server(options, &["~*", "&*", "+@all"]);
+        shut(&server);
+        in_a_row(&printed(&[url(server.addr())], &["--node-timeout", "9s"]))
+    };
+    let lost = of(&["--appendfsync", "no"]);
+    tells(&lost, &["appendfsync no: what the kernel has not written yet"]);
+    assert!(!lost.contains("the last second"), "{lost}");
+    tells(&of(&["--appendfsync", "everysec"]), &["the last second is lost"]);
+    // As in what `plan` prints for a TTL of 10 s.
+    let forgets = of(&["--appendonly", "no"]);
+    tells(&forgets, &["ExecStartPre=/bin/sleep 11", "TimeoutStartSec=infinity"]);
+    assert!(!forgets.contains("RestartSec"), "{forgets}");
+    let renamed = of(&[
+        "--maxmemory",
+        "100mb",
+        "--maxmemory-policy",
+        "allkeys-lru",
+        "--rename-command",
+        "CONFIG",
+        "",
+    ]);
+    tells(
+        &renamed,
+        &[
+            "it has no CONFIG command",
+            "the command is renamed or switched off there",
+        ],
+    );
+    assert!(
+        !renamed.contains("ACL SETUSER …") && !renamed.contains("CONFIG SET"),
+        "{renamed}"
+    );
+}
+
+#[test]
+fn a_server_that_can_not_save_is_not_told_to_change_its_users() {
+    let _turn = beside();
+    let gone = TempDir::new().unwrap();
+    let dir = gone.path().to_str().unwrap();
+    let third = server(
+        &["--appendonly", "no", "--save", "3600 1", "--dir", dir],
+        &["~*", "&*", "+@all"],
+    );
+    shut(&third);
+    drop(gone);
+    ask::<()>(&third, &["SET", "key", "value"]);
+    let _: Result<String, _> = redis::cmd("BGSAVE").query(&mut lab::connect_to(&url(third.addr())));
+    eventually("it can't save", || {
+        let info: String = ask(&third, &["INFO", "persistence"]);
+        info.contains("rdb_last_bgsave_status:err")
+    });
+    let text = in_a_row(&printed(&[url(third.addr())], &["--node-timeout", "9s"]));
+    tells(&text, &["MISCONF", "it can't save, perhaps because its disk is full"]);
+    assert!(!text.contains("ACL SETUSER …"), "{text}");
 }
 
 /// Passes connections on to a server, and each command as this makes it from the original and the number of SETs on the connection.
@@ -334,8 +528,23 @@ fn a_server_that_does_not_keep_keys_as_it_says_is_unfit() {
     let _turn = beside();
     let server = sound();
     shut(&server);
-    let beside = |lie| found_beside(&url(liar(server.addr(), lie)));
+    // That it listens elsewhere is told of each.
+    let beside = |lie| {
+        let (mut found, code) = found_beside(&url(liar(server.addr(), lie)));
+        found.retain(|finding| finding != "kind warning");
+        (found, code)
+    };
     assert_eq!(beside(|command, _| command), (vec![], 0));
+    // A KeyDB whose other side grants locks, too.
+    let active = |command: Vec<String>, _| {
+        let words = ["EVAL", "return {'active-replica', 'yes'}", "0"].map(str::to_owned);
+        if command.last().is_some_and(|word| word == "active-replica") {
+            words.into()
+        } else {
+            command
+        }
+    };
+    assert_eq!(beside(active), only("replication bad", 3));
     assert_eq!(keys(&server), 0);
     let bad = only("keys bad", 3);
     // NX means nothing; PX means nothing; PX is divided by 50; every tenth key is lost.
@@ -369,7 +578,10 @@ fn servers_that_are_far_away_are_asked_less_often() {
     let (servers, _) = sound_ones(3);
     let far = |server: &RedisServer| url(relay(vec![server.addr()], Duration::from_millis(300)));
     let urls: Vec<String> = servers.iter().map(far).collect();
-    assert_eq!(found_with(&urls, &[]), only("round_trip bad", 3));
+    assert_eq!(
+        found_with(&urls, &[]),
+        (vec!["kind warning".to_owned(), "round_trip bad".to_owned()], 3)
+    );
     for server in &servers {
         let stats: String = ask(server, &["INFO", "commandstats"]);
         let calls = |command| calls_in(&stats, command);
@@ -382,7 +594,6 @@ fn servers_that_are_far_away_are_asked_less_often() {
 fn how_long_the_keys_of_the_trial_live_is_told_as_it_is() {
     let lives = humantime::format_duration(lockstorm_lab::doctor::TRIAL_TTL).to_string();
     let help = Command::new(program()).args(["doctor", "--help"]).output().unwrap();
-    let in_a_row = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let help = in_a_row(&String::from_utf8(help.stdout).unwrap());
     assert!(help.contains(&format!("expire after {lives} in any case")), "{help}");
     let docs = [

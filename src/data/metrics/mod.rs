@@ -18,6 +18,7 @@ mod pages;
 mod phase;
 mod point;
 mod recorder;
+mod restart;
 mod round_trips;
 mod series;
 mod sums;
@@ -33,13 +34,14 @@ pub use figures::{Figures, HitsPerExpiry, NodeLoad, Outage, ServerLoad};
 pub use grants::Grants;
 pub use group::Group;
 pub use histogram::{HistogramText, Latency, NotAHistogram, Quantile, Quantiles, histogram, in_micros, in_nanos};
-pub use measurement::{Clock, MeasuredClock, MeasuredNode, MeasuredTimes, Measurement};
+pub use measurement::{Clock, ClockRate, MeasuredClock, MeasuredNode, MeasuredTimes, Measurement};
 pub use metric::{Alarm, Evidence, Metric, Row, Unit, Value, figure};
 pub use phase::PhaseTimes;
 pub use point::Point;
 pub use recorder::{
     Batch, Counter, DamagedList, Newest, ProviderCall, Recorder, StalledFill, Tally, Watched, WatchedGrant,
 };
+pub use restart::{restart_delay, systemd_lines};
 pub use round_trips::RoundTrips;
 pub use series::{RecentTenths, Series};
 pub use sums::{Latencies, Sums, Time, Times, Votes};

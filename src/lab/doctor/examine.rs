@@ -8,16 +8,23 @@ use std::time::{Duration, Instant};
 use super::clock::{clock_of, since_epoch};
 use super::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
 use super::lock_use::LockUse;
+use crate::running;
 use crate::server::sessions;
-use lockstorm_data::metrics::Clock;
+use lockstorm_data::metrics::{Clock, ClockRate};
 use lockstorm_lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError,
 };
+use tokio::time::sleep;
 
+/// What a server says of itself that is there, but gives no answer of the kind that was asked for.
+const ANOTHER_KIND: &str = "an answer of another kind";
 /// How many PINGs are measured.
 const PINGS: usize = 50;
-/// How often the clock is asked; the closest answer counts.
+/// How often the clock is asked at once; the closest answer counts.
 const CLOCK_ASKS: usize = 8;
+/// How often it is asked after that, and the time between two of these, for its rate.
+const RATE_ASKS: usize = 4;
+const RATE_PAUSE: Duration = Duration::from_millis(100);
 /// How long all that is asked again and again may take: servers that are far away are judged by fewer answers.
 const MEASURING: Duration = Duration::from_secs(2);
 /// How long the keys of the trial live at most.
@@ -29,7 +36,13 @@ pub const PARTS: u64 = 6;
 /// How long the trial waits for a server: it asks whether it may, not how fast.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(3);
 /// The settings that matter.
-const SETTINGS: [&str; 3] = ["appendfsync", "min-replicas-to-write", "no-appendfsync-on-rewrite"];
+const SETTINGS: [&str; 4] = [
+    "appendfsync",
+    "min-replicas-to-write",
+    "no-appendfsync-on-rewrite",
+    // A KeyDB has it.
+    "active-replica",
+];
 
 /// Everything that the checks need to know of a server. `done` is called for each of [`PARTS`] that is done, fewer times if the
 /// server can't be asked.
@@ -40,8 +53,16 @@ pub async fn examine(address: &NodeAddress, lock_use: &LockUse, done: impl Fn())
         name: address.to_string(),
         is_loopback: host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
         uses_tls: address.uses_tls(),
+        port: own_port(address),
         server: server.map_err(unreached),
     }
+}
+
+/// The port of the address, unless the server may well name another one: over a socket or TLS, or behind a door of a lab's proxy.
+fn own_port(address: &NodeAddress) -> Option<u16> {
+    let is_socket = address.host().contains('/');
+    let is_known = is_socket || address.uses_tls() || running::has_door(address.port());
+    (!is_known).then(|| address.port())
 }
 
 /// Why a server could not be asked.
@@ -70,7 +91,7 @@ async fn ask_all(address: &NodeAddress, lock_use: &LockUse, done: &impl Fn()) ->
     done();
     let round_trips = round_trips(&mut session).await?;
     done();
-    let clock = clock(&mut session).await?;
+    let (clock, rate) = clock(&mut session).await?;
     done();
     let second = async {
         let mut second = Session::open(address, &options).await?;
@@ -100,6 +121,7 @@ async fn ask_all(address: &NodeAddress, lock_use: &LockUse, done: &impl Fn()) ->
         is_open,
         round_trips,
         clock,
+        rate,
         trial,
     })
 }
@@ -115,6 +137,8 @@ async fn is_open(address: &NodeAddress, options: &NodeOptions) -> Option<bool> {
     let mut session = Session::open(&anonymous, options).await.ok()?;
     match session.ask(&["PING"]).await.ok()? {
         Reply::Error(text) if text.starts_with("NOAUTH") => Some(false),
+        // It complains of its disk to those only whom it lets in.
+        Reply::Error(text) if text.starts_with("MISCONF") => Some(true),
         // The default user is let in, but it may do little, or something else is wrong.
         Reply::Error(_) => None,
         _ => Some(true),
@@ -130,7 +154,7 @@ async fn info(session: &mut Session) -> Result<Result<BTreeMap<String, String>, 
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect()),
         Reply::Error(error) => Err(error),
-        _ => Err("an answer of another kind".to_owned()),
+        _ => Err(ANOTHER_KIND.to_owned()),
     })
 }
 
@@ -153,8 +177,8 @@ async fn config(session: &mut Session) -> Result<Result<BTreeMap<String, String>
     Ok(Ok(found))
 }
 
-/// How long PINGs took, shortest first; empty if it does not answer them.
-async fn round_trips(session: &mut Session) -> Result<Vec<Duration>, SessionError> {
+/// How long PINGs took, shortest first, or the server's error.
+async fn round_trips(session: &mut Session) -> Result<Result<Vec<Duration>, String>, SessionError> {
     let mut times = Vec::with_capacity(PINGS);
     let begun = Instant::now();
     for _ in 0..PINGS {
@@ -162,33 +186,40 @@ async fn round_trips(session: &mut Session) -> Result<Vec<Duration>, SessionErro
         if start.duration_since(begun) >= MEASURING {
             break;
         }
-        if let Reply::Error(_) = session.ask(&["PING"]).await? {
-            return Ok(Vec::new());
+        if let Reply::Error(why) = session.ask(&["PING"]).await? {
+            return Ok(Err(why));
         }
         times.push(start.elapsed());
     }
     times.sort_unstable();
-    Ok(times)
+    Ok(Ok(times))
 }
 
-/// The server's clock by the answer that took the shortest time.
-async fn clock(session: &mut Session) -> Result<Option<Clock>, SessionError> {
-    let mut best: Option<Clock> = None;
-    let begun = Instant::now();
-    for _ in 0..CLOCK_ASKS {
-        if begun.elapsed() >= MEASURING {
+/// The server's clock by the answer that took the shortest time, or why it does not tell the time; and its rate.
+async fn clock(session: &mut Session) -> Result<(Result<Clock, String>, Option<ClockRate>), SessionError> {
+    let mut compared: Vec<(f64, Clock)> = Vec::new();
+    // Ours is read once: from then on the time that has passed counts, so that it does not jump.
+    let (ours, begun) = (since_epoch(), Instant::now());
+    for number in 0..CLOCK_ASKS + RATE_ASKS {
+        if number >= CLOCK_ASKS {
+            sleep(RATE_PAUSE).await;
+        }
+        let asked = begun.elapsed();
+        if asked >= MEASURING {
             break;
         }
-        let (asked, start) = (since_epoch(), Instant::now());
         let reply = session.ask(&["TIME"]).await?;
-        let Some(clock) = clock_of(&reply, asked, start.elapsed()) else {
-            return Ok(None);
-        };
-        if best.is_none_or(|best| clock.within_us < best.within_us) {
-            best = Some(clock);
+        match (clock_of(&reply, ours + asked, begun.elapsed() - asked), reply) {
+            (Some(clock), _) => compared.push((asked.as_secs_f64(), clock)),
+            (None, Reply::Error(why)) => return Ok((Err(why), None)),
+            (None, _) => return Ok((Err(ANOTHER_KIND.to_owned()), None)),
         }
     }
-    Ok(best)
+    let best = compared
+        .iter()
+        .map(|(_, clock)| *clock)
+        .min_by_key(|clock| clock.within_us);
+    Ok((best.ok_or_else(|| ANOTHER_KIND.to_owned()), ClockRate::of(&compared)))
 }
 
 /// Acquires, extends and releases a lock by the engine itself, and sees that its key is gone. Then it tries what locks can do
@@ -204,11 +235,11 @@ async fn trial(
     let (set, at) = (set_keys(session, &names).await?, Instant::now());
     let lock = try_lock(address, &key).await;
     let keys = match set {
-        Some(keys) => Keys {
-            lost: lost_keys(session, &names, at).await?,
-            ..keys
+        Ok(keys) => lost_keys(session, &names, at, keys).await?,
+        Err(error) => Keys {
+            error,
+            ..Keys::default()
         },
-        None => Keys::default(),
     };
     // Who may not delete by a script may perhaps delete; otherwise the key is gone after its TTL.
     let all: Vec<&str> = ["DEL", &key]
@@ -231,15 +262,17 @@ async fn trial(
     let missing = dispensable
         .iter()
         .zip(replies)
-        .filter(|(_, reply)| matches!(reply, Reply::Error(_)))
-        .map(|(command, _)| command[0].to_owned())
+        .filter_map(|(command, reply)| match reply {
+            Reply::Error(why) => Some((command[0].to_owned(), why)),
+            _ => None,
+        })
         .collect();
     Ok(Trial { lock, missing, keys })
 }
 
-/// Sets these keys as locks do, the first one twice, and asks at once how long that lives. `None`: the server does not say that it
-/// has set all of them.
-async fn set_keys(session: &mut Session, names: &[String]) -> Result<Option<Keys>, SessionError> {
+/// Sets these keys as locks do, the first one twice, and asks at once how long that lives. Otherwise the server does not say that it
+/// has set all of them, with its error, if there is one.
+async fn set_keys(session: &mut Session, names: &[String]) -> Result<Result<Keys, Option<String>>, SessionError> {
     let ttl = TRIAL_TTL.as_millis().to_string();
     let first = names.iter().take(1);
     let set = names.iter().chain(first.clone());
@@ -249,6 +282,7 @@ async fn set_keys(session: &mut Session, names: &[String]) -> Result<Option<Keys
     let start = Instant::now();
     let mut replies = session.ask_all(&commands).await?;
     let within = millis(start.elapsed());
+    let error = error_in(&replies);
     let ttl = match replies.pop() {
         Some(Reply::Int(said)) => Some(TtlSeen {
             set: millis(TRIAL_TTL),
@@ -263,27 +297,40 @@ async fn set_keys(session: &mut Session, names: &[String]) -> Result<Option<Keys
         Some(_) => Some(false),
     };
     let is_set = |reply: &Reply| !matches!(reply, Reply::Error(_) | Reply::Nil);
-    Ok(replies.iter().all(is_set).then_some(Keys {
-        second_refused,
-        ttl,
-        lost: None,
-    }))
+    Ok(match replies.iter().all(is_set) {
+        true => Ok(Keys {
+            second_refused,
+            ttl,
+            lost: None,
+            error,
+        }),
+        false => Err(error),
+    })
 }
 
-/// How many of these keys were set, and how many of them are gone; `None` if that can't be told, or they may have expired.
-async fn lost_keys(
-    session: &mut Session,
-    names: &[String],
-    set: Instant,
-) -> Result<Option<(usize, usize)>, SessionError> {
+/// The first error among these replies.
+fn error_in(replies: &[Reply]) -> Option<String> {
+    replies.iter().find_map(|reply| match reply {
+        Reply::Error(why) => Some(why.clone()),
+        _ => None,
+    })
+}
+
+/// These keys, with how many of them are gone, unless that can't be told, or they may have expired.
+async fn lost_keys(session: &mut Session, names: &[String], set: Instant, keys: Keys) -> Result<Keys, SessionError> {
     let commands: Vec<[&str; 2]> = names.iter().map(|name| ["GET", name.as_str()]).collect();
     let commands: Vec<&[&str]> = commands.iter().map(|command| &command[..]).collect();
     let replies = session.ask_all(&commands).await?;
-    if set.elapsed() >= TRIAL_TTL || replies.iter().any(|reply| matches!(reply, Reply::Error(_))) {
-        return Ok(None);
+    let error = error_in(&replies);
+    if set.elapsed() >= TRIAL_TTL || error.is_some() {
+        let error = keys.error.or(error);
+        return Ok(Keys { error, ..keys });
     }
     let lost = replies.iter().filter(|reply| matches!(reply, Reply::Nil)).count();
-    Ok(Some((names.len(), lost)))
+    Ok(Keys {
+        lost: Some((names.len(), lost)),
+        ..keys
+    })
 }
 
 fn millis(time: Duration) -> i64 {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lockstorm_data::metrics::Clock;
+use lockstorm_data::metrics::{Clock, ClockRate};
 
 /// What is known of a server before it is asked, and what it said.
 #[derive(Debug, Clone)]
@@ -12,6 +12,8 @@ pub struct Facts {
     pub is_loopback: bool,
     /// Whether the way to it is encrypted.
     pub uses_tls: bool,
+    /// The port at which it was asked, if it would name the same one as its own.
+    pub port: Option<u16>,
     /// What it said, or why it could not be asked.
     pub server: Result<Server, Unreached>,
 }
@@ -34,8 +36,8 @@ pub enum Unreached {
 pub struct Trial {
     /// Whether all of it worked.
     pub lock: Result<(), Refused>,
-    /// The commands that the user may not run and that locks can do without, at the cost of waiting longer.
-    pub missing: Vec<String>,
+    /// The commands that were refused and that locks can do without, at the cost of waiting longer, each with the server's error.
+    pub missing: Vec<(String, String)>,
     /// What became of keys that were set besides.
     pub keys: Keys,
 }
@@ -49,6 +51,8 @@ pub struct Keys {
     pub ttl: Option<TtlSeen>,
     /// How many were set, and how many of them were gone before their time.
     pub lost: Option<(usize, usize)>,
+    /// The first error of the server.
+    pub error: Option<String>,
 }
 
 /// What PTTL has said of a key right after it was set, in milliseconds.
@@ -84,10 +88,12 @@ pub struct Server {
     pub second_run_id: Option<String>,
     /// Whether it lets everybody in who reaches it, without a password; `None`: that could not be told.
     pub is_open: Option<bool>,
-    /// How long PINGs took, shortest first.
-    pub round_trips: Vec<Duration>,
-    /// Its clock, if it tells the time.
-    pub clock: Option<Clock>,
+    /// How long PINGs took, shortest first, or the server's error.
+    pub round_trips: Result<Vec<Duration>, String>,
+    /// Its clock, or why it does not tell the time.
+    pub clock: Result<Clock, String>,
+    /// How fast its clock runs, if that could be told.
+    pub rate: Option<ClockRate>,
     /// What became of a lock; `None`: none was tried, because the server can't keep locks.
     pub trial: Option<Trial>,
 }
@@ -115,10 +121,11 @@ impl Server {
 
     /// The round trip that this share of PINGs did not exceed, for example 0.99.
     pub(super) fn round_trip(&self, share: f64) -> Option<Duration> {
-        let count = self.round_trips.len();
+        let round_trips = self.round_trips.as_ref().ok()?;
+        let count = round_trips.len();
         // A share of at most 1 of a few dozen.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let rank = (share * count as f64).ceil() as usize;
-        self.round_trips.get(rank.clamp(1, count.max(1)) - 1).copied()
+        round_trips.get(rank.clamp(1, count.max(1)) - 1).copied()
     }
 }

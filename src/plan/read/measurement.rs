@@ -68,6 +68,11 @@ fn of_text(text: &[u8]) -> Result<FromMeasurement, String> {
         ));
     }
     let measured: Measurement = serde_json::from_slice(text).map_err(|error| other(&error))?;
+    if let Some(fault) = measured.clock_fault() {
+        return Err(format!(
+            "{fault}, so no TTL holds there: repair it, or leave that server out, and measure again"
+        ));
+    }
     let round_trips =
         sum(measured.nodes.iter().map(|node| &node.round_trips_us.histogram)).map_err(|error| other(&error))?;
     let stalls = sum([&measured.stalls_us.histogram]).map_err(|error| other(&error))?;

@@ -109,6 +109,7 @@ mod tests {
                 name: String::new(),
                 is_loopback: true,
                 uses_tls: false,
+                port: None,
                 server: Err(Unreached::Closed),
             };
             let all = vec![silent; count];
