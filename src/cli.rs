@@ -67,10 +67,10 @@ pub struct Look {
     /// word says too.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub color: Color,
-    /// Limit all output to ASCII.
+    /// Limit all text for people to ASCII.
     ///
-    /// This is the default on a terminal whose locale (`LC_ALL`, `LC_CTYPE`, LANG) names a charset other than UTF-8, and on the
-    /// Linux console (TERM=linux).
+    /// This is the default if the locale (`LC_ALL`, `LC_CTYPE`, LANG) is one whose charset is not UTF-8, like C, and on the Linux
+    /// console (TERM=linux). Files, JSON, CSV and scenarios stay as they are.
     #[arg(long, global = true)]
     pub ascii: bool,
 }

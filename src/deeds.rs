@@ -80,11 +80,6 @@ fn command(name: &'static str) -> Command {
     let mut options = Options(command);
     let _ = fault.map_parameters(&mut options);
     let mut command = options.0;
-    let example = if command.get_arguments().any(|arg| arg.get_id() == "delay") {
-        " --delay 50ms"
-    } else {
-        ""
-    };
     if Action::Fault(fault).undo(TargetKind::Host).is_some() {
         let lasts = Arg::new(FOR)
             .long(FOR)
@@ -106,7 +101,18 @@ fn command(name: &'static str) -> Command {
             verb[..1].to_uppercase(),
             &verb[1..]
         ))
-        .after_help(format!("Examples:\n  lockstorm lab {name} 1{example}\n\n{CODES}"))
+        .after_help(format!("Examples:\n{}\n\n{CODES}", examples(name, fault)))
+}
+
+/// What can be done in a lab, or with which options it can.
+fn examples(name: &str, fault: Fault) -> String {
+    let needs = |on: &str, options: &str| format!("  lockstorm lab {name} {on:18}needs `lockstorm lab up {options}`");
+    match fault {
+        Fault::Lag { .. } => needs("1 --delay 50ms", "--network"),
+        Fault::Cut { .. } => [needs("link:1-2", "--replicated --network"), needs("1", "--lab docker")].join("\n"),
+        Fault::Failover { .. } => needs("2 --by hand", "--replicated"),
+        Fault::Kill | Fault::Shutdown | Fault::Pause => format!("  lockstorm lab {name} 1"),
+    }
 }
 
 /// A sub-command that gets the parameters of a fault as options.

@@ -9,12 +9,14 @@ mod glossary;
 mod log;
 
 use std::env;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
 use cli::{Cli, Command};
 use failure::Failure;
+use lockstorm::console::ascii;
 use lockstorm_base::output::stderr;
 use lockstorm_lab::keeper;
 use lockstorm_lab::kept::background;
@@ -46,6 +48,10 @@ fn main() -> ExitCode {
 }
 
 fn play() -> ExitCode {
+    if commands::usage::is_ascii(&io::stderr()) {
+        // Nothing but text for people goes there.
+        stderr().filter(ascii::text);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return commands::usage::explain(&error),
@@ -69,7 +75,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         None => commands::console::open(cli.console, cli.look),
         Some(Command::Run(args)) => commands::run::run(args, cli.look),
         Some(Command::Scenarios(args)) => commands::scenarios::scenarios(&args, cli.look),
-        Some(Command::Check(args)) => commands::scenarios::check(&args),
+        Some(Command::Check(args)) => commands::scenarios::check(&args, cli.look),
         Some(Command::Explain(args)) => commands::explain::explain(&args, cli.look),
         Some(Command::Plan(args)) => commands::plan::plan(&args, cli.look),
         Some(Command::Doctor(args)) => commands::doctor::doctor(&args, cli.look),

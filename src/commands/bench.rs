@@ -19,7 +19,7 @@ pub fn bench(args: &BenchArgs, look: Look) -> Result<ExitCode, Failure> {
         cases = CASES.to_vec();
     }
     if args.list {
-        return print_titles(cases.iter().map(|case| (case.name, case.title)));
+        return print_titles(cases.iter().map(|case| (case.name, case.title)), look);
     }
     let file = args.json.as_deref().map(RecordFile::check).transpose();
     let file = file.map_err(Failure::usage)?;

@@ -1,9 +1,10 @@
 //! What is asked before a scenario sends load to servers that are not ours.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::net::IpAddr;
 
+use lockstorm_base::output::stderr;
 use lockstorm_data::metrics::units::counted;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::doctor::{Check, Finding, LockUse, Verdict};
@@ -100,8 +101,8 @@ fn agree(scenario: &Scenario, addresses: &[NodeAddress], yes: bool, may_ask: boo
         return Err(Failure::usage(format!("{sends}: say --yes if that is meant")));
     }
     let mut answer = String::new();
-    let asked =
-        write!(io::stderr(), "lockstorm: {sends}: go on? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
+    stderr().write(format!("lockstorm: {sends}: go on? [y/N] "));
+    let asked = stderr().settle().and_then(|()| io::stdin().read_line(&mut answer));
     asked.map_err(Failure::error)?;
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),

@@ -15,7 +15,7 @@ use super::colour;
 use crate::cli::Look;
 use crate::failure::{Failure, tell};
 
-/// Prints to standard output, as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
+/// Prints to standard output exactly this, as long as somebody reads it. A reader that has seen enough (`| head`) is not an error.
 pub(super) fn print(text: impl AsRef<[u8]>) -> Result<ExitCode, Failure> {
     // If both go to the same place, earlier messages must come out first.
     let _ = stderr().settle();
@@ -62,15 +62,18 @@ pub(super) fn print_result(
 }
 
 /// Prints names, each with its title.
-pub(super) fn print_titles<'a>(all: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Result<ExitCode, Failure> {
+pub(super) fn print_titles<'a>(
+    all: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    look: Look,
+) -> Result<ExitCode, Failure> {
     let width = all.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
     let lines = all.map(|(name, title)| format!("{name:width$}  {title}\n"));
-    print(lines.collect::<String>())
+    print_for_people(lines.collect(), look)
 }
 
 /// Prints text for people, in ASCII only if that is asked for or the terminal can show nothing else.
 pub(super) fn print_for_people(mut text: String, look: Look) -> Result<ExitCode, Failure> {
-    let ascii = look.ascii || io::stdout().is_terminal() && ascii::wanted();
+    let ascii = look.ascii || ascii::wanted(io::stdout().is_terminal());
     // If nobody reads standard error, this is the only place left to say so.
     if let Err(error) = stderr().settle()
         && error.kind() == ErrorKind::TimedOut

@@ -12,7 +12,10 @@ use crate::failure::{Failure, warn};
 /// Lists the built-in scenarios, prints one, or says which keys there are.
 pub fn scenarios(args: &ScenariosArgs, look: Look) -> Result<ExitCode, Failure> {
     match &args.command {
-        None => print_titles(builtin::ALL.iter().map(|scenario| (scenario.name, scenario.title()))),
+        None => {
+            let all = builtin::ALL.iter();
+            print_titles(all.map(|scenario| (scenario.name, scenario.title())), look)
+        }
         Some(ScenariosCommand::Show { name }) => print(show(name)?),
         Some(ScenariosCommand::Schema) => print(format!("{:#}\n", schema())),
         Some(ScenariosCommand::Keys { section }) => print_for_people(reference(section.as_deref())?, look),
@@ -66,13 +69,13 @@ fn reference(section: Option<&str>) -> Result<String, Failure> {
 }
 
 /// Validates a scenario: prints its errors, or its warnings and a line that sums it up.
-pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+pub fn check(args: &CheckArgs, look: Look) -> Result<ExitCode, Failure> {
     let scenario = load(&args.scenario, &args.changes).map_err(Failure::usage)?;
     // A scenario is valid or not wherever it is checked, so what this machine has no room for is only a warning.
     let here = room(&scenario).unwrap_or_else(|refusals| refusals.lines().map(str::to_owned).collect());
     warn(warnings(&scenario).iter().chain(&here));
     let arms: Vec<_> = scenario.arms.iter().map(arm).collect();
-    print(format!(
+    let summary = format!(
         "✔ {}: {} · {} · arms: {} · faults: {} · expectations: {}\n",
         scenario.name,
         scenario.title,
@@ -80,7 +83,8 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         arms.join(", "),
         scenario.faults.len(),
         scenario.expect.len(),
-    ))
+    );
+    print_for_people(summary, look)
 }
 
 /// An arm's name, with its label if it has a fence.

@@ -22,7 +22,7 @@ pub fn options(screen: &Screen, look: Look) -> Result<ConsoleOptions, Failure> {
     Ok(ConsoleOptions {
         theme: screen.theme.unwrap_or_default(),
         colours: colour::wanted(look.color),
-        ascii: look.ascii || ascii::wanted(),
+        ascii: look.ascii || ascii::wanted(true),
         briefing: false,
         save_dir: PathBuf::from("."),
         cast: screen.cast.as_deref().map(begin_cast).transpose()?,

@@ -1,11 +1,13 @@
 //! Messages for command lines that cannot be understood.
 
 use std::env;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use lockstorm::console::ascii;
 use lockstorm_base::output::stderr;
 use lockstorm_data::scenario::ScenarioErrors;
 
@@ -41,11 +43,20 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         stderr().write(help.to_string());
         return code;
     }
-    let printed = match colour::wanted(Color::Auto) {
-        true => print(help.ansi().to_string()),
-        false => print(help.to_string()),
+    let text = match colour::wanted(Color::Auto) {
+        true => help.ansi().to_string(),
+        false => help.to_string(),
     };
+    let printed = print(match is_ascii(&io::stdout()) {
+        true => ascii::text(&text),
+        false => text,
+    });
     printed.map_or_else(|failure| failure.report(), |_| code)
+}
+
+/// Whether an output gets ASCII only, before the command line is understood, or if it is not.
+pub fn is_ascii(output: &impl IsTerminal) -> bool {
+    env::args_os().any(|argument| argument == "--ascii") || ascii::wanted(output.is_terminal())
 }
 
 /// clap's message of several lines in one line, without its hint at `--help`, which every message gets.

@@ -2,27 +2,26 @@
 
 use ratatui::buffer::Buffer;
 
-/// Whether the environment asks for ASCII: the locale names a charset other than UTF-8, or the terminal is the Linux
-/// console, whose fonts lack braille and most symbols.
-pub fn wanted() -> bool {
+/// Whether the environment asks for ASCII: the locale is one whose charset is not UTF-8, like C, or the output is the Linux console,
+/// whose fonts lack braille and most symbols.
+pub fn wanted(is_terminal: bool) -> bool {
     let of = |name: &str| std::env::var(name).ok();
-    is_asked_for(of)
+    is_asked_for(is_terminal, of)
 }
 
-fn is_asked_for(variable: impl Fn(&str) -> Option<String>) -> bool {
+fn is_asked_for(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-    if set("TERM").as_deref() == Some("linux") {
+    if is_terminal && set("TERM").as_deref() == Some("linux") {
         return true;
     }
-    // The first one that is set counts. A locale without a charset, such as "C", says nothing about the terminal.
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(set)
-        .unwrap_or_default();
-    let charset = locale
-        .split_once('.')
-        .map(|(_, rest)| rest.split('@').next().unwrap_or(rest));
-    charset.is_some_and(|charset| !matches!(charset.to_ascii_lowercase().as_str(), "utf-8" | "utf8"))
+    // The first one that is set counts. Where none is, as in most containers, nothing is known of who reads this.
+    let Some(locale) = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set) else {
+        return false;
+    };
+    // `C`, `de_DE` and `de_DE.ISO-8859-1@euro` are not UTF-8; `UTF-8` alone is (macOS).
+    let charset = locale.split_once('.').map_or(locale.as_str(), |(_, charset)| charset);
+    let charset = charset.split('@').next().unwrap_or(charset);
+    !matches!(charset.to_ascii_lowercase().as_str(), "utf-8" | "utf8")
 }
 
 /// The text with every character that is not ASCII replaced by a similar one.
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     fn asked(variables: &[(&str, &str)]) -> bool {
-        is_asked_for(|name| {
+        is_asked_for(true, |name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         })
@@ -110,8 +109,9 @@ mod tests {
     #[test]
     fn the_first_locale_that_is_set_says_the_charset() {
         assert!(!asked(&[]));
-        assert!(!asked(&[("LANG", "C")]));
-        assert!(!asked(&[("LC_ALL", "POSIX"), ("LANG", "de_DE.ISO-8859-1")]));
+        assert!(asked(&[("LANG", "C")]) && asked(&[("LANG", "de_DE")]));
+        assert!(asked(&[("LC_ALL", "POSIX"), ("LANG", "C.UTF-8")]));
+        assert!(!asked(&[("LC_CTYPE", "UTF-8"), ("LANG", "C")]));
         assert!(!asked(&[("LANG", "C.UTF-8")]));
         assert!(!asked(&[("LANG", "en_GB.utf8@euro")]));
         assert!(asked(&[("LANG", "de_DE.ISO-8859-1")]));
@@ -123,6 +123,7 @@ mod tests {
         ]));
         assert!(asked(&[("TERM", "linux"), ("LANG", "C.UTF-8")]));
         assert!(!asked(&[("TERM", "xterm"), ("LANG", "C.UTF-8")]));
+        assert!(!is_asked_for(false, |name| (name == "TERM").then(|| "linux".to_owned())));
     }
 
     #[test]

@@ -5,6 +5,11 @@ use lockstorm_data::metrics::units::rate;
 /// Seconds of a day.
 pub(super) const DAY: f64 = 86_400.0;
 
+/// A time of a run in seconds, wherever it is written: `4.1`. What happened has the same time on all of a page.
+pub(super) fn moment(seconds: f64) -> String {
+    format!("{seconds:.1}")
+}
+
 /// Seconds as a duration with two or three digits: `0.42 ms`, `61 ms`, `2.33 s`, `15.2 s`, `16 min`, `1.5 h`, `3 days`.
 pub(super) fn time(seconds: f64) -> String {
     match seconds {

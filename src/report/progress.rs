@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::figures::moment;
 use super::pen::Pen;
 use lockstorm_base::output;
 use lockstorm_data::metrics::figure;
@@ -77,7 +78,7 @@ impl Progress {
         }
         for event in snapshot.events.iter() {
             if worth_telling(event, &snapshot.phase) && self.is_news(event) {
-                self.say(&format!("{:>7.1} s  {}", event.at, event.text));
+                self.say(&format!("{:>7} s  {}", moment(event.came_true_at()), event.text));
             }
         }
         if let Out::Bar(bar) = &self.out {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use textwrap::core::display_width;
 
 use super::columns::Arm;
+use super::figures::{moment, time};
 use super::paint::{Paint, Tone};
 use super::sentence::sentence;
 use super::story::{conclusion, counted, happened, legend, lesson, tally, verdicts};
@@ -73,7 +74,7 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
         .map(|(tone, words)| (tone, "  ".to_owned(), words));
     sections.extend(folded("not as predicted", missed, columns, paint));
     let told = happened(&record.events, &arms, &scenario.workload).into_iter();
-    let told = told.map(|(at, tone, words)| (tone, format!("{at:>6.1}  "), words));
+    let told = told.map(|(at, tone, words)| (tone, format!("{:>6}  ", moment(at)), words));
     sections.extend(folded("what happened", told, columns, paint));
     sections.extend(folded(PARTIAL, record.partial.iter().map(care), columns, paint));
     let mut seen: BTreeSet<&String> = record.partial.iter().chain(&not_kept).collect();
@@ -239,11 +240,15 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
     let already = |proof: &&Proof<f64>| matches!(proof.finding, Finding::AlreadySo { .. });
     let (tone, effect) = match (proof.iter().find(already), effect_at, error) {
         (Some(already), ..) => (Tone::Doubt, format!("nothing to do: {}", already.finding)),
-        (None, Some(effect_at), _) => (Tone::Plain, format!("in effect at {effect_at:.3} s")),
+        (None, Some(effect_at), _) => {
+            let took = time((effect_at - event.at).max(0.0));
+            (Tone::Plain, format!("in effect {took} after it was ordered"))
+        }
         (None, None, Some(error)) => (Tone::Doubt, format!("? {error}")),
         (None, None, None) => (Tone::Doubt, "? not verified before the end".to_owned()),
     };
-    Some((tone, format!("{:>8.3} s  {}: {effect}", event.at, action.on(*target))))
+    let at = moment(event.came_true_at());
+    Some((tone, format!("{at:>6} s  {}: {effect}", action.on(*target))))
 }
 
 fn expectation(checked: &CheckedExpectation) -> (Tone, String) {

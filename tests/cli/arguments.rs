@@ -67,6 +67,45 @@ fn help_names_only_existing_commands() {
 }
 
 #[test]
+fn where_the_locale_has_no_utf_8_all_text_is_ascii() {
+    let said = |locale: &str, arguments: &[&str]| {
+        let mut command = Command::new(program::program());
+        command
+            .args(arguments)
+            .env_remove("LC_ALL")
+            .env_remove("LC_CTYPE")
+            .env("LANG", locale);
+        let (_, stdout, stderr) = lockstorm_kit::parts_of(command.output().unwrap());
+        (stdout, stderr)
+    };
+    let on_stdout = [&["check", "stampede"][..], &["run", "--help"]];
+    for arguments in on_stdout {
+        assert!(!said("C.UTF-8", arguments).0.is_ascii(), "{arguments:?}");
+        for (stdout, stderr) in [said("C", arguments), said("de_DE.ISO-8859-1", arguments)] {
+            assert!(
+                !stdout.is_empty() && stdout.is_ascii() && stderr.is_ascii(),
+                "{arguments:?}: {stdout}"
+            );
+        }
+        assert!(
+            said("C.UTF-8", &[arguments, &["--ascii"]].concat()).0.is_ascii(),
+            "{arguments:?}"
+        );
+    }
+    let missing = ["check", "stämpede"];
+    assert!(!said("C.UTF-8", &missing).1.is_ascii());
+    for (_, stderr) in [
+        said("POSIX", &missing),
+        said("C.UTF-8", &["check", "stämpede", "--ascii"]),
+    ] {
+        assert!(!stderr.is_empty() && stderr.is_ascii(), "{stderr}");
+    }
+    // What programs read is what it is.
+    let toml = ["scenarios", "show", "stampede"];
+    assert_eq!(said("C", &toml), said("C.UTF-8", &toml));
+}
+
+#[test]
 fn version() {
     let version = format!("lockstorm {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(good(&["--version"]), version);

@@ -1,6 +1,6 @@
 //! `lockstorm lab up` and what follows: a lab that is kept for a program of the user's own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -1052,6 +1052,44 @@ fn a_door_is_as_its_node_is_and_counts_what_clients_send_through_it() {
     assert_eq!(silent.kind(), ErrorKind::WouldBlock);
     place.good(&["restore", "3"]);
     place.down();
+}
+
+#[test]
+fn the_examples_of_each_order_work_in_the_lab_that_they_name() {
+    let place = Place::new();
+    let orders = [
+        "kill", "shutdown", "pause", "lag", "cut", "failover", "bounce", "restore",
+    ];
+    let mut by_lab: BTreeMap<Vec<String>, Vec<Vec<String>>> = BTreeMap::new();
+    for order in orders {
+        let help = place.good(&[order, "--help"]);
+        assert!(
+            !help.contains("uncut") && !help.contains("unlag"),
+            "no such orders: {help}"
+        );
+        let examples = help.split("Examples:\n").nth(1).expect("examples");
+        for line in examples.lines().take_while(|line| !line.is_empty()) {
+            let line = line.trim().strip_prefix("lockstorm lab ").expect("an order");
+            let (example, needs) = line.split_once("  ").unwrap_or((line, ""));
+            let options = needs.split("lab up ").nth(1).unwrap_or_default().trim_end_matches('`');
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+            by_lab.entry(words(options)).or_default().push(words(example));
+        }
+    }
+    // Not every machine has an engine.
+    by_lab.retain(|options, _| !options.iter().any(|word| word == "docker"));
+    assert_eq!(by_lab.len(), 4, "{by_lab:?}");
+    for (options, examples) in by_lab {
+        let up = ["up", "--port", "0"]
+            .into_iter()
+            .chain(options.iter().map(String::as_str));
+        place.good(&up.collect::<Vec<_>>());
+        for example in examples {
+            place.good(&example.iter().map(String::as_str).collect::<Vec<_>>());
+            place.good(&["restore", "all"]);
+        }
+        place.good(&["down"]);
+    }
 }
 
 /// A scenario whose arms and load mean nothing to a kept lab.

@@ -60,6 +60,57 @@ fn every_command_in_the_documents_is_understood() {
     assert!(seen > 30, "{seen} commands were found");
 }
 
+/// The names of the commands below this one.
+fn commands_below(help: &str) -> Vec<String> {
+    let list = help.split("Commands:\n").nth(1).unwrap_or_default();
+    let list = list.split("\n\n").next().unwrap_or_default().lines();
+    // What a name means may take several lines.
+    let named = list.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = named.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// What the examples of a help type, without what is said of them.
+fn examples(help: &str) -> Vec<Vec<String>> {
+    let list = help.split("Examples:\n").nth(1).unwrap_or_default();
+    let (mut whole, mut before) = (String::new(), "");
+    for line in list.lines().take_while(|line| !line.trim().is_empty()) {
+        // A line is wrapped if the first word of the next one had no room.
+        let is_wrapped = before.len() > 80 && !line.trim().starts_with("lockstorm ");
+        whole += if is_wrapped { " " } else { "\n" };
+        whole += line.trim();
+        before = line;
+    }
+    let ours = whole.lines().filter_map(|line| line.strip_prefix("lockstorm"));
+    let typed = ours.filter_map(|line| line.split("  ").next()?.split("&&").next());
+    typed.map(words).collect()
+}
+
+#[test]
+fn every_example_in_every_help_is_understood() {
+    let (mut todo, mut seen) = (vec![Vec::<String>::new()], 0);
+    while let Some(command) = todo.pop() {
+        let of_help = |words: &[String]| {
+            let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
+            let own = words[..own].iter().map(String::as_str);
+            let (code, help, error) = told(&own.chain(["--help"]).collect::<Vec<_>>());
+            assert_eq!(code, Some(0), "help of {command:?}: {words:?}: {error}");
+            help
+        };
+        let help = of_help(&command);
+        for example in examples(&help) {
+            of_help(&example);
+            seen += 1;
+        }
+        todo.extend(
+            commands_below(&help)
+                .into_iter()
+                .map(|name| [&command[..], &[name]].concat()),
+        );
+    }
+    assert!(seen > 60, "{seen} examples were found");
+}
+
 /// Commands that end by themselves within seconds.
 const QUICK: [&str; 5] = ["check", "explain", "plan", "recipes", "scenarios"];
 

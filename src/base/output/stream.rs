@@ -36,6 +36,8 @@ struct Shared {
     changed: Condvar,
     /// The most bytes that may be queued.
     backlog: usize,
+    /// What becomes of text before it is queued.
+    filter: OnceLock<fn(&str) -> String>,
 }
 
 #[derive(Debug)]
@@ -88,6 +90,7 @@ impl Stream {
             }),
             changed: Condvar::new(),
             backlog,
+            filter: OnceLock::new(),
         });
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new()
@@ -100,9 +103,17 @@ impl Stream {
         Self { shared }
     }
 
+    /// Has text go through this first, from now on. The first filter stays.
+    pub fn filter(&self, filter: fn(&str) -> String) {
+        let _ = self.shared.filter.set(filter);
+    }
+
     /// Queues the bytes. They are dropped if the stream has ended or its queue is full.
     pub fn write(&self, bytes: impl AsRef<[u8]>) {
         let bytes = bytes.as_ref();
+        let filter = self.shared.filter.get();
+        let filtered = filter.and_then(|filter| str::from_utf8(bytes).ok().map(filter));
+        let bytes = filtered.as_ref().map_or(bytes, |text| text.as_bytes());
         let mut state = self.shared.state();
         if state.end.is_some() || state.waiting.len().saturating_add(bytes.len()) > self.shared.backlog {
             state.lost += 1;

@@ -20,6 +20,18 @@ pub struct Event {
     pub text: String,
 }
 
+impl Event {
+    /// When it came true: of a fault since when it is in effect, or when it was ordered, as long as that is not proved.
+    pub const fn came_true_at(&self) -> f64 {
+        match self.kind {
+            EventKind::Fault {
+                effect_at: Some(at), ..
+            } => at,
+            _ => self.at,
+        }
+    }
+}
+
 /// The kinds of event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -10,6 +10,7 @@ use super::spread::confidence;
 use super::times::{MEANS, times};
 use super::verdicts::verdict_table;
 use crate::report::columns::Arm;
+use crate::report::figures::moment;
 use crate::report::paint::Tone;
 use crate::report::story::{happened, legend};
 use crate::report::table::{Cell, Table};
@@ -191,7 +192,10 @@ fn what_happened(runs: &Runs) -> Table {
     let first = runs.first();
     let lines = happened(&first.events, &Arm::all_of_record(first), &runs.scenario().workload);
     let row = |(at, tone, words): (f64, Tone, String)| {
-        vec![Cell::plain(format!("{at:.1} s")), Cell::new(tone, printable(&words))]
+        vec![
+            Cell::plain(format!("{} s", moment(at))),
+            Cell::new(tone, printable(&words)),
+        ]
     };
     Table {
         head: vec!["at".to_owned(), "what".to_owned()],

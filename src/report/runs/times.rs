@@ -2,12 +2,13 @@
 
 use super::group::Runs;
 use super::spread::range;
+use crate::report::figures::moment;
 use crate::report::paint::Tone;
 use crate::report::story::order;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::units::micros;
 use lockstorm_data::metrics::{NotAHistogram, PhaseTimes, Time, histogram};
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{Event, printable};
 use lockstorm_run::{ArmRecord, Record};
 
 /// Fewer values than this beyond a percentile say nothing about it.
@@ -44,7 +45,9 @@ pub(super) fn times(runs: &Runs) -> Result<Option<(Table, usize)>, NotAHistogram
         let name = if alike.len() > 1 || part.events.is_empty() {
             name
         } else {
-            format!("{:.1} s, {name}", part.from)
+            let begun = first.events.iter().find(|event| part.events.first() == Some(&event.id));
+            let at = begun.map_or(part.from, Event::came_true_at);
+            format!("{} s, {name}", moment(at))
         };
         if has_outage(place) {
             head.extend([format!("{name}: unavailable"), "then".to_owned()]);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::columns::Arm;
+use crate::report::figures::moment;
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Metric, Series};
 use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, HostId, Target};
@@ -100,7 +101,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                 ..
             } => {
                 let ended = ends.and_then(|id| moments.iter().position(|moment| moment.events.contains(&id)));
-                let at = effect_at.unwrap_or(event.at);
+                let at = event.came_true_at();
                 let is_bounce =
                     |moment: &Moment| matches!(action, Action::Undo(Condition::Down)) && at - moment.at < BOUNCE;
                 if let Some(moment) = ended
@@ -138,10 +139,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             | EventKind::Caption
             | EventKind::Damage { .. } => continue,
         };
-        let at = match &event.kind {
-            EventKind::Fault { effect_at, .. } => effect_at.unwrap_or(event.at),
-            _ => event.at,
-        };
+        let at = event.came_true_at();
         moments.push(Moment {
             at,
             letter,
@@ -252,15 +250,15 @@ fn join<'a>(
     event: &Event,
     (what, arm): (&'a str, &str),
 ) {
-    if let Some(moment) = found.get(what).map(|index| &mut moments[*index])
-        && event.at - moment.at < TOGETHER
+    if let Some(first) = found.get(what).map(|index| &mut moments[*index])
+        && event.at - first.at < TOGETHER
     {
-        let later = if event.at - moment.at < SAME {
+        let later = if event.at - first.at < SAME {
             String::new()
         } else {
-            format!(" ({:.1})", event.at)
+            format!(" ({})", moment(event.at))
         };
-        moment.meant[0] = format!("{}, {arm}{later}", moment.meant[0]);
+        first.meant[0] = format!("{}, {arm}{later}", first.meant[0]);
         return;
     }
     found.insert(what, moments.len());
