@@ -204,12 +204,13 @@ async fn clock(session: &mut Session) -> Result<(Result<Clock, String>, Option<C
         if number >= CLOCK_ASKS {
             sleep(RATE_PAUSE).await;
         }
-        let asked = begun.elapsed();
+        let start = Instant::now();
+        let asked = start.duration_since(begun);
         if asked >= MEASURING {
             break;
         }
         let reply = session.ask(&["TIME"]).await?;
-        match (clock_of(&reply, ours + asked, begun.elapsed() - asked), reply) {
+        match (clock_of(&reply, ours + asked, start.elapsed()), reply) {
             (Some(clock), _) => compared.push((asked.as_secs_f64(), clock)),
             (None, Reply::Error(why)) => return Ok((Err(why), None)),
             (None, _) => return Ok((Err(ANOTHER_KIND.to_owned()), None)),
