@@ -253,6 +253,8 @@ fn bounds_that_hold_so_far_are_not_told_as_not_predicted_when_a_run_is_stopped()
         &mut place.command(&["--record", "out.json", "--duration", "60s"]),
     );
     run.until_it_sells();
+    // Until then there are orders, so that the bound could be broken.
+    sleep(Duration::from_secs(1));
     run.send(Signal::SIGINT);
     let (ended, _) = run.record(130);
     assert!(!ended.stdout.contains("not as predicted"), "{}", ended.stdout);
