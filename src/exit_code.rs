@@ -36,8 +36,8 @@ const MEANINGS: [(u8, &str); 10] = [
     ),
     (
         INCONCLUSIVE,
-        "inconclusive: the cause of an expectation did not occur, or the run lost something it needs; of `doctor`, `judge` and `lab`: \
-         it can't be told",
+        "inconclusive: the cause of an expectation did not occur, or the run lost something it needs; of `compare`: \
+         times differ, but so does the machine; of `doctor`, `judge` and `lab`: it can't be told",
     ),
     (
         129,

@@ -85,6 +85,8 @@ mod tests {
             orders: 100,
             ..Figures::default()
         };
+        assert_eq!(cell(Metric::LostUpdates, &figures, false), "0 …");
+        figures.contested = 1;
         assert_eq!(cell(Metric::Oversold, &figures, false), "0 …");
         assert_eq!(cell(Metric::LostUpdates, &figures, false), "✔ 0");
         assert_eq!(cell(Metric::LostUpdates, &figures, true), "0 …");

@@ -292,7 +292,7 @@ fn a_record_of_another_format_is_refused_and_so_is_what_is_none() {
         old.contains("old.json is a record of format 1, and this lockstorm reads format 5"),
         "{old}"
     );
-    for none in ["", "{}", "[4]", r#"{ "format": 5 }"#] {
+    for none in ["", "{}", "[5]", r#"{ "format": 5 }"#] {
         let text = refusal(none);
         assert!(text.contains("is not a record of lockstorm"), "{none}: {text}");
     }
@@ -389,7 +389,7 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
     for (text, said) in [
         (broken.as_str(), "is not a record of lockstorm: line 2: "),
         (&twice, "line 10: a second header"),
-        (&old, "is a record of format 5"),
+        (&old, "is a record of format 6"),
         (&whole[..500], "is not a record of lockstorm: EOF"),
     ] {
         let error = refusal(text);

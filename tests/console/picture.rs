@@ -311,6 +311,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             answered: 398 * seconds,
             throughput: 398.0,
             orders: 160 * seconds,
+            contested: 9 * seconds,
             ..Figures::default()
         },
         series: Arc::new(series),

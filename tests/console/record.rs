@@ -133,7 +133,7 @@ fn keys_go_from_event_to_event() {
     ];
     says(&screen(&app), &died);
     press(&mut app, &chars("]"));
-    let back = ["host 1  ● UP", "45 locks forgotten", "two held one lock at once"];
+    let back = ["host 1  ● UP", " locks forgotten", "two held one lock at once"];
     says(&screen(&app), &back);
     press(&mut app, &chars("p"));
     says(&screen(&app), &died);

@@ -187,6 +187,7 @@ mod tests {
             // Some found nothing to sell.
             votes_at_release: vec![0, 0, sections + 1000],
             orders,
+            contested: orders,
             sold_out_all: is_sold_out,
             throughput: 100.0,
             ..Figures::default()

@@ -56,6 +56,7 @@ mod tests {
             .iter()
             .map(|lost| Figures {
                 orders: 100,
+                contested: 1,
                 lost_updates: *lost,
                 lost_updates_peak: *lost,
                 ..Figures::default()

@@ -93,7 +93,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metr
 const COLUMNS: [(&str, &str); 3] = [
     (
         "down for",
-        "the longest time in which a lock had no holder and was refused all the same",
+        "the longest time in which a lock without a holder was refused",
     ),
     (
         "old master",

@@ -187,6 +187,7 @@ mod tests {
         let scenario = scenario("failover");
         let mut figures = Figures {
             orders: 100,
+            contested: 10,
             ..Figures::default()
         };
         of(&mut figures);
@@ -229,6 +230,16 @@ mod tests {
     fn a_lock_is_safe_only_if_damage_would_have_shown() {
         assert_eq!(verdict(|_| {}, false), Verdict::Safe);
         assert_eq!(verdict(|figures| figures.orders = 0, false), Verdict::Unproven);
+        assert_eq!(
+            verdict(|figures| figures.contested = 0, false),
+            Verdict::Unproven,
+            "no two met"
+        );
+        assert_eq!(verdict(|figures| figures.stuck = Some(0), false), Verdict::Safe);
+        assert_eq!(
+            verdict(|figures| figures.stuck = Some(1), false),
+            Verdict::Poor("stuck")
+        );
         assert_eq!(verdict(|_| {}, true), Verdict::Inconclusive);
         assert_eq!(verdict(|figures| figures.lost_updates_peak = 1, false), Verdict::Unsafe);
         assert_eq!(verdict(|figures| figures.double_holds = 1, false), Verdict::Unsafe);

@@ -269,6 +269,8 @@ fn figures(load: &Load, events: &JudgedEvents, found: &[&PastDouble]) -> Figures
         first_double_hold_us: found
             .first()
             .map(|double| micros(double.second_relied[0], load.span[0])),
+        // Only of locks that several clients have acquired an overlap can show.
+        contested: reported.shared_keys as u64,
         outages: reported.unavailable_ns.map(|_| reported.outage).into_iter().collect(),
         ..Figures::default()
     };

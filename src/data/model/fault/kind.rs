@@ -12,7 +12,7 @@ use crate::model::in_us;
 
 /// The shortest lag, each way. A round trip to a node on this machine takes some .2 ms, so that nobody could tell a shorter lag from none,
 /// and neither verify it nor that it was undone.
-pub const SHORTEST_LAG: Duration = Duration::from_micros(500);
+pub const SHORTEST_LAG: Duration = Duration::from_micros(250);
 /// The delays that a lag can have.
 const LAGS: RangeInclusive<Duration> = SHORTEST_LAG..=Duration::from_mins(1);
 
