@@ -1,6 +1,7 @@
 //! A redis-cli that somebody uses.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -41,7 +42,7 @@ impl Cli {
     /// # Errors
     /// The node can't be reached, or the program not be started.
     pub async fn run(self, arguments: &[OsString]) -> Result<ExitStatus, LabError> {
-        let other = |what: String| move |error: std::io::Error| LabError::Other(format!("cannot {what}: {error}"));
+        let other = |what: String| move |error: io::Error| LabError::Other(format!("cannot {what}: {error}"));
         let (node, address) = (self.node, self.address);
         TcpStream::connect((address.host(), address.port()))
             .await
@@ -63,7 +64,6 @@ impl Cli {
                 None => command.env_remove(name),
             };
         }
-        // Those of the terminal reach redis-cli, too, and are its business.
         let mut stops = Stops::listen().map_err(other("listen for signals".to_owned()))?;
         let mut child = command
             .spawn()
@@ -80,9 +80,9 @@ impl Cli {
                 let ended = loop {
                     tokio::select! {
                         ended = child.wait() => break ended,
-                        stop = stops.next() => if let (Stop::Terminate | Stop::HangUp, Some(id)) = (stop, child.id()) {
+                        stop = stops.next() => if let Some(id) = child.id().filter(|_| !is_typed(stop)) {
                             // It was not reaped, so the id is still its own, and a process id is a positive `pid_t`.
-                            let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGTERM);
+                            let _ = kill(Pid::from_raw(id.cast_signed()), Signal::try_from(stop as i32).ok());
                         },
                     }
                 };
@@ -93,4 +93,9 @@ impl Cli {
             })
             .await
     }
+}
+
+/// Whether it comes from the keyboard of a terminal, so that redis-cli has got it, too.
+fn is_typed(stop: Stop) -> bool {
+    matches!(stop, Stop::Interrupt | Stop::Quit) && io::stdin().is_terminal()
 }
