@@ -898,6 +898,19 @@ fn what_is_written_by_hand_is_logged_without_what_it_was() {
     let text = place.good(&["log"]) + &place.good(&["log", "--json"]);
     assert!(text.contains(&later[2]) && !text.contains("hunter2"), "{text}");
 
+    // What is read in from a file is one event for many commands.
+    let mut command = place.command(&["lab", "cli", "3", "--", "--pipe"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("lockstorm");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let sets: String = (0..1000).map(|number| format!("SET key{number} hunter2\r\n")).collect();
+    stdin.write_all(sets.as_bytes()).expect("it is read");
+    drop(stdin);
+    let (code, out, err) = parts_of(child.wait_with_output().expect("it ends"));
+    assert!(code == Some(0) && out.contains("replies: 1000"), "{out}{err}");
+    let more = logged(&place).len() - log.len();
+    assert!((1..500).contains(&more), "{more}");
+    tells(&place.good(&["log"]), &[" × SET by `lockstorm lab cli`"]);
+
     // To a host that is down nothing is sent, and one that is paused may still run what it was sent.
     place.good(&["kill", "2"]);
     let (code, out, err) = place.lab(&["cli", "2", "--", "FLUSHALL"]);

@@ -96,15 +96,18 @@ impl Relay {
 
     async fn note(&self, sent: Vec<Sent>, is_done: bool, asking: &mut Session) -> io::Result<()> {
         let done_us = is_done.then(|| monotonic_ns(Instant::now()) / 1000);
-        for one in sent {
+        // Who reads in a file by `--pipe` has not done a thousand things.
+        for same in sent.chunk_by(|one, next| one.name == next.name) {
+            let (first, times) = (&same[0], same.len());
             let write = ManualWrite {
                 node: self.node,
-                command: one.name.replace('|', " ").to_uppercase(),
-                keys: match is_done {
-                    true => keys(&one.words, asking).await,
+                command: first.name.replace('|', " ").to_uppercase(),
+                times,
+                keys: match is_done && times == 1 {
+                    true => keys(&first.words, asking).await,
                     false => None,
                 },
-                sent_us: one.at_us,
+                sent_us: first.at_us,
                 done_us,
             };
             writes::note(&self.run_dir, &write)?;

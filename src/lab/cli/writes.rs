@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::emit;
 use crate::server::node_name::NodeName;
 use lockstorm_base::input;
-use lockstorm_data::metrics::units::counted;
+use lockstorm_data::metrics::units::{count, counted};
 
 /// Its name in the run directory.
 const FILE: &str = "writes.jsonl";
@@ -23,7 +23,9 @@ pub struct ManualWrite {
     pub node: NodeName,
     /// The command, like `FLUSHALL` or `XGROUP CREATE`.
     pub command: String,
-    /// How many keys it named; `None` if the node did not say.
+    /// How often it was sent in a row without waiting for answers, 1 or more.
+    pub times: usize,
+    /// How many keys it named; `None` if the node did not say, or it was sent several times.
     pub keys: Option<usize>,
     /// When it was sent, in microseconds of the machine's `CLOCK_MONOTONIC`.
     pub sent_us: i64,
@@ -38,11 +40,18 @@ impl ManualWrite {
             None | Some(0) => String::new(),
             Some(keys) => format!(" of {}", counted(keys as u64, "key", "keys")),
         };
+        let times = match self.times {
+            0 | 1 => String::new(),
+            times => format!("{} × ", count(times as u64)),
+        };
         let doubt = match self.done_us {
             Some(_) => "",
             None => ", which was not answered",
         };
-        format!("{}: {}{keys} by `lockstorm lab cli`{doubt}", self.node, self.command)
+        format!(
+            "{}: {times}{}{keys} by `lockstorm lab cli`{doubt}",
+            self.node, self.command
+        )
     }
 }
 
