@@ -138,7 +138,15 @@ impl Actor<'_> {
 fn failed(action: Action, target: Target, error: LabError) -> (Effect, String) {
     match error {
         LabError::NotYet { .. } => {
-            let see = "it may still come, and `lockstorm lab status` shows it then";
+            let brought = match action {
+                Action::Fault(fault) => fault.brings(),
+                Action::Undo(condition) => Some(condition),
+            };
+            // Nobody but whoever ordered it looks for what the proxy does.
+            let see = match brought.is_some_and(Condition::is_by_proxy) {
+                true => "it may still come: order it again to see",
+                false => "it may still come, and `lockstorm lab status` shows it then",
+            };
             (Effect::Late, format!("{}: {error}; {see}", action.on(target)))
         }
         LabError::Impossible {
