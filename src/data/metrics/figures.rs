@@ -42,6 +42,12 @@ impl Figures {
         self.contested + self.outcomes.contended + self.double_uses + self.double_holds > 0
     }
 
+    /// How much is known of outages; 0 if nobody asked for a lock on a node, or reported when it asked.
+    pub fn outages_known(&self) -> u64 {
+        let asked = if self.nodes.is_empty() { 0 } else { self.outcomes.total() };
+        asked + self.outages.len() as u64
+    }
+
     /// The longest of the outages; 0 without any.
     pub fn longest_outage(&self) -> Outage {
         let longest = self.outages.iter().max_by_key(|outage| outage.lasted_us);
@@ -243,7 +249,7 @@ pub struct Figures {
     /// Locks held now with fewer votes than there are nodes.
     pub partial: u64,
     /// How long locks were unavailable, in arms with lock nodes: one for each fault, and on replicated nodes for each master that became a
-    /// replica, after which that was so, and one for all other times. Times below 10 ms, those of hand-overs, are left out.
+    /// replica, after which that was so, and one for all other times. Times below 10 ms, those of hand-overs, are left out: without any, no lock was unavailable for longer.
     pub outages: Vec<Outage>,
     /// Locks that an old master granted after a new one was writable.
     pub granted_by_old_master: u64,

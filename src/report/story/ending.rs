@@ -222,8 +222,9 @@ fn verdict(scenario: &Scenario, arm: &Arm<'_>, index: usize) -> [Cell; 2] {
 fn down_for(arm: &Arm<'_>) -> Cell {
     let longest = arm.figures.longest_outage();
     match longest.lasted_us {
-        _ if arm.nodes == 0 || arm.figures.outages.is_empty() => Cell::none(),
-        us if longest.over || us == 0 => Cell::plain(micros(us)),
+        _ if arm.nodes == 0 || arm.figures.outages_known() == 0 => Cell::none(),
+        0 => Cell::plain("< 10 ms".to_owned()),
+        us if longest.over => Cell::plain(micros(us)),
         us => Cell::new(Tone::Doubt, format!("{}…end", micros(us))),
     }
 }
