@@ -1023,7 +1023,7 @@ fn a_door_is_as_its_node_is_and_counts_what_clients_send_through_it() {
 
     // The shortest lag is verified and undone, and what that takes is not the work of clients.
     let said = place.good(&["lag", "1", "--delay", "250us"]);
-    assert!(said.starts_with("host 1 lagged by 250 µs: "), "{said}");
+    assert!(said.starts_with("host 1 lagged by 0.25 ms: "), "{said}");
     place.good(&["restore", "1"]);
     assert_eq!(state(&place.status(), 1), "up");
     assert_eq!([1, 2, 3].map(bytes), [0, 0, 0]);

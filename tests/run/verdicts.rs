@@ -187,7 +187,7 @@ title = "two who pay each other"
 duration = "4s"
 drain = "500ms"
 seed = 7
-swarm = { servers = 2, workers = 16, rate = "400/s" }
+swarm = { servers = 2, workers = 32, think = "5ms" }
 workload = { kind = "payment", accounts = 4, money = 100000, hold = "5ms" }
 [[arm]]
 name = "as paid"

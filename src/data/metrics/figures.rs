@@ -39,13 +39,24 @@ impl Figures {
 
     /// Whether two clients wanted one lock at the same time: without that there is nothing that a lock could fail to prevent.
     pub fn was_contested(&self) -> bool {
-        self.contested + self.outcomes.contended + self.double_uses + self.double_holds > 0
+        [
+            self.contested,
+            self.outcomes.contended,
+            self.double_uses,
+            self.double_holds,
+        ]
+        .iter()
+        .any(|count| *count > 0)
     }
 
     /// How much is known of outages; 0 if nobody asked for a lock on a node, or reported when it asked.
     pub fn outages_known(&self) -> u64 {
-        let asked = if self.nodes.is_empty() { 0 } else { self.outcomes.total() };
-        asked + self.outages.len() as u64
+        let asked = if self.nodes.is_empty() {
+            0
+        } else {
+            self.outcomes.total()
+        };
+        asked.saturating_add(self.outages.len() as u64)
     }
 
     /// The longest of the outages; 0 without any.
