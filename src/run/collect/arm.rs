@@ -134,7 +134,7 @@ impl Arm {
     pub fn look_at_holds(&mut self, swarm: &LiveSwarm) {
         let held = swarm.servers.iter().map(|server| server.held_locks(self.index));
         let availability = &mut self.collector.availability;
-        availability.ttl(swarm.live_settings.ttl(self.spec.ttl));
+        availability.set_ttl(swarm.live_settings.ttl(self.spec.ttl));
         self.holds
             .look(held, &swarm.load.timeline, self.history.as_mut(), availability);
     }
@@ -220,6 +220,6 @@ impl Arm {
         self.changes_of_masters.push((at, event));
         self.collector
             .availability
-            .told_by(rounded(at.max(0.0) * 1e6).cast_signed(), event);
+            .set_event(rounded(at.max(0.0) * 1e6).cast_signed(), event);
     }
 }

@@ -33,15 +33,15 @@ const TENTH_US: i64 = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Availability {
     grants: Grants,
-    /// What was told and is not taken in yet.
-    told: Vec<Told>,
+    /// Changes that are not applied yet: those of other app servers may be earlier.
+    pending: Vec<Change>,
     /// By the hashes of their keys.
     locks: HashMap<u64, Lock, FixedState>,
     /// All of them, as if they were one.
     whole: Lock,
-    /// In the order in which they became known, with what was answered while each lasted.
+    /// The effects of faults in the order in which they became known, and the answers while each lasted.
     hits: Vec<Hit>,
-    met: Vec<Answers>,
+    answers_during: Vec<Answers>,
     /// The times in which locks were unavailable that ended lately: the fault that caused one may not be known yet.
     recent: VecDeque<Gap>,
     /// The same of the whole.
@@ -63,16 +63,16 @@ pub(crate) struct Availability {
     first_old_master: Option<i64>,
 }
 
-/// Something has happened to a lock.
+/// A change of one lock.
 #[derive(Debug)]
-struct Told {
+struct Change {
     at: i64,
     key_hash: u64,
-    what: Change,
+    kind: ChangeKind,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Change {
+enum ChangeKind {
     Asked,
     Answered,
     Refused { asked: i64, lacks_nodes: bool },
@@ -81,7 +81,7 @@ enum Change {
 }
 
 /// One lock, or all of them.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Lock {
     holders: i64,
     /// Requests to another program that are under way.
@@ -144,7 +144,7 @@ struct Hit {
     fault: Option<usize>,
     /// The event that brought it about.
     event: Option<u64>,
-    /// How many locks were held by whom it killed.
+    /// How many locks the app server held that it killed.
     orphans: u64,
 }
 
@@ -161,17 +161,17 @@ impl Answers {
 }
 
 impl Hit {
-    /// Whether what was answered in this tenth of a second met it. A dead app server delays nobody by itself.
-    fn meets(&self, tenth: i64) -> bool {
+    /// Whether the fault lasted in this tenth of a second. A dead app server delays no acquire by itself.
+    fn covers(&self, tenth: i64) -> bool {
         let is_of_nodes = matches!(self.target, Some(Target::Host(_) | Target::Link(_)));
         let last = self.until.map_or(i64::MAX, |until| until.div_euclid(TENTH_US) + 1);
         is_of_nodes && (self.at.div_euclid(TENTH_US)..=last).contains(&tenth)
     }
 
-    /// Whether what began to be unavailable then may be its doing.
+    /// Whether it may have made a lock unavailable for this time.
     fn explains(&self, gap: &Gap, ttl: i64) -> bool {
         let end = match self.target {
-            // What is lost with an app server is lost at once.
+            // The locks of an app server are lost at its death.
             Some(Target::Server(_) | Target::Client(_)) => Some(self.until.unwrap_or(self.at)),
             _ => self.until,
         };
@@ -180,27 +180,43 @@ impl Hit {
     }
 }
 
+impl Default for Lock {
+    fn default() -> Self {
+        Self {
+            holders: 0,
+            asking: 0,
+            // It was free before the run.
+            free: i64::MIN,
+            is_orphan: false,
+            first: None,
+            last: None,
+            refusals: 0,
+            lacked_nodes: false,
+        }
+    }
+}
+
 impl Lock {
-    /// Takes in a change. Returns the time in which the lock was unavailable, if that has ended.
-    fn take(&mut self, told: &Told) -> Option<Gap> {
-        let (at, is_free) = (told.at, self.holders <= 0);
-        match told.what {
-            Change::Asked => {
+    /// Applies a change. Returns the time in which the lock was unavailable, if that has ended.
+    fn apply(&mut self, change: &Change) -> Option<Gap> {
+        let (at, is_free) = (change.at, self.holders <= 0);
+        match change.kind {
+            ChangeKind::Asked => {
                 self.asking += 1;
                 if is_free {
                     self.first.get_or_insert(at);
                 }
                 None
             }
-            Change::Answered => {
+            ChangeKind::Answered => {
                 self.asking -= 1;
-                // One that was given up shows nothing.
+                // A request that was cancelled shows nothing.
                 if self.asking <= 0 && self.last.is_none() {
                     self.first = None;
                 }
                 None
             }
-            Change::Refused { asked, lacks_nodes } => {
+            ChangeKind::Refused { asked, lacks_nodes } => {
                 // An attempt that was asked while another client held the lock says nothing of the time after that; a request to
                 // another program that has lasted since then does.
                 if is_free && (asked >= self.free || self.asking > 0) {
@@ -212,8 +228,8 @@ impl Lock {
                 }
                 None
             }
-            Change::Began { asked, waited, .. } => {
-                let gap = is_free.then(|| self.gap(told.key_hash, asked.max(self.free), at, waited));
+            ChangeKind::Began { asked, waited, .. } => {
+                let gap = is_free.then(|| self.gap(change.key_hash, asked.max(self.free), at, waited));
                 *self = Self {
                     holders: self.holders.max(0) + 1,
                     asking: self.asking,
@@ -221,7 +237,7 @@ impl Lock {
                 };
                 gap.flatten()
             }
-            Change::Ended { is_dead } => {
+            ChangeKind::Ended { is_dead } => {
                 self.holders -= 1;
                 if self.holders <= 0 {
                     (self.free, self.is_orphan) = (at, is_dead);
@@ -309,8 +325,8 @@ impl Gap {
 }
 
 impl Availability {
-    /// Takes in that locks have this TTL now.
-    pub fn ttl(&mut self, ttl: Duration) {
+    /// Notes that locks have this TTL from now on.
+    pub fn set_ttl(&mut self, ttl: Duration) {
         self.ttl = self.ttl.max(i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX / 4));
     }
 
@@ -319,63 +335,63 @@ impl Availability {
         self.grants.add(new);
     }
 
-    /// Forgets grants that were too long before `now` to matter.
-    pub fn forget(&mut self, now: i64) {
+    /// Removes grants that were too long before `now` to matter.
+    pub fn drop_old_grants(&mut self, now: i64) {
         let old = self.grants.split_before(now - KEPT_US);
         self.by_old_masters += old.granted_by(&self.old_masters);
     }
 
-    /// Takes in what has happened to a lock; `micros` tells times since second 0.
-    pub fn tell(&mut self, at: i64, key_hash: u64, what: &Happened, micros: impl Fn(Instant) -> i64) {
-        let what = match what {
-            Happened::Asked => Change::Asked,
-            Happened::Answered => Change::Answered,
-            Happened::NotGranted { asked, lacks_nodes } => Change::Refused {
+    /// Adds what has happened to a lock; `micros` converts instants to times since second 0.
+    pub fn push(&mut self, at: i64, key_hash: u64, what: &Happened, micros: impl Fn(Instant) -> i64) {
+        let kind = match what {
+            Happened::Asked => ChangeKind::Asked,
+            Happened::Answered => ChangeKind::Answered,
+            Happened::NotGranted { asked, lacks_nodes } => ChangeKind::Refused {
                 asked: micros(*asked),
                 lacks_nodes: *lacks_nodes,
             },
-            // Who works without the lock does not hold it.
+            // A worker that works without the lock does not hold it.
             Happened::Began(hold) | Happened::Ended(hold) if !hold.has_lock => return,
             Happened::Began(hold) => {
                 let begun = micros(hold.asked);
                 let asked = micros(hold.lock.as_ref().map_or(hold.asked, HeldLock::asked));
-                Change::Began {
+                ChangeKind::Began {
                     begun,
                     asked,
                     // The first attempt is made at once.
                     waited: asked - begun >= 1000,
                 }
             }
-            Happened::Ended(hold) => Change::Ended {
+            Happened::Ended(hold) => ChangeKind::Ended {
                 is_dead: hold.has_died(),
             },
             Happened::GivenBack(..) | Happened::Refused(_) => return,
         };
-        self.told.push(Told { at, key_hash, what });
+        self.pending.push(Change { at, key_hash, kind });
     }
 
-    /// Takes in what was told of all app servers until `now`.
+    /// Applies the changes of all app servers until `now`.
     pub fn settle(&mut self, now: i64) {
-        self.told.sort_by_key(|told| told.at);
-        let known = self.told.partition_point(|told| told.at <= now);
-        for told in self.told.drain(..known) {
-            let lock = self.locks.entry(told.key_hash).or_default();
-            let answers = self.answers.entry(told.at.div_euclid(TENTH_US)).or_default();
-            match told.what {
-                Change::Refused { lacks_nodes: true, .. } => answers.refused += 1,
-                Change::Refused { .. } => self.contested += u64::from(told.at >= 0),
-                Change::Began { begun, .. } if lock.holders > 0 || begun < lock.free => {
-                    self.contested += u64::from(told.at >= 0);
+        self.pending.sort_by_key(|change| change.at);
+        let known = self.pending.partition_point(|change| change.at <= now);
+        for change in self.pending.drain(..known) {
+            let lock = self.locks.entry(change.key_hash).or_default();
+            let answers = self.answers.entry(change.at.div_euclid(TENTH_US)).or_default();
+            match change.kind {
+                ChangeKind::Refused { lacks_nodes: true, .. } => answers.refused += 1,
+                ChangeKind::Refused { .. } => self.contested += u64::from(change.at >= 0),
+                ChangeKind::Began { begun, .. } if lock.holders > 0 || begun < lock.free => {
+                    self.contested += u64::from(change.at >= 0);
                 }
-                Change::Began { asked, .. } if lock.holders <= 0 && asked >= lock.free => {
+                ChangeKind::Began { asked, .. } if lock.holders <= 0 && asked >= lock.free => {
                     answers.granted += 1;
-                    answers.took_us += (told.at - asked).max(0).unsigned_abs();
+                    answers.took_us += (change.at - asked).max(0).unsigned_abs();
                 }
                 _ => {}
             }
-            self.recent.extend(lock.take(&told));
+            self.recent.extend(lock.apply(&change));
             self.recent_of_whole
-                .extend(self.whole.take(&Told { key_hash: 0, ..told }));
+                .extend(self.whole.apply(&Change { key_hash: 0, ..change }));
         }
         let settled = now - KNOWN_US;
         while let Some(gap) = self.recent.pop_front_if(|gap| gap.until < settled) {
@@ -388,21 +404,21 @@ impl Availability {
         }
         let later = self.answers.split_off(&settled.div_euclid(TENTH_US));
         let known = std::mem::replace(&mut self.answers, later);
-        Self::spread(&self.hits, &known, &mut self.met, &mut self.before);
+        Self::assign(&self.hits, &known, &mut self.answers_during, &mut self.before);
     }
 
-    /// Adds answers to the hits that they met, and to those before all hits.
-    fn spread(hits: &[Hit], answers: &BTreeMap<i64, Answers>, met: &mut [Answers], before: &mut Answers) {
+    /// Adds answers to the faults in whose time they were, and to those before all faults.
+    fn assign(hits: &[Hit], answers: &BTreeMap<i64, Answers>, during: &mut [Answers], before: &mut Answers) {
         for (tenth, answers) in answers {
             if *tenth >= 0 && hits.iter().all(|hit| *tenth < hit.at.div_euclid(TENTH_US)) {
                 before.add(*answers);
             }
-            let its = hits.iter().zip(&mut *met).filter(|(hit, _)| hit.meets(*tenth));
-            its.for_each(|(_, met)| met.add(*answers));
+            let its = hits.iter().zip(&mut *during).filter(|(hit, _)| hit.covers(*tenth));
+            its.for_each(|(_, during)| during.add(*answers));
         }
     }
 
-    /// The number of the hit that this is the doing of: the last one before it. Of a fault with several targets it is the first.
+    /// The index in `hits` of the cause: the last one before it. A fault with several targets is represented by the first of them.
     fn cause(&self, gap: &Gap) -> Option<usize> {
         let explain = self
             .hits
@@ -425,11 +441,11 @@ impl Availability {
             event,
             orphans: 0,
         });
-        self.met.push(Answers::default());
+        self.answers_during.push(Answers::default());
     }
 
-    /// Notes the event that told of the hit at `at`, if it is known only now.
-    pub fn told_by(&mut self, at: i64, event: u64) {
+    /// Sets the event of the hit at `at`, if it had none.
+    pub fn set_event(&mut self, at: i64, event: u64) {
         let meant = |hit: &&mut Hit| hit.event.is_none() && (hit.at - at).abs() < 1000;
         self.hits
             .iter_mut()
@@ -437,21 +453,21 @@ impl Availability {
             .for_each(|hit| hit.event = Some(event));
     }
 
-    /// Notes that what was done to `target` was undone at `at`.
-    pub fn undone(&mut self, at: i64, target: Target) {
+    /// Notes that the faults on `target` ended at `at`.
+    pub fn end_fault(&mut self, at: i64, target: Target) {
         let open = |hit: &&mut Hit| hit.target == Some(target) && hit.until.is_none() && hit.at <= at;
         self.hits.iter_mut().filter(open).for_each(|hit| hit.until = Some(at));
     }
 
-    /// Notes how many locks were held by whom the last fault on `target` has killed.
-    pub fn orphaned(&mut self, target: Target, locks: u64) {
+    /// Notes how many locks the app server held that the last fault on `target` killed.
+    pub fn set_orphans(&mut self, target: Target, locks: u64) {
         let hit = self.hits.iter_mut().rfind(|hit| hit.target == Some(target));
         if let Some(hit) = hit {
             hit.orphans = locks;
         }
     }
 
-    /// What the locks of this arm suffered by each cause; `now` ends what lasts.
+    /// The times in which locks were unavailable, by cause; `now` ends those that last.
     fn sums(&self, now: i64) -> BTreeMap<Option<usize>, Sum> {
         let mut sums = self.settled.clone();
         let lasting = self.locks.iter().filter_map(|(hash, lock)| lock.lasting(*hash, now));
@@ -466,14 +482,14 @@ impl Availability {
 
     /// For each fault, each master that became a replica, and for all other times together, how long a lock was unavailable; and how each
     /// fault tested the locks. `now` ends what lasts.
-    pub fn found(&self, now: i64) -> (Vec<Outage>, Vec<Consequence>) {
+    pub fn outages_and_consequences(&self, now: i64) -> (Vec<Outage>, Vec<Consequence>) {
         let sums = self.sums(now);
         let event = |cause: &Option<usize>| cause.and_then(|cause| self.hits[cause].event);
         let outages = sums.iter().filter_map(|(cause, sum)| sum.outage(event(cause)));
         let outages = outages.collect();
         let mut all: Vec<Consequence> = self.by_old_masters().into_iter().collect();
-        let (mut met, mut before) = (self.met.clone(), self.before);
-        Self::spread(&self.hits, &self.answers, &mut met, &mut before);
+        let (mut met, mut before) = (self.answers_during.clone(), self.before);
+        Self::assign(&self.hits, &self.answers, &mut met, &mut before);
         for (index, (hit, met)) in self.hits.iter().zip(met).enumerate() {
             let mut add = |kind| {
                 all.push(Consequence {
@@ -557,7 +573,7 @@ mod tests {
     impl Availability {
         fn take(&mut self, new: &Grants, now: i64) {
             self.add(new);
-            self.forget(now);
+            self.drop_old_grants(now);
         }
     }
 
@@ -577,35 +593,35 @@ mod tests {
     const HOST: Option<Target> = Some(Target::Host(lockstorm_data::model::HostId(1)));
 
     /// What happens to the lock `key`, in milliseconds.
-    fn tell(arm: &mut Availability, key: u64, what: &[(i64, Change)]) {
-        arm.told.extend(what.iter().map(|(at, what)| Told {
+    fn tell(arm: &mut Availability, key: u64, what: &[(i64, ChangeKind)]) {
+        arm.pending.extend(what.iter().map(|(at, what)| Change {
             at: at * MS,
             key_hash: key,
-            what: *what,
+            kind: *what,
         }));
     }
 
-    fn began(asked: i64, waited: bool) -> Change {
+    fn began(asked: i64, waited: bool) -> ChangeKind {
         let asked = asked * MS;
-        Change::Began {
+        ChangeKind::Began {
             begun: asked,
             asked,
             waited,
         }
     }
 
-    fn refused(asked: i64) -> Change {
-        Change::Refused {
+    fn refused(asked: i64) -> ChangeKind {
+        ChangeKind::Refused {
             asked: asked * MS,
             lacks_nodes: true,
         }
     }
 
-    const ENDED: Change = Change::Ended { is_dead: false };
+    const ENDED: ChangeKind = ChangeKind::Ended { is_dead: false };
 
     /// When the longest times began and how long they were, in milliseconds, with locks, refusals and the same of all locks.
     fn found(arm: &Availability, now: i64) -> Vec<(i64, u64, u64, u64, u64)> {
-        let outages = arm.found(now * MS).0.into_iter();
+        let outages = arm.outages_and_consequences(now * MS).0.into_iter();
         let ms = |us: u64| us / 1000;
         outages
             .map(|one| {
@@ -645,7 +661,7 @@ mod tests {
         arm.settle(8000 * MS);
         // The other lock was granted meanwhile.
         assert_eq!(found(&arm, 8000), [(5100, 2900, 1, 2, 1100)]);
-        assert!(arm.found(8000 * MS).0[0].over);
+        assert!(arm.outages_and_consequences(8000 * MS).0[0].over);
         arm.settle(100_000 * MS);
         assert_eq!(found(&arm, 100_000), [(5100, 2900, 1, 2, 1100)], "it stays");
     }
@@ -668,14 +684,14 @@ mod tests {
     #[test]
     fn a_request_to_another_program_that_waits_counts_from_the_end_of_the_hold() {
         let mut arm = Availability::default();
-        arm.ttl(Duration::from_secs(1));
-        let dies = Change::Ended { is_dead: true };
+        arm.set_ttl(Duration::from_secs(1));
+        let dies = ChangeKind::Ended { is_dead: true };
         tell(
             &mut arm,
             1,
-            &[(0, began(0, false)), (1000, Change::Asked), (3000, dies)],
+            &[(0, began(0, false)), (1000, ChangeKind::Asked), (3000, dies)],
         );
-        tell(&mut arm, 2, &[(0, Change::Asked), (1, Change::Answered)]);
+        tell(&mut arm, 2, &[(0, ChangeKind::Asked), (1, ChangeKind::Answered)]);
         arm.outage_from(
             3000 * MS,
             Some(Target::Server(lockstorm_data::model::ServerId(1))),
@@ -685,7 +701,11 @@ mod tests {
         arm.settle(9000 * MS);
         assert_eq!(found(&arm, 9000), [(3000, 6000, 0, 0, 6000)]);
         let outlived = |arm: &Availability, now: i64| {
-            let kinds = arm.found(now * MS).1.into_iter().map(|one| (one.event, one.kind));
+            let kinds = arm
+                .outages_and_consequences(now * MS)
+                .1
+                .into_iter()
+                .map(|one| (one.event, one.kind));
             kinds.collect::<Vec<_>>()
         };
         let longest_us = 6_000_000;
@@ -712,13 +732,13 @@ mod tests {
         // It becomes known late.
         arm.outage_from(12_000 * MS, HOST, Some(2), Some(5));
         let events = |arm: &Availability| {
-            let outages = arm.found(30_000 * MS).0.into_iter();
+            let outages = arm.outages_and_consequences(30_000 * MS).0.into_iter();
             outages.map(|one| (one.event, one.lasted_us / 1000)).collect::<Vec<_>>()
         };
         arm.settle(30_000 * MS);
         assert_eq!(events(&arm), [(Some(3), 11_995), (Some(5), 490)]);
         // Long after its end it explains nothing.
-        arm.undone(13_000 * MS, Target::Host(lockstorm_data::model::HostId(1)));
+        arm.end_fault(13_000 * MS, Target::Host(lockstorm_data::model::HostId(1)));
         tell(&mut arm, 3, &[(31_000, refused(30_900)), (32_000, began(31_900, true))]);
         arm.settle(33_000 * MS);
         assert_eq!(found(&arm, 33_000)[0], (30_900, 1100, 1, 1, 0));
@@ -739,7 +759,7 @@ mod tests {
                 if refuses {
                     &[(
                         2500,
-                        Change::Refused {
+                        ChangeKind::Refused {
                             asked: 2400 * MS,
                             lacks_nodes: true,
                         },
@@ -750,9 +770,13 @@ mod tests {
             );
             arm.outage_from(2000 * MS, HOST, Some(1), Some(3));
             arm.settle(4000 * MS);
-            arm.undone(4000 * MS, Target::Host(lockstorm_data::model::HostId(1)));
+            arm.end_fault(4000 * MS, Target::Host(lockstorm_data::model::HostId(1)));
             arm.settle(20_000 * MS);
-            let kinds = arm.found(20_000 * MS).1.into_iter().map(|one| one.kind);
+            let kinds = arm
+                .outages_and_consequences(20_000 * MS)
+                .1
+                .into_iter()
+                .map(|one| one.kind);
             kinds.collect::<Vec<_>>()
         };
         assert_eq!(kinds(1, false), []);

@@ -68,7 +68,7 @@ impl Collector {
             self.availability.add(&full.grants);
             self.takeovers.add(&full.watched_grants);
         }
-        self.availability.forget(self.timeline.micros(at));
+        self.availability.drop_old_grants(self.timeline.micros(at));
         let took = self.takeovers.settle(self.timeline.micros(at));
         if !took.is_empty() {
             self.times(Time::Takeover, &took, now);
@@ -105,9 +105,9 @@ impl Collector {
             .outage_from(self.timeline.micros(at), target, fault, event);
     }
 
-    /// Takes in that what was done to `target` was undone.
-    pub fn undone(&mut self, at: Instant, target: Target) {
-        self.availability.undone(self.timeline.micros(at), target);
+    /// Notes that the faults on `target` ended.
+    pub fn end_fault(&mut self, at: Instant, target: Target) {
+        self.availability.end_fault(self.timeline.micros(at), target);
     }
 
     /// Takes in that a fault or its end took effect.
@@ -178,7 +178,7 @@ impl Collector {
         let length = self.timeline.length();
         let length = length.and_then(|length| i64::try_from(length.as_micros()).ok());
         let now = self.timeline.micros(Instant::now()).min(length.unwrap_or(i64::MAX));
-        let (outages, consequences) = self.availability.found(now);
+        let (outages, consequences) = self.availability.outages_and_consequences(now);
         figures.contested = self.availability.contested;
         figures.outages = outages;
         figures.consequences.extend(consequences);

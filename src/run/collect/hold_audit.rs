@@ -131,7 +131,7 @@ impl HoldAudit {
             }
             self.holds.tell(news.drain(..).filter_map(|news| {
                 let at = timeline.micros(news.at);
-                availability.tell(at, news.key_hash, &news.what, |at| timeline.micros(at));
+                availability.push(at, news.key_hash, &news.what, |at| timeline.micros(at));
                 let HoldNews {
                     at,
                     number,

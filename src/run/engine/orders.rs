@@ -114,7 +114,7 @@ impl Engine {
         if let (Action::Undo(_), Effect::Verified(verified)) = (action, &effect) {
             self.arms
                 .iter_mut()
-                .for_each(|arm| arm.collector.undone(verified.at, target));
+                .for_each(|arm| arm.collector.end_fault(verified.at, target));
         }
         if let (false, Effect::Verified(verified)) = (effect.was_there(), &effect) {
             for arm in &mut self.arms {
@@ -272,7 +272,7 @@ impl Engine {
         for (index, arm) in self.arms.iter_mut().enumerate() {
             let dead = server.zip(since).map(|(server, since)| (since, server.orphans(index)));
             let orphans = dead.as_ref().map_or(0, |(_, keys)| keys.len() as u64);
-            arm.collector.availability.orphaned(target, orphans);
+            arm.collector.availability.set_orphans(target, orphans);
             arm.collector.killed(dead);
         }
     }
