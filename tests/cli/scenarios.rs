@@ -44,6 +44,23 @@ fn built_ins_are_valid_short_and_say_what_they_show() {
     assert_eq!(files, builtin::ALL.len(), "every file of scenarios/ is embedded");
 }
 
+#[test]
+fn faults_that_reach_no_host_of_a_lock_are_warned_of() {
+    let warned = |lock: &str, on: &str| {
+        let text = format!(
+            "title = \"t\"\n[workload]\nkind = \"inventory\"\nproducts = 8\nstock = 9\nhold = \"5ms\"\n[[arm]]\nname = \"a\"\nlock = \"{lock}\"\n\
+             [[fault]]\nat = \"1s\"\ndo = \"kill\"\non = \"{on}\"\n"
+        );
+        let lines = warnings(&read("t", &text));
+        lines
+            .iter()
+            .any(|line| line.contains("no fault is on a host of arm \"a\", whose lock is on host 1"))
+    };
+    assert!(warned("single", "host:3") && warned("single", "host:2,3"));
+    assert!(!warned("single", "host:1") && !warned("single", "minority") && !warned("single", "server:1"));
+    assert!(!warned("redlock", "host:3") && !warned("none", "host:3"));
+}
+
 /// A story that stops being told is worse than none.
 #[test]
 fn built_ins_have_acts_with_captions_and_something_to_try() {

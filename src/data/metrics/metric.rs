@@ -192,7 +192,7 @@ metrics! {
     RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
         "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
     Contested = "contested", Number(|f| f.contested), Locks, Plain,
-        "how often a client asked for a lock that another one held; of the engine's locks each attempt counts. Without any, nothing could show that a lock fails. Of reported events: how many locks were acquired by more than one client";
+        "how often a client met another one that held the lock: attempts of the engine's locks that were refused because of that, and requests that had waited for it when they were granted. Without any, nothing could show that a lock fails. Of reported events: how many locks were acquired by more than one client";
     UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, Figures::outages_known), Leases, Plain,
         "the longest time, in milliseconds, in which a lock had no holder, at least one client asked for it, and every request was refused: from the first of these requests until the lock was granted, or refused for the last time. It is as fine as the load, and times below 10 ms, those of hand-overs, count as 0. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
     AllUnavailableMs = "all unavailable ms", Largest(|f| f.outages.iter().map(|one| one.all_us).max().unwrap_or(0) / 1000, Figures::outages_known), LockNodes, Plain,

@@ -31,6 +31,10 @@ impl Verdict {
         };
         let is_hit = |metric: &Metric| metric.is_proven(arm.figures) && stands(metric);
         let outlived = |one: &Consequence| matches!(one.kind, ConsequenceKind::OutlivedHolder { .. });
+        // What shows no damage shows nothing of a lock whose damage could not show.
+        let has_damage = display.verdicts.iter().any(|metric| metric.is_damage());
+        let shows = |metric: &Metric| judge(*metric, arm) == Mark::Good && (metric.is_damage() || !has_damage);
+        let is_contested = arm.nodes == 0 || arm.figures.was_contested();
         let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
         if is_control {
             Self::Control
@@ -46,7 +50,7 @@ impl Verdict {
             Self::Poor(display.words.poor)
         } else if Metric::proven(arm.figures).next().is_some() {
             Self::Unsafe
-        } else if marks().any(|mark| mark == Mark::Good) && !arm.is_untested {
+        } else if display.verdicts.iter().any(shows) && is_contested && !arm.is_untested {
             Self::Safe
         } else {
             Self::Unproven
@@ -248,6 +252,25 @@ mod tests {
             Verdict::Inconclusive,
             "a run that stood still proves nothing"
         );
+    }
+
+    #[test]
+    fn a_lock_for_which_no_two_clients_met_is_safe_in_no_workload() {
+        for name in ["failover", "job-twice", "payment", "stampede"] {
+            let workload = scenario(name).workload;
+            let of = |contested| {
+                let mut figures = Figures {
+                    orders: 100,
+                    offered: 100,
+                    answered: 100,
+                    contested,
+                    ..Figures::default()
+                };
+                (figures.db_hits_per_expiry.mean, figures.db_hits_per_expiry.expiries) = (1.0, 9);
+                Verdict::of(&Arm::of_figures(&figures), false, &workload)
+            };
+            assert_eq!((of(0), of(1)), (Verdict::Unproven, Verdict::Safe), "{name}");
+        }
     }
 
     #[test]

@@ -79,8 +79,8 @@ pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Stri
 /// Why it is not known how the locks bear faults: the scenario has some, and none of them has tested any lock.
 pub(crate) fn untested<'a>(scenario: &Scenario, arms: impl Iterator<Item = &'a Figures>) -> Option<Doubt> {
     scenario.is_untested(arms).then(|| {
-        let why = "no fault tested a lock: no held key was lost, no holder outlived its validity, and no acquire was refused or delayed; \
-                   let faults last longer, or sections (workload.hold)";
+        let why = "no fault tested a lock: no node came back without a key that was held, no holder outlived its validity, and no acquire was \
+                   refused or delayed; let hosts come back while locks are held (longer sections: workload.hold), or break more of them";
         Doubt::new(Leaves::AllButSafety, why.to_owned())
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, CheckedExpectation};
-use lockstorm_data::metrics::{Alarm, Evidence, figure};
+use lockstorm_data::metrics::{Alarm, Evidence, Metric, figure};
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{Expectation, Scenario};
 
@@ -78,19 +78,22 @@ fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<S
 }
 
 /// Damage that shows only later, as overselling does once the stock is sold out. Until then "none" says nothing about an
-/// arm with the damage that shows earlier, and "not enough" says nothing if there is enough of that. Damage without an earlier sign
+/// arm with the damage that shows earlier, or in which even that could not show, and "not enough" says nothing if there is enough of that. Damage without an earlier sign
 /// shows as soon as anything is done: of an arm that did nothing, "none" says nothing.
 fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
     let Alarm::Damage(Evidence { shows, until, before }) = expectation.metric.row().alarm else {
         return None;
     };
     let from_above = expectation.is_from_above();
-    let before = before.map(|before| before.peak().of(&arm.figures));
-    let is_hidden = match before {
+    let can_show = |metric: &Metric| match metric.row().alarm {
+        Alarm::Damage(Evidence { shows, .. }) => shows(&arm.figures),
+        _ => true,
+    };
+    let is_hidden = match before.map(|before| (before.peak().of(&arm.figures), can_show(&before))) {
         // Nothing was done that could have done damage.
         None => from_above && held,
-        Some(before) if from_above => held && before > 0.0,
-        Some(before) => !held && expectation.op.holds(before, expectation.bound),
+        Some((before, can_show)) if from_above => held && (before > 0.0 || !can_show),
+        Some((before, _)) => !held && expectation.op.holds(before, expectation.bound),
     };
     let title = expectation.metric.title();
     (is_hidden && !shows(&arm.figures)).then(|| format!("{title} is not measurable until {until}"))
@@ -102,7 +105,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use lockstorm_data::metrics::{Count, Figures, Metric, Point, Quantiles, Series};
+    use lockstorm_data::metrics::{Count, Figures, Point, Quantiles, Series};
     use lockstorm_data::scenario::{Op, Overrides, Source, parse};
 
     /// What is said of an expectation of `redlock`, with these figures and doubts.
@@ -130,6 +133,8 @@ mod tests {
             lost_updates,
             lost_updates_peak: lost_updates,
             sold_out_all,
+            orders: 1,
+            contested: 1,
             ..Figures::default()
         };
         check((Metric::Oversold, Op::Equal, 0.0), figures, doubts)
@@ -350,6 +355,20 @@ mod tests {
         assert_eq!(judge(0, 9, false), CheckResult::Failed, "9 are too few anyway");
         assert_eq!(judge(9, 39, true), CheckResult::Failed);
         assert_eq!(judge(10, 39, false), CheckResult::Held);
+    }
+
+    #[test]
+    fn what_shows_only_later_proves_nothing_if_its_first_sign_could_not_show() {
+        let judge = |contested| {
+            let figures = Figures {
+                orders: 9,
+                contested,
+                ..Figures::default()
+            };
+            check((Metric::Oversold, Op::Equal, 0.0), figures, &[]).result
+        };
+        assert_eq!(judge(1), CheckResult::Held);
+        assert_eq!(judge(0), CheckResult::Inconclusive, "no two clients met");
     }
 
     #[test]

@@ -679,6 +679,10 @@ mod tests {
         arm.settle(9000 * MS);
         assert_eq!(found(&arm, 9000), []);
         assert_eq!(arm.contested, 1, "one had asked before the lock was free");
+        let mut arm = Availability::default();
+        tell(&mut arm, 1, &[(1, began(-5, true))]);
+        arm.settle(9000 * MS);
+        assert_eq!(arm.contested, 0, "a request of the warm-up waited for nobody");
     }
 
     #[test]
