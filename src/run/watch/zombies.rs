@@ -65,7 +65,7 @@ pub(crate) async fn watch(
     }
 }
 
-/// What nodes have and nobody holds. An arm whose held locks are on nodes under their own names is `named` from then on.
+/// Keys that are on a node and belong to no held lock. An arm is `named` as soon as a node has a key with the name of one of its locks.
 async fn look(lab: &Lab, arms: &[Watched], named: &mut [bool]) -> HashSet<Entry> {
     let keeps_locks = |name: &NodeName| matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
     let (mut entries, mut held): (HashSet<Entry>, _) = (HashSet::new(), tokens(arms));
@@ -81,10 +81,9 @@ async fn look(lab: &Lab, arms: &[Watched], named: &mut [bool]) -> HashSet<Entry>
     }
     held.extend(tokens(arms));
     for (arm, named) in arms.iter().zip(named).filter(|(arm, _)| arm.is_by_name) {
-        let is_its = |key: &String| key.starts_with(&arm.prefix) && held.contains(key);
-        *named |= entries.iter().any(|(key, _)| is_its(key));
+        *named |= entries.iter().any(|(key, _)| arm.locks_by_name.contains(key));
     }
-    // Keys that another program needs beside its locks are none of them.
+    // A program may need keys beside its locks; these are no locks.
     let names: Vec<&Watched> = arms.iter().filter(|arm| arm.is_by_name).collect();
     let is_lock = |key: &str| {
         let arm = names.iter().find(|arm| key.starts_with(&arm.prefix));
@@ -168,18 +167,16 @@ mod tests {
             locks_by_name: names.iter().map(|name| (*name).to_owned()).collect(),
             locks: (arm, vec![Arc::clone(&held)]),
         };
-        // No key of a held lock has been seen: its keys may have other names.
-        let arms = [arm(1, &["key:0", "key:1"])];
-        let mut named = [false];
-        let suspects = look(&lab, &arms, &mut named).await;
-        assert_eq!(
-            (suspects.len(), named),
-            (2, [false]),
-            "the third one is none of its locks"
-        );
+        let look = async |names: &[&str]| {
+            let mut named = [false];
+            let suspects = look(&lab, &[arm(1, names)], &mut named).await;
+            (suspects.len(), named)
+        };
+        // The program's keys have other names than its locks.
+        assert_eq!(look(&["key:lock:0"]).await, (0, [false]));
+        assert_eq!(look(&["key:0", "key:1"]).await, (2, [true]), "key:2 is not one of its locks");
         let _hold = held.enter(0, true, Instant::now(), "", guards[0].held_lock());
-        let suspects = look(&lab, &arms, &mut named).await;
-        assert_eq!((suspects.len(), named), (1, [true]));
+        assert_eq!(look(&["key:0", "key:1"]).await, (1, [true]));
         lab.down().await;
     }
 }
