@@ -85,6 +85,42 @@ fn what_is_written_to_a_node_by_hand_is_an_event() {
     assert!(told.len() == 1 && flushes(told[0]), "{told:?}");
 }
 
+/// Our locks are not to blame for keys that somebody deletes by `lab cli`: all of them, or those of some locks.
+#[test]
+fn what_is_deleted_by_hand_is_no_violation_of_our_lock() {
+    let scenario = SCENARIO
+        .replace("products = 2", "products = 12")
+        .replace(r#"median = "2ms""#, r#"median = "600ms""#)
+        .replace(
+            r#"{ name = "none", lock = "none" },"#,
+            r#"{ name = "single", lock = "single", ttl = "2s", timeout = "5s" },"#,
+        );
+    let place = Place::new("two-arms.toml", &scenario);
+    let mut run = start(&place, &["duration=9s", "swarm.workers=12"]);
+    run.until_it_sells();
+    let cli = |words: &[&str]| {
+        let mut command = Command::new(program());
+        command.args(["lab", "cli", "1", "--"]).args(words);
+        command.env("TMPDIR", place.at("labs")).stdin(Stdio::null());
+        let (code, out, error) = parts_of(command.output().expect("lockstorm"));
+        assert_eq!(code, Some(0), "{out}{error}");
+        out
+    };
+    for _ in 0..4 {
+        cli(&["FLUSHALL"]);
+        sleep(Duration::from_millis(700));
+        let keys = cli(&["KEYS", "*"]);
+        cli(&[&["DEL"], &keys.split_whitespace().collect::<Vec<_>>()[..]].concat());
+        sleep(Duration::from_millis(700));
+    }
+    let (ended, record) = run.record(0);
+    let single = &record.arms[0].figures;
+    assert_eq!(single.law_violations, 0, "{}", ended.said());
+    // The time of each FLUSHALL is known.
+    assert!(single.deleted >= 12, "{} of {}", single.deleted, single.double_holds);
+    assert_eq!(record.arms[1].figures.law_violations, 0, "{}", ended.said());
+}
+
 fn result(record: &Record, arm: &str) -> CheckResult {
     let mut expectations = record.expectations.iter();
     expectations

@@ -127,6 +127,11 @@ const IN_HOLDS: Evidence = Evidence {
     until: "two clients want one lock at once",
     before: None,
 };
+const IN_SECTIONS: Evidence = Evidence {
+    shows: Figures::was_contested,
+    until: "two clients want one lock at once",
+    before: None,
+};
 const IN_JUDGED_HOLDS: Evidence = Evidence {
     shows: |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
     until: "two clients want one lock at once, and it is known of every double hold what its lock had lost",
@@ -364,6 +369,16 @@ impl Metric {
     /// Whether a value above zero is damage.
     pub const fn is_damage(self) -> bool {
         matches!(self.row().alarm, Alarm::Damage(_))
+    }
+
+    /// When a zero of it means that there is none; `None` if it always does.
+    pub const fn evidence(self) -> Option<Evidence> {
+        match (self, self.row().alarm) {
+            (_, Alarm::Damage(evidence)) => Some(evidence),
+            // What proceeds without the lock has acquired nothing, and is inside all the same.
+            (Self::DoubleUses, _) => Some(IN_SECTIONS),
+            _ => None,
+        }
     }
 
     /// Whether it is damage and was ever above zero: proven damage stays proven, even if its count falls.

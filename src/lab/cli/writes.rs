@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::emit;
 use crate::server::node_name::NodeName;
+use crate::server::stats::FLUSHES;
 use lockstorm_base::input;
 use lockstorm_data::metrics::units::{count, counted};
 
@@ -34,6 +35,11 @@ pub struct ManualWrite {
 }
 
 impl ManualWrite {
+    /// Whether the node has lost every key by it.
+    pub fn deletes_all_keys(&self) -> bool {
+        FLUSHES.iter().any(|flush| self.command.eq_ignore_ascii_case(flush))
+    }
+
     /// What was done, in words.
     pub fn text(&self) -> String {
         let keys = match self.keys {

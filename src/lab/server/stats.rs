@@ -24,7 +24,7 @@ pub struct NodeStats {
 }
 
 /// What deletes all keys, and what no lock of this program sends.
-const FLUSHES: [&str; 3] = ["flushall", "flushdb", "swapdb"];
+pub(crate) const FLUSHES: [&str; 3] = ["flushall", "flushdb", "swapdb"];
 
 /// The connection over which one node is asked, made when it is needed.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, CheckedExpectation};
-use lockstorm_data::metrics::{Alarm, Evidence, Metric, figure};
+use lockstorm_data::metrics::{Evidence, Metric, figure};
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{Expectation, Scenario};
 
@@ -81,14 +81,9 @@ fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<S
 /// arm with the damage that shows earlier, or in which even that could not show, and "not enough" says nothing if there is enough of that. Damage without an earlier sign
 /// shows as soon as anything is done: of an arm that did nothing, "none" says nothing.
 fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
-    let Alarm::Damage(Evidence { shows, until, before }) = expectation.metric.row().alarm else {
-        return None;
-    };
+    let Evidence { shows, until, before } = expectation.metric.evidence()?;
     let from_above = expectation.is_from_above();
-    let can_show = |metric: &Metric| match metric.row().alarm {
-        Alarm::Damage(Evidence { shows, .. }) => shows(&arm.figures),
-        _ => true,
-    };
+    let can_show = |metric: &Metric| metric.evidence().is_none_or(|evidence| (evidence.shows)(&arm.figures));
     let is_hidden = match before.map(|before| (before.peak().of(&arm.figures), can_show(&before))) {
         // Nothing was done that could have done damage.
         None => from_above && held,
@@ -313,6 +308,18 @@ mod tests {
             CheckResult::Failed,
             "there was no damage"
         );
+    }
+
+    #[test]
+    fn where_no_two_clients_met_no_section_could_overlap_another() {
+        let judge = |contested| {
+            let figures = Figures {
+                contested,
+                ..Figures::default()
+            };
+            check((Metric::DoubleUses, Op::Equal, 0.0), figures, &[]).result
+        };
+        assert_eq!((judge(0), judge(1)), (CheckResult::Inconclusive, CheckResult::Held));
     }
 
     #[test]

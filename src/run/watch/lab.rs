@@ -17,7 +17,7 @@ use crate::show::notice::Notice;
 use lockstorm_base::{at_monotonic_us, monotonic_ns};
 use lockstorm_data::model::{ClusterNode, Condition, EventKind, HostId, Seats};
 use lockstorm_data::scenario::{LabSpec, LockNodes, Persistence};
-use lockstorm_lab::{Lab, NodeName, NodeStats, Role, ServerBinary};
+use lockstorm_lab::{Lab, ManualWrite, NodeName, NodeStats, Role, ServerBinary};
 
 /// How often nodes are asked for their statistics.
 const EVERY: Duration = Duration::from_millis(500);
@@ -181,25 +181,45 @@ impl LiveLab {
                 continue;
             };
             let (since, now) = (monotonic_ns(before), monotonic_ns(answered));
-            let loss = |asked_from, asked_before, keys| Loss {
-                servers: self.handle.servers(node),
-                event: None,
-                new_master: None,
-                since,
-                asked_from,
-                asked_before,
-                keys,
+            let all = self.deleted(node, since, since, LostKeys::Deleted);
+            let perhaps = Loss {
+                asked_from: since,
+                ..self.deleted(node, since, now, LostKeys::Unknown)
             };
-            let losses = [
-                loss(i64::MIN, since, LostKeys::Deleted),
-                loss(since, now, LostKeys::Unknown),
-            ];
-            self.unordered_losses.extend(losses);
+            self.unordered_losses.extend([all, perhaps]);
             notices.push(Notice::Warning(format!(
                 "{node}: all keys were deleted from outside (FLUSHALL, FLUSHDB or SWAPDB): two may hold a lock now, and no lock is to blame for that"
             )));
         }
         notices
+    }
+
+    /// Keys that were deleted from outside since then, of locks that were asked for before `asked_before`.
+    fn deleted(&self, node: NodeName, since: i64, asked_before: i64, keys: LostKeys) -> Loss {
+        Loss {
+            servers: self.handle.servers(node),
+            event: None,
+            new_master: None,
+            since,
+            asked_from: i64::MIN,
+            asked_before,
+            keys,
+        }
+    }
+
+    /// What a command by hand may have done to locks. When it deletes all keys it names the time more exactly than the counts of
+    /// [`Self::take_flushes`]; otherwise it is not known which keys it has written, since they may be secrets.
+    fn written_over(&self, write: &ManualWrite) -> Vec<Loss> {
+        let ns = |us: i64| us.saturating_mul(1000);
+        let (sent, done) = (ns(write.sent_us), write.done_us.map_or(i64::MAX, ns));
+        let all = write
+            .deletes_all_keys()
+            .then(|| self.deleted(write.node, sent, sent, LostKeys::Deleted));
+        let perhaps = Loss {
+            asked_from: all.as_ref().map_or(i64::MIN, |_| sent),
+            ..self.deleted(write.node, sent, done, LostKeys::Unknown)
+        };
+        all.into_iter().chain([perhaps]).collect()
     }
 
     /// What changed in the lab without an order, and what people have written to its nodes. The death of a lock node is a fault like any other; without the cache node or the
@@ -208,7 +228,10 @@ impl LiveLab {
         let changes = self.processes.look(&self.handle);
         let losses = changes.iter().filter_map(|change| self.loss(change));
         self.unordered_losses.extend(losses.collect::<Vec<_>>());
-        let written = self.logs.take_writes().into_iter().map(|write| {
+        let written = self.logs.take_writes();
+        let losses: Vec<Loss> = written.iter().flat_map(|write| self.written_over(write)).collect();
+        self.unordered_losses.extend(losses);
+        let written = written.into_iter().map(|write| {
             let known_us = write.done_us.unwrap_or(write.sent_us);
             Notice::Event(at_monotonic_us(known_us), EventKind::Warning, write.text())
         });

@@ -174,7 +174,11 @@ mod tests {
         };
         // The program's keys have other names than its locks.
         assert_eq!(look(&["key:lock:0"]).await, (0, [false]));
-        assert_eq!(look(&["key:0", "key:1"]).await, (2, [true]), "key:2 is not one of its locks");
+        assert_eq!(
+            look(&["key:0", "key:1"]).await,
+            (2, [true]),
+            "key:2 is not one of its locks"
+        );
         let _hold = held.enter(0, true, Instant::now(), "", guards[0].held_lock());
         assert_eq!(look(&["key:0", "key:1"]).await, (1, [true]));
         lab.down().await;
