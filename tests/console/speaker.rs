@@ -242,7 +242,7 @@ const WHY: [&str; 18] = [
     "one mutex per server",
     "released too early",
     "payee is not locked",
-    "nobody looks first",
+    "no second check",
     "worked without lock",
     "forgotten",
     "emptiness replicated",

@@ -258,7 +258,7 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
     lines
 }
 
-/// What of the lost updates was made up for by the end, which is when: what moments count is more than the figure by that.
+/// Lost updates that later sales compensated, and when the run ended: the moments count them, the final figure does not.
 fn made_up(arms: &[Arm<'_>]) -> Option<(f64, String)> {
     let with_lock = arms.iter().filter(|arm| arm.locks && arm.has(Group::Inventory));
     let mut end = None;

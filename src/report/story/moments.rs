@@ -56,7 +56,7 @@ impl Moment {
         event.is_some_and(|event| self.events.contains(&event))
     }
 
-    /// Whether it kept everybody from this arm's locks in this second, in an outage that is worth telling.
+    /// True if locks of the arm were unavailable in this second through this fault, for [`LONG_US`] or longer.
     fn keeps_out(&self, arm: &Arm<'_>, second: f64) -> bool {
         let long = arm.figures.outages.iter().filter(|outage| outage.lasted_us >= LONG_US);
         long.filter(|outage| self.has(outage.event)).any(|outage| {
@@ -184,9 +184,8 @@ struct Doing {
     is_part: bool,
 }
 
-/// What an arm lost by each moment. A second belongs to the last moment in whose time it is of those that opened locks of this
-/// arm; if there are none, to the one that brought the outage in which it is; and else to the last one, unless the arm lost something
-/// before the first fault already.
+/// What an arm lost by each moment. The loss of a second is assigned to the last fault that opened locks of this arm within its time; else
+/// to the fault that caused the outage of that second; else to the last fault, unless the arm had lost something before the first one.
 fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
     let mut all = vec![Doing::default(); moments.len()];
     let losses = losses(arm, cost);
@@ -311,7 +310,7 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
                 ConsequenceKind::LostAtFailover { locks, of } => {
                     add(0, "it lacks", format!("{} of {} of {name}", count(*locks), count(*of)));
                 }
-                // Told where the old master came back.
+                // Reported with the return of the old master.
                 ConsequenceKind::GrantedByOldMaster { .. } => {}
                 // What that meant is told by the time for which locks were unavailable.
                 ConsequenceKind::Refused { .. }

@@ -31,7 +31,7 @@ impl Verdict {
         };
         let is_hit = |metric: &Metric| metric.is_proven(arm.figures) && stands(metric);
         let outlived = |one: &Consequence| matches!(one.kind, ConsequenceKind::OutlivedHolder { .. });
-        // What shows no damage shows nothing of a lock whose damage could not show.
+        // A figure without damage proves nothing if damage would not be visible.
         let has_damage = display.verdicts.iter().any(|metric| metric.is_damage());
         let shows = |metric: &Metric| judge(*metric, arm) == Mark::Good && (metric.is_damage() || !has_damage);
         let is_contested = arm.nodes == 0 || arm.figures.was_contested();
@@ -85,8 +85,8 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub mark: Mark,
-    /// The figure of the column, or the name of other damage. That has no number there, since the column's own would follow it, and a
-    /// number of damage never falls.
+    /// The figure of the column, or the name of other damage. Other damage has no number here: the column's own figure, which may be
+    /// smaller, would replace it later, and a number of damage must not fall.
     pub value: String,
 }
 

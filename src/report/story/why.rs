@@ -10,7 +10,7 @@ use lockstorm_data::scenario::{AccountLocks, ArmSpec, Fence, LockKind, OnOutage,
 pub(crate) struct Why {
     /// In words: `45 locks forgotten`, 20 letters at most, which is the room on the smallest terminal.
     pub words: String,
-    /// Whether it is one of damage; otherwise it is one of its absence.
+    /// True if it explains damage, false if it explains why there is none.
     pub is_bad: bool,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     let waits_in_circles = spec.locks == AccountLocks::AsPaid && figures.outcomes.contended > 0;
     add(true, waits_in_circles, "waits in a circle".to_owned());
     let looks = spec.second_look || !matches!(workload, WorkloadSpec::Job(_));
-    add(true, spec.lock.is_some() && !looks, "nobody looks first".to_owned());
+    add(true, spec.lock.is_some() && !looks, "no second check".to_owned());
     add(
         true,
         spec.on_outage == OnOutage::Proceed && figures.outcomes.no_quorum + figures.outcomes.unknown > 0,

@@ -63,7 +63,7 @@ fn too_busy(name: &str, figures: &Figures, is_stopped: bool) -> Option<String> {
         false => ("this machine", "it is too busy for a verdict"),
     };
     Some(format!(
-        "{name}: {sections} were held up by {by} until their lock had expired; up to {} of its {} come from that: {so}",
+        "{name}: {sections} outlasted their lock because {by} stalled them; this explains up to {} of its {}: {so}",
         figure(done, done.by_stalls(figures)),
         done.title(),
     ))
@@ -121,13 +121,13 @@ mod tests {
         assert_eq!(
             too_busy("redlock", &figures(2, 3, 4), false).as_deref(),
             Some(
-                "redlock: 2 sections were held up by this machine until their lock had expired; up to 3 of its lost updates come \
-                 from that: it is too busy for a verdict"
+                "redlock: 2 sections outlasted their lock because this machine stalled them; this explains up to 3 of its lost updates: it \
+                 is too busy for a verdict"
             )
         );
         let stopped = too_busy("redlock", &figures(2, 3, 4), true).expect("it is in doubt");
         assert!(
-            stopped.contains("held up by a stop of this program") && !stopped.contains("busy"),
+            stopped.contains("a stop of this program stalled them") && !stopped.contains("busy"),
             "{stopped}"
         );
     }

@@ -77,9 +77,9 @@ fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<S
     })
 }
 
-/// Damage that shows only later, as overselling does once the stock is sold out. Until then "none" says nothing about an
-/// arm with the damage that shows earlier, or in which even that could not show, and "not enough" says nothing if there is enough of that. Damage without an earlier sign
-/// shows as soon as anything is done: of an arm that did nothing, "none" says nothing.
+/// Why a figure can't be judged yet. Some damage is visible only late: units are oversold once the stock is sold out. Until then a zero
+/// proves nothing if an earlier sign of damage is there, or could not be visible either; and a missed lower bound proves nothing if the
+/// earlier sign reaches it. Without an earlier sign a zero proves nothing until the damage could be visible.
 fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
     let Evidence { shows, until, before } = expectation.metric.evidence()?;
     let from_above = expectation.is_from_above();

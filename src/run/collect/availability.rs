@@ -14,7 +14,7 @@ use crate::workload::Happened;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Grants, Outage};
 use lockstorm_data::model::Target;
 
-/// How long grants are kept, in microseconds: the effect of a fault, or a new master, may be noted so much later than it was.
+/// How long grants are kept, in microseconds: the effect of a fault, or a new master, may be recorded this much later.
 const KEPT_US: i64 = 60_000_000;
 /// How long it may take until the effect of a fault on a host is known, in microseconds.
 const KNOWN_US: i64 = 5_000_000;
@@ -114,7 +114,7 @@ struct Gap {
 #[derive(Debug, Clone, Default)]
 struct Sum {
     longest: Option<Gap>,
-    /// The longest time in which that was so of all locks.
+    /// The longest time in which all locks were unavailable through this cause.
     whole: Option<Gap>,
     refusals: u64,
     refused: HashSet<u64, FixedState>,
@@ -546,7 +546,7 @@ impl Availability {
         self.grants.granted_after(since, servers)
     }
 
-    /// What old masters have granted as a consequence, if they have: since there was the first of them.
+    /// The consequence "granted by an old master", dated to the first old master; `None` without such grants.
     pub fn by_old_masters(&self) -> Option<Consequence> {
         let locks = self.granted_by_old_masters();
         let since = self.first_old_master.filter(|_| locks > 0)?;
