@@ -7,8 +7,9 @@ use super::markdown::{folded, plain, tabled};
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Table};
 use super::wrap::fold;
+use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::printable;
-use lockstorm_plan::compare::{Comparison, Row, Sign, Spread, Unit, Verdict};
+use lockstorm_plan::compare::{Comparison, NoValue, Row, Sign, Spread, Unit, Verdict};
 
 /// The comparison in lines of at most `columns`; with `all` figures, not only those that it is about.
 pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, paint: Paint) -> String {
@@ -139,19 +140,21 @@ fn of_the_machine(comparison: &Comparison) -> String {
 
 /// How a difference shows: in how many runs there was damage, or by how much, and how sure that is.
 fn evidence(comparison: &Comparison, row: &Row) -> String {
+    let against = |a: Spread, b: Spread| {
+        let [a, b] = [a, b].map(|side| row.figure.write(side.median));
+        format!(", {b} against {a}")
+    };
     let mut text = match row.sides {
         [Some(a), Some(b)] if row.figure.is_damage() && comparison.unit != Unit::Parts => {
             let runs = |side: Spread| format!("{} of {}", side.above_zero, side.n);
             if a.above_zero * b.n == b.above_zero * a.n {
-                format!(
-                    ", {} against {}",
-                    row.figure.write(b.median),
-                    row.figure.write(a.median)
-                )
+                against(a, b)
             } else {
                 format!(", in {} runs against {}", runs(b), runs(a))
             }
         }
+        // How long it was is not known, so neither is by how much exactly they differ.
+        [Some(a), Some(b)] if [a, b].iter().any(|side| row.figure.is_below_limit(side.median)) => against(a, b),
         _ => format!(", {}", difference(row)),
     };
     if let Some(p) = row.p {
@@ -251,21 +254,28 @@ fn is_zero(row: &Row) -> bool {
 
 /// Primary figures that a side does not have, each with its arms.
 fn unknown(comparison: &Comparison) -> Vec<String> {
-    let why = match comparison.unit {
-        Unit::Parts => "the run is too short to be cut into eight parts that know little of each other",
-        Unit::Runs | Unit::Pairs => "a side has no value (p99 takes 1,000 acquires)",
+    let why: fn(&Row) -> String = match comparison.unit {
+        Unit::Parts => |_| "the run is too short to be cut into eight parts that know little of each other".to_owned(),
+        Unit::Runs | Unit::Pairs => |row: &Row| match row.no_value {
+            Some(NoValue::LeftOut) | None => "a side has no run that counts".to_owned(),
+            Some(NoValue::Turns) => "not known while arms take turns".to_owned(),
+            Some(NoValue::Fewer(needed)) => {
+                format!("a side has too few values in each run: {} are needed", count(needed))
+            }
+            Some(NoValue::NotMeasured) => "a side did not measure it".to_owned(),
+        },
     };
-    let mut arms: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut arms: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
     for row in comparison
         .rows
         .iter()
         .filter(|row| row.is_primary && row.verdict == Verdict::Unknown)
     {
-        arms.entry(row.figure.title()).or_default().push(&row.arm);
+        arms.entry((row.figure.title(), why(row))).or_default().push(&row.arm);
     }
     let told = arms
         .into_iter()
-        .map(|(title, arms)| format!("{title} of {}: {why}", arms.join(", ")));
+        .map(|((title, why), arms)| format!("{title} of {}: {why}", arms.join(", ")));
     told.collect()
 }
 

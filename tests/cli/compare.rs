@@ -245,7 +245,7 @@ fn how_long_a_lock_was_away_is_not_known_while_it_was_another_ones_turn() {
     });
     let said = printed(0, &["compare", &one, "--", &other]);
     assert!(
-        said.contains("unavailable ms of single, redlock: a side has no value"),
+        said.contains("unavailable ms of single, redlock: not known while arms take turns"),
         "{said}"
     );
     assert!(!said.contains("single: unavailable ms"), "{said}");
@@ -255,6 +255,43 @@ fn how_long_a_lock_was_away_is_not_known_while_it_was_another_ones_turn() {
 fn two_arms_of_a_short_run_have_too_few_parts_to_tell() {
     let said = printed(5, &["compare", RECORD, "--arms", "single,redlock"]);
     assert!(said.contains("too short to be cut into eight parts"), "{said}");
+}
+
+#[test]
+fn an_outage_too_short_to_be_counted_stays_so_and_each_missing_figure_has_its_own_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let away = |name: &str, millis: fn(u64) -> u64| {
+        let directory = directory.path().join(name);
+        for seed in 1..=8 {
+            run(&directory, &format!("{name}-{seed}"), seed, |record| {
+                let outage = json!({ "at_us": 5000, "event": null, "lasted_us": 1000 * millis(seed), "over": true });
+                let has_one = millis(seed) > 0;
+                record["arms"][1]["outages"] = if has_one { json!([outage]) } else { json!([]) };
+            });
+        }
+        directory.to_str().unwrap().to_owned()
+    };
+    let (short, as_short) = (away("short", |_| 0), away("as-short", |_| 0));
+    let long = away("long", |seed| 300 + seed);
+    let said = printed(4, &["compare", &long, "--baseline", &short]);
+    assert!(
+        said.contains("✖ worse with now than with the baseline: redlock, unavailable ms, 305 against < 10 ms (p = "),
+        "{said}"
+    );
+    let said = printed(0, &["compare", &short, "--", &as_short]);
+    assert!(said.contains("= B and A are the same"), "{said}");
+    // Only a percentile needs so many acquires.
+    assert!(
+        said.contains("acquire p99 of single, redlock: a side has too few values in each run: 1,000 are needed"),
+        "{said}"
+    );
+    let mixed = away("mixed", |seed| if seed < 6 { 0 } else { 40 });
+    let all = printed(0, &["compare", "--verbose", &short, "--", &mixed]);
+    let row = all
+        .lines()
+        .find(|line| line.starts_with("redlock: unavailable ms"))
+        .unwrap();
+    assert!(row.contains("< 10 ms (< 10 ms – 40)"), "{row}");
 }
 
 /// What a run showed: the p99 of its acquires and of the load generator's lag in microseconds, stalled sections, lost updates; and in which

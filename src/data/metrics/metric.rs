@@ -492,6 +492,9 @@ fn share(figures: &Figures, answers: u64) -> f64 {
     figures.throughput * answers as f64 / figures.answered.max(1) as f64
 }
 
+/// How long a lock was unavailable at most if no outage was long enough to be counted.
+pub const NO_OUTAGE: &str = "< 10 ms";
+
 /// A figure, or a bound for it, with its unit: `1,400`, `4.00`, `0.42 ms`, `398/s`.
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {

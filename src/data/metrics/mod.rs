@@ -35,7 +35,7 @@ pub use grants::Grants;
 pub use group::Group;
 pub use histogram::{HistogramText, Latency, NotAHistogram, Quantile, Quantiles, histogram, in_micros, in_nanos};
 pub use measurement::{Clock, ClockRate, MeasuredClock, MeasuredNode, MeasuredTimes, Measurement};
-pub use metric::{Alarm, Evidence, Metric, Row, Unit, Value, figure};
+pub use metric::{Alarm, Evidence, Metric, NO_OUTAGE, Row, Unit, Value, figure};
 pub use phase::PhaseTimes;
 pub use point::Point;
 pub use recorder::{

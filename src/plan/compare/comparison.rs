@@ -10,7 +10,7 @@ use serde::Serialize;
 use strum::VariantArray;
 
 use super::differing::{Differing, Setting};
-use super::figure::{Compared, OfAPart, of_run};
+use super::figure::{Compared, NoValue, OfAPart, of_run};
 use super::machine::{MachineDiffers, machine_differs};
 use super::parts::parts;
 use super::ranks::{Shift, paired, unpaired};
@@ -82,6 +82,9 @@ pub struct Row {
     pub p: Option<f64>,
     /// What that shows.
     pub verdict: Verdict,
+    /// Why a side has no value.
+    #[serde(skip)]
+    pub no_value: Option<NoValue>,
 }
 
 /// The values of a side.
@@ -159,7 +162,7 @@ impl Comparison {
             };
             for (figure, metric, is_primary) in figures(&primary) {
                 let of = |runs: &[Record]| runs.iter().map(|run| of_run(run, arm, metric)).collect::<Vec<_>>();
-                let mut by_seed: Vec<(u64, Option<f64>)> = seeds_b.iter().copied().zip(of(b)).collect();
+                let mut by_seed: Vec<(u64, Value)> = seeds_b.iter().copied().zip(of(b)).collect();
                 if is_paired {
                     let place = |seed: &u64| seeds_a.iter().position(|other| other == seed);
                     by_seed.sort_by_key(|(seed, _)| place(seed));
@@ -211,7 +214,7 @@ impl Comparison {
         };
         let places = [index(arms[0])?, index(arms[1])?];
         let arm = format!("{} against {}", arms[1], arms[0]);
-        let sample = |figure: Compared, is_primary: bool, values: [Vec<Option<f64>>; 2]| Sample {
+        let sample = |figure: Compared, is_primary: bool, values: [Vec<Value>; 2]| Sample {
             arm: arm.clone(),
             figure,
             is_primary,
@@ -222,7 +225,7 @@ impl Comparison {
         let by = if let [only] = runs {
             for figure in OfAPart::ALL {
                 let parts = parts(only, places, figure);
-                let side = |side: usize| parts.iter().map(|part| Some(part[side])).collect();
+                let side = |side: usize| parts.iter().map(|part| Ok(part[side])).collect();
                 samples.push(sample(Compared::Part(figure), true, [side(0), side(1)]));
             }
             left_out
@@ -365,18 +368,28 @@ struct Sample {
     arm: String,
     figure: Compared,
     is_primary: bool,
-    values: [Vec<Option<f64>>; 2],
+    values: [Vec<Value>; 2],
 }
+
+type Value = Result<f64, NoValue>;
 
 impl Sample {
     fn known(&self) -> [Vec<f64>; 2] {
         [0, 1].map(|side| self.values[side].iter().copied().flatten().collect())
     }
 
+    /// Why a side has no value, if one has none.
+    fn no_value(&self) -> Option<NoValue> {
+        let side = self.values.iter().find(|side| side.iter().all(Result::is_err))?;
+        side.iter().find_map(|value| value.err())
+    }
+
     /// The differences of those pairs of which both are known.
     fn differences(&self) -> Vec<f64> {
         let pairs = self.values[0].iter().zip(&self.values[1]);
-        pairs.filter_map(|(one, other)| Some((*other)? - (*one)?)).collect()
+        pairs
+            .filter_map(|(one, other)| Some((*other).ok()? - (*one).ok()?))
+            .collect()
     }
 
     /// Whether nothing can differ: a side has no value, or all values of both are the same.
@@ -432,6 +445,7 @@ fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, u64, Vec<R
             interval: shift.and_then(|shift| shift.interval),
             p: p.filter(|_| shift.is_some()),
             verdict: verdict(sample, shift, p.unwrap_or(1.0), tests, by),
+            no_value: sample.no_value(),
         }
     };
     let rows = samples.iter().enumerate().map(row).collect();
@@ -493,7 +507,7 @@ mod tests {
     const P99: Compared = Compared::Run(Metric::AcquireP99);
 
     fn sample(figure: Compared, a: &[f64], b: &[f64]) -> Sample {
-        let values = [a, b].map(|values| values.iter().copied().map(Some).collect());
+        let values = [a, b].map(|values| values.iter().copied().map(Ok).collect());
         Sample {
             arm: "single".to_owned(),
             figure,
@@ -556,8 +570,8 @@ mod tests {
         // Pairs of which one run is not known are none.
         let [a, b] = values(14);
         let mut few = sample(P99, &a, &b);
-        few.values[0][..6].fill(None);
-        few.values[1][8..].fill(None);
+        few.values[0][..6].fill(Err(NoValue::LeftOut));
+        few.values[1][8..].fill(Err(NoValue::LeftOut));
         assert_eq!(few.differences().len(), 2);
         assert_eq!(judged(&[few], true, Unit::Pairs).0, Unit::Runs);
     }

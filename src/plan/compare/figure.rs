@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use lockstorm_data::metrics::units::{micros, rate, rounded};
-use lockstorm_data::metrics::{Group, Metric, Point, Quantile, Time, Unit, Value, figure};
+use lockstorm_data::metrics::{Group, Metric, NO_OUTAGE, Point, Quantile, Time, Unit, Value, figure};
 use lockstorm_data::scenario::ArmSpec;
 use lockstorm_run::Record;
 
@@ -43,10 +43,16 @@ impl Compared {
     /// How a value is written.
     pub fn write(self, value: f64) -> String {
         match self {
+            _ if self.is_below_limit(value) => NO_OUTAGE.to_owned(),
             Self::Run(metric) => figure(metric, value),
             Self::Part(OfAPart::Answered) => format!("{}/s", rate(value)),
             Self::Part(_) => micros(rounded(value)),
         }
+    }
+
+    /// Whether it was too short to be measured.
+    pub fn is_below_limit(self, value: f64) -> bool {
+        matches!(self, Self::Run(Metric::UnavailableMs | Metric::AllUnavailableMs)) && value.abs() < f64::MIN_POSITIVE
     }
 
     /// Whether a larger value is the better one.
@@ -114,18 +120,38 @@ impl OfAPart {
     }
 }
 
-/// The figure of this arm in a run; `None` if it has none there, if nothing good can be said about the arm, or if too few values lie
-/// beyond a quantile: p99 takes ten, p99.9 a hundred.
-pub(super) fn of_run(record: &Record, arm: &str, metric: Metric) -> Option<f64> {
-    let arm = record.arms.iter().find(|one| one.name == arm)?;
+/// Why a figure has no value in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoValue {
+    /// The run was interrupted, or nothing good can be said about the arm.
+    LeftOut,
+    /// The arms took turns: while it is another one's, no client asks for the lock.
+    Turns,
+    /// It is a quantile, and this many values are needed so that ten lie beyond p99, or a hundred beyond p99.9.
+    Fewer(u64),
+    /// The run did not measure it.
+    NotMeasured,
+}
+
+/// The figure of this arm in a run.
+pub(super) fn of_run(record: &Record, arm: &str, metric: Metric) -> Result<f64, NoValue> {
+    let arm = record.arms.iter().find(|one| one.name == arm);
+    let arm = arm.ok_or(NoValue::NotMeasured)?;
     let figures = &arm.figures;
-    let has_values = match metric.row().value {
-        Value::Duration(read, Quantile::P99) => read(figures).count >= 1_000,
-        Value::Duration(read, Quantile::P999) => read(figures).count >= 100_000,
-        _ => true,
+    let (count, needed) = match metric.row().value {
+        Value::Duration(read, Quantile::P99) => (read(figures).count, 1_000),
+        Value::Duration(read, Quantile::P999) => (read(figures).count, 100_000),
+        _ => (0, 0),
     };
-    // While it is another arm's turn nobody asks, so how long a lock was not available is not known.
-    let is_asked = record.scenario.swarm.turns.is_none() || !matches!(metric, Metric::UnavailableMs);
-    let counts = is_asked && !record.interrupted && arm.doubt.is_none() && has_values && metric.is_known(figures);
-    counts.then(|| metric.of(figures))
+    if record.interrupted || arm.doubt.is_some() {
+        Err(NoValue::LeftOut)
+    } else if record.scenario.swarm.turns.is_some() && matches!(metric, Metric::UnavailableMs) {
+        Err(NoValue::Turns)
+    } else if !metric.is_known(figures) {
+        Err(NoValue::NotMeasured)
+    } else if count < needed {
+        Err(NoValue::Fewer(needed))
+    } else {
+        Ok(metric.of(figures))
+    }
 }

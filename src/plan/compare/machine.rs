@@ -36,7 +36,10 @@ impl Sign {
     fn of(self, run: &Record, arms: &[&String]) -> Option<f64> {
         match self {
             Self::GeneratorLag => {
-                let lags: Vec<f64> = arms.iter().filter_map(|arm| of_run(run, arm, Metric::LagP99)).collect();
+                let lags: Vec<f64> = arms
+                    .iter()
+                    .filter_map(|arm| of_run(run, arm, Metric::LagP99).ok())
+                    .collect();
                 (!lags.is_empty()).then(|| lags.iter().sum::<f64>() / lags.len() as f64)
             }
             Self::Stalls => {

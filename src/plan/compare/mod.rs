@@ -13,6 +13,6 @@ mod significance;
 
 pub use comparison::{Comparison, Row, Spread, Unit, Verdict};
 pub use differing::{Differing, Setting};
-pub use figure::{Compared, OfAPart};
+pub use figure::{Compared, NoValue, OfAPart};
 pub use machine::{MachineDiffers, Sign};
 pub use significance::fewest;

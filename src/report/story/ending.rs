@@ -9,7 +9,7 @@ use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric};
+use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric, NO_OUTAGE};
 use lockstorm_data::model::{CheckResult, Event, EventKind, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 
@@ -223,7 +223,7 @@ fn down_for(arm: &Arm<'_>) -> Cell {
     let longest = arm.figures.longest_outage();
     match longest.lasted_us {
         _ if arm.nodes == 0 || arm.figures.outages_known() == 0 => Cell::none(),
-        0 => Cell::plain("< 10 ms".to_owned()),
+        0 => Cell::plain(NO_OUTAGE.to_owned()),
         us if longest.over => Cell::plain(micros(us)),
         us => Cell::new(Tone::Doubt, format!("{}…end", micros(us))),
     }
