@@ -212,7 +212,22 @@ fn who_else_may_come_in_and_how_many_there_are_is_told() {
     // The same server by two names.
     let again = format!("redis://app:{PASSWORD}@localhost:{}", pair[0].port());
     let three = [urls, vec![again]].concat();
-    assert_eq!(found(&three), only("twice bad", 3));
+    assert_eq!(
+        found(&three),
+        (vec!["number warning".to_owned(), "twice bad".to_owned()], 3)
+    );
+    let told = ["of them have no vote of their own, so no other may fail"];
+    tells(&in_a_row(&printed(&three, &[])), &told);
+    // Nor is it measured as two.
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("m.json");
+    let output = doctor(&three, &["--measure", file.to_str().unwrap(), "--for", "1s"]);
+    let refused = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), file.exists()), (Some(1), false), "{refused}");
+    tells(
+        &refused,
+        &["the same server more than once: 127.0.0.1:", " = localhost:"],
+    );
 }
 
 #[test]

@@ -95,10 +95,7 @@ async fn ask_all(address: &NodeAddress, lock_use: &LockUse, done: &impl Fn()) ->
     done();
     let second = async {
         let mut second = Session::open(address, &options).await?;
-        let run_id = self::info(&mut second)
-            .await?
-            .ok()
-            .and_then(|mut info| info.remove("run_id"));
+        let run_id = run_id(&mut second).await?;
         Ok::<_, SessionError>((second, run_id))
     };
     let (second, is_open) = tokio::join!(second, is_open(address, &options));
@@ -156,6 +153,12 @@ async fn info(session: &mut Session) -> Result<Result<BTreeMap<String, String>, 
         Reply::Error(error) => Err(error),
         _ => Err(ANOTHER_KIND.to_owned()),
     })
+}
+
+/// What the server calls itself, if it says so.
+pub(super) async fn run_id(session: &mut Session) -> Result<Option<String>, SessionError> {
+    let info = info(session).await?.ok();
+    Ok(info.and_then(|mut info| info.remove("run_id")))
 }
 
 async fn config(session: &mut Session) -> Result<Result<BTreeMap<String, String>, String>, SessionError> {

@@ -9,7 +9,9 @@ use futures_util::future::join_all;
 use hdrhistogram::Histogram;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::checks::{repeated, same_servers};
 use super::clock::{clock_of, since_epoch};
+use super::examine::run_id;
 use crate::server::sessions;
 use lockstorm_data::metrics::{Clock, MeasuredClock, MeasuredNode, Measurement, histogram, in_micros};
 use lockstorm_lock::{NodeAddress, NodeOptions, Reply, Session, SessionError};
@@ -25,7 +27,7 @@ const TICK: Duration = Duration::from_millis(2);
 /// meant to take. Nothing is changed on the servers.
 ///
 /// # Errors
-/// A server can't be asked at the start: a line for each that can't, with its host and port.
+/// A server can't be asked at the start: a line for each that can't, with its host and port. Or one is named more than once.
 pub async fn measure<T>(
     addresses: &[NodeAddress],
     asked: Duration,
@@ -44,6 +46,14 @@ pub async fn measure<T>(
         return Err(refused.join("\n"));
     }
     let mut all: Vec<Watched<'_>> = all.into_iter().flatten().collect();
+    // Who does not say which server it is, is known by its address.
+    let names: Vec<String> = all.iter().map(|watched| watched.address.to_string()).collect();
+    let ids = all.iter().map(|watched| watched.run_id.as_ref());
+    let named = names.iter().zip(ids).map(|(name, id)| (&**name, &**id.unwrap_or(name)));
+    let repeated = repeated(named);
+    if !repeated.is_empty() {
+        return Err(format!("{}; name each server once", same_servers(&repeated)));
+    }
     let (over, is_over) = channel();
     let stalls = thread::spawn(move || stalls(&is_over));
     let begun = Instant::now();
@@ -97,6 +107,8 @@ struct Watched<'a> {
     address: &'a NodeAddress,
     start: Start,
     session: Option<Session>,
+    /// What the server calls itself, if it says so.
+    run_id: Option<String>,
     answers: u64,
     failures: u64,
     last_failure: Option<String>,
@@ -111,10 +123,14 @@ struct Watched<'a> {
 impl<'a> Watched<'a> {
     async fn open(address: &'a NodeAddress, start: Start) -> Result<Self, String> {
         let session = Session::open(address, &NodeOptions::default()).await;
+        let mut session = session.map_err(|error| format!("{address}: {}", sessions::words(&error)))?;
+        let run_id = run_id(&mut session).await;
         Ok(Self {
             address,
             start,
-            session: Some(session.map_err(|error| format!("{address}: {}", sessions::words(&error)))?),
+            // After an error it is of no more use.
+            session: run_id.is_ok().then_some(session),
+            run_id: run_id.unwrap_or_default(),
             answers: 0,
             failures: 0,
             last_failure: None,

@@ -4,4 +4,4 @@ mod server;
 mod set;
 
 pub(super) use self::server::of_server;
-pub(super) use self::set::of_set;
+pub(super) use self::set::{of_set, repeated, same_servers};

@@ -14,23 +14,37 @@ pub(in crate::doctor) fn of_set(facts: &[Facts]) -> Vec<Finding> {
     ]
 }
 
-fn twice(facts: &[Facts]) -> Judgement {
+/// What a server calls itself, if it can be asked and says so.
+fn run_id(facts: &Facts) -> Option<&str> {
+    facts.server.as_ref().ok()?.info("run_id")
+}
+
+/// The servers that are named more than once, each by all its names, which are given with what their server calls itself.
+pub(in crate::doctor) fn repeated<'a>(named: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Vec<&'a str>> {
     let mut servers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut silent = Vec::new();
-    for server in facts {
-        match server.server.as_ref().ok().and_then(|said| said.info("run_id")) {
-            Some(id) => servers.entry(id).or_default().push(&server.name),
-            None => silent.push(server.name.as_str()),
-        }
+    for (name, id) in named {
+        servers.entry(id).or_default().push(name);
     }
-    let same: Vec<String> = servers
-        .values()
-        .filter(|names| names.len() > 1)
-        .map(|names| names.join(" = "))
-        .collect();
-    if !same.is_empty() {
+    servers.into_values().filter(|names| names.len() > 1).collect()
+}
+
+/// That these are.
+pub(in crate::doctor) fn same_servers(repeated: &[Vec<&str>]) -> String {
+    let same: Vec<String> = repeated.iter().map(|names| names.join(" = ")).collect();
+    format!("the same server more than once: {}", same.join(", "))
+}
+
+fn repeated_in(facts: &[Facts]) -> Vec<Vec<&str>> {
+    repeated(facts.iter().filter_map(|server| Some((&*server.name, run_id(server)?))))
+}
+
+fn twice(facts: &[Facts]) -> Judgement {
+    let silent = facts.iter().filter(|server| run_id(server).is_none());
+    let silent: Vec<&str> = silent.map(|server| &*server.name).collect();
+    let repeated = repeated_in(facts);
+    if !repeated.is_empty() {
         return bad(
-            format!("the same server more than once: {}", same.join(", ")),
+            same_servers(&repeated),
             "name each server once, by the address of its own machine",
         );
     }
@@ -48,12 +62,27 @@ fn number(facts: &[Facts]) -> Judgement {
     let spare = count.saturating_sub(1) / 2;
     let votes = count / 2 + 1;
     let silent = facts.iter().filter(|server| server.server.is_err()).count();
-    if silent > 0 {
+    // A server that is named twice has one vote.
+    let again: usize = repeated_in(facts).iter().map(|names| names.len() - 1).sum();
+    if silent + again > 0 {
         let servers = if count == 1 { "server" } else { "servers" };
         let needed = if votes == 1 { "vote is" } else { "votes are" };
-        let now = format!("{count} {servers}: {votes} {needed} needed, and {silent} can't be asked now, so ");
-        let cure = "repair what keeps them from answering, and look again";
-        return match spare.checked_sub(silent) {
+        let (what, cure) = match (silent, again) {
+            (_, 0) => (
+                format!("{silent} can't be asked now"),
+                "repair what keeps them from answering, and look again",
+            ),
+            (0, _) => (
+                format!("{again} of them have no vote of their own"),
+                "name each server once",
+            ),
+            _ => (
+                format!("{silent} can't be asked now, and {again} have no vote of their own"),
+                "repair what keeps them from answering, name each server once, and look again",
+            ),
+        };
+        let now = format!("{count} {servers}: {votes} {needed} needed, and {what}, so ");
+        return match spare.checked_sub(silent + again) {
             None => bad(now + "no lock can be acquired", cure),
             Some(0) => warning(now + "no other may fail", cure),
             Some(more) => warning(now + &format!("only {more} more may fail"), cure),
