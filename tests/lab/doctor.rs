@@ -241,6 +241,11 @@ fn a_replica_and_its_master_are_told() {
     });
     [&master, &replica].into_iter().for_each(shut);
     assert_eq!(found_beside(&url(replica.addr())), only("replication bad", 3));
+    let said = || in_a_row(&printed(&[url(replica.addr())], &[]));
+    tells(&said(), &["it is a replica, which takes no writes"]);
+    ask::<()>(&replica, &["CONFIG", "SET", "replica-read-only", "no"]);
+    tells(&said(), &["its master never has them"]);
+    assert!(!said().contains("takes no writes"));
     assert_eq!(found_beside(&url(master.addr())), only("replication warning", 0));
 }
 
@@ -455,6 +460,36 @@ fn what_can_be_lost_is_told_as_it_is_and_advice_works_there() {
         !renamed.contains("ACL SETUSER …") && !renamed.contains("CONFIG SET"),
         "{renamed}"
     );
+}
+
+#[test]
+fn commands_that_a_lock_lacks_are_named() {
+    let _turn = beside();
+    for name in ["SET", "GET", "DEL", "PEXPIRE", "PTTL", "EVAL"] {
+        let server = server(&["--rename-command", name, ""], &["~*", "&*", "+@all"]);
+        let text = in_a_row(&printed(&[url(server.addr())], &["--node-timeout", "9s"]));
+        tells(
+            &text,
+            &[
+                &format!("a lock needs {name}, which the server does not know"),
+                &format!("remove `rename-command` of {name}"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_server_that_accepts_and_does_not_reply_is_not_searched_for_at_another_address() {
+    let _turn = beside();
+    let server = sound();
+    let _: String = server.query(redis::cmd("CLIENT").arg("PAUSE").arg(4_000));
+    let text = in_a_row(&printed(&[url(server.addr())], &[]));
+    let expected = [
+        "it accepts the connection, and does not reply within 1s",
+        "the server is stalled or paused",
+    ];
+    tells(&text, &expected);
+    assert!(!text.contains("check the address"), "{text}");
 }
 
 #[test]

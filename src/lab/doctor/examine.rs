@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use super::clock::{clock_of, since_epoch};
-use super::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
+use super::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached, is_unknown_command};
 use super::lock_use::LockUse;
 use crate::running;
 use crate::server::sessions;
@@ -14,7 +14,8 @@ use lockstorm_data::metrics::{Clock, ClockRate};
 use lockstorm_lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError,
 };
-use tokio::time::sleep;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
 
 /// What a server says of itself that is there, but gives no answer of the kind that was asked for.
 const ANOTHER_KIND: &str = "an answer of another kind";
@@ -35,6 +36,8 @@ const TRIAL_KEYS: usize = 100;
 pub const PARTS: u64 = 6;
 /// How long the trial waits for a server: it asks whether it may, not how fast.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(3);
+/// The commands without which no lock works: those that the engine sends, and those that its scripts call.
+const NEEDED: [&str; 6] = ["SET", "GET", "PTTL", "PEXPIRE", "DEL", "EVAL"];
 /// The settings that matter.
 const SETTINGS: [&str; 4] = [
     "appendfsync",
@@ -48,14 +51,34 @@ const SETTINGS: [&str; 4] = [
 /// server can't be asked.
 pub async fn examine(address: &NodeAddress, lock_use: &LockUse, done: impl Fn()) -> Facts {
     let host = address.host();
-    let server = ask_all(address, lock_use, &done).await;
+    let server = match ask_all(address, lock_use, &done).await {
+        Ok(server) => Ok(server),
+        Err(error) if sessions::is_late(&error) && accepts(address).await => Err(Unreached::Stalled(format!(
+            "it accepts the connection, and does not reply within {:?}",
+            limit()
+        ))),
+        Err(error) => Err(unreached(error)),
+    };
     Facts {
         name: address.to_string(),
         is_loopback: host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
         uses_tls: address.uses_tls(),
         port: own_port(address),
-        server: server.map_err(unreached),
+        server,
     }
+}
+
+/// How long the server may take to accept a connection, and for each reply.
+fn limit() -> Duration {
+    NodeOptions::default().connect_timeout
+}
+
+/// Whether a connection is accepted there. The kernel does that for a process that is stopped, too.
+async fn accepts(address: &NodeAddress) -> bool {
+    // A socket of this machine that nothing listens on refuses at once.
+    let is_socket = address.host().contains('/');
+    let connect = TcpStream::connect((address.host(), address.port()));
+    is_socket || matches!(timeout(limit(), connect).await, Ok(Ok(_)))
 }
 
 /// The port of the address, unless the server may well name another one: over a socket or TLS, or behind a door of a lab's proxy.
@@ -74,8 +97,8 @@ fn unreached(error: SessionError) -> Unreached {
         _ => return Unreached::Silent(sessions::words(&error)),
     };
     Unreached::Silent(match kind {
-        ErrorKind::ConnectionRefused => "connection refused: nobody listens there".to_owned(),
-        ErrorKind::TimedOut => format!("no answer within {:?}", NodeOptions::default().connect_timeout),
+        ErrorKind::ConnectionRefused => "connection refused: nothing is listening there".to_owned(),
+        ErrorKind::TimedOut => format!("no connection within {:?}", limit()),
         // A server that allows no more clients says so and closes at once, which may be seen before what it says.
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => return Unreached::Closed,
         _ => sessions::words(&error),
@@ -121,6 +144,15 @@ async fn ask_all(address: &NodeAddress, lock_use: &LockUse, done: &impl Fn()) ->
         rate,
         trial,
     })
+}
+
+/// Which of the [`NEEDED`] commands the server does not know. Without arguments they do nothing.
+async fn unknown_commands(session: &mut Session) -> Result<Vec<&'static str>, SessionError> {
+    let commands = NEEDED.each_ref().map(std::slice::from_ref);
+    let replies = session.ask_all(&commands).await?;
+    let is_unknown = |reply: &Reply| matches!(reply, Reply::Error(why) if is_unknown_command(why));
+    let unknown = NEEDED.into_iter().zip(replies).filter(|(_, reply)| is_unknown(reply));
+    Ok(unknown.map(|(name, _)| name).collect())
 }
 
 /// Whether somebody without a password may run commands there; `None` if that can't be told.
@@ -255,6 +287,10 @@ async fn trial(
         (Err(Refused::Failed(_)), Reply::Error(why)) if why.starts_with("NOPERM") => Err(Refused::NotPermitted(why)),
         (lock, _) => lock,
     };
+    let unknown = match lock {
+        Ok(()) => Vec::new(),
+        Err(_) => unknown_commands(last).await?,
+    };
     let channel = format!("lockstorm:released:{key}");
     let dispensable: [&[&str]; 3] = [
         &["PTTL", &key],
@@ -271,7 +307,12 @@ async fn trial(
             _ => None,
         })
         .collect();
-    Ok(Trial { lock, missing, keys })
+    Ok(Trial {
+        lock,
+        unknown,
+        missing,
+        keys,
+    })
 }
 
 /// Sets these keys as locks do, the first one twice, and asks at once how long that lives. Otherwise the server does not say that it

@@ -18,11 +18,18 @@ pub struct Facts {
     pub server: Result<Server, Unreached>,
 }
 
+/// Whether a server's error says that it has no command of this name: it is renamed, or switched off.
+pub(super) fn is_unknown_command(error: &str) -> bool {
+    error.contains("unknown command")
+}
+
 /// Why a server could not be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unreached {
-    /// Nobody answers, or something else does.
+    /// Nothing can be reached there, or something else answers.
     Silent(String),
+    /// A connection is accepted, but no reply comes in time.
+    Stalled(String),
     /// It refused the user, the password or the database; its own words.
     Denied(String),
     /// It closes the connection.
@@ -36,6 +43,8 @@ pub enum Unreached {
 pub struct Trial {
     /// Whether all of it worked.
     pub lock: Result<(), Refused>,
+    /// The commands that a lock needs and that the server does not know.
+    pub unknown: Vec<&'static str>,
     /// The commands that were refused and that locks can do without, at the cost of waiting longer, each with the server's error.
     pub missing: Vec<(String, String)>,
     /// What became of keys that were set besides.

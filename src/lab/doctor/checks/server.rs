@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached};
+use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached, is_unknown_command};
 use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
 use crate::doctor::lock_use::LockUse;
 use crate::server::version::{OLDEST, Version};
@@ -28,11 +28,6 @@ fn cure_of(error: &str, rules: &str) -> String {
         _ if error.contains("MISCONF") => "see its log: it can't save, perhaps because its disk is full".to_owned(),
         _ => REPAIR.to_owned(),
     }
-}
-
-/// Whether there is no command of this name: it is renamed, or switched off.
-fn is_unknown_command(error: &str) -> bool {
-    error.contains("unknown command")
 }
 
 /// How a setting is changed there.
@@ -91,6 +86,11 @@ fn unreached(why: &Unreached) -> Judgement {
         Unreached::Silent(text) => (
             text.as_str(),
             "check the address, and that the server runs and listens there",
+        ),
+        Unreached::Stalled(text) => (
+            text.as_str(),
+            "the server is stalled or paused: see whether its process is stopped (state T in `ps`; `kill -CONT` resumes it), whether it \
+             runs a slow command, and whether CLIENT PAUSE holds clients back (it ends after its time)",
         ),
         Unreached::Denied(text) if text.starts_with("NOAUTH") => (
             text.as_str(),
@@ -194,7 +194,13 @@ fn replication(server: &Server) -> Judgement {
             )
         }
         Some("slave") => bad(
-            "it is a replica, which takes no writes",
+            match server.info("slave_read_only") {
+                Some("0") => {
+                    "it is a replica that takes writes (replica-read-only no): its master never has them, and they are lost when it \
+                     syncs with it again"
+                }
+                _ => "it is a replica, which takes no writes",
+            },
             "name its master, or make it one (`REPLICAOF NO ONE`)",
         ),
         _ => unknown("INFO does not say its role and its replicas", LOOK),
@@ -316,6 +322,15 @@ fn permission(server: &Server, trial: &Trial, lock_use: &LockUse) -> Judgement {
                     names.join(", ")
                 ),
                 allow(errors[0]),
+            )
+        }
+        Err(_) if !trial.unknown.is_empty() => {
+            let names = trial.unknown.join(", ");
+            bad(
+                format!(
+                    "a lock needs {names}, which the server does not know: renamed or switched off (rename-command)"
+                ),
+                format!("remove `rename-command` of {names} from its configuration and start it again"),
             )
         }
         Err(Refused::NotPermitted(why)) => bad(why, allow(why)),
@@ -510,6 +525,7 @@ mod tests {
                 }),
                 trial: Some(Trial {
                     lock: Ok(()),
+                    unknown: Vec::new(),
                     missing: Vec::new(),
                     keys: kept(),
                 }),
@@ -763,6 +779,7 @@ mod tests {
             let mut server = facts.server.clone().unwrap();
             server.trial = Some(Trial {
                 lock: Err(lock),
+                unknown: Vec::new(),
                 missing: Vec::new(),
                 keys: Keys::default(),
             });
@@ -791,6 +808,7 @@ mod tests {
         let mut cures = std::collections::BTreeSet::new();
         for why in [
             Unreached::Silent("x".to_owned()),
+            Unreached::Stalled("x".to_owned()),
             Unreached::Denied("x".to_owned()),
             Unreached::Denied("NOAUTH x".to_owned()),
             Unreached::Closed,
@@ -800,6 +818,6 @@ mod tests {
             assert_eq!((finding.check, finding.verdict), (Check::Reach, Verdict::Bad));
             cures.insert(finding.cure.unwrap());
         }
-        assert_eq!(cures.len(), 5);
+        assert_eq!(cures.len(), 6);
     }
 }
