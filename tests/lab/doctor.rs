@@ -206,6 +206,14 @@ fn who_else_may_come_in_and_how_many_there_are_is_told() {
         "the default user needs no password"
     );
     assert_eq!(keys(&third), 0);
+    // It lets everybody ask whether it is there, or what it has.
+    for rules in [
+        &["resetkeys", "-@all", "+ping"][..],
+        &["allkeys", "-@all", "+@read", "+ping"],
+    ] {
+        ask::<()>(&third, &[&["ACL", "SETUSER", "default"], rules].concat());
+        assert_eq!(found_beside(&url(third.addr())), (vec![], 0), "{rules:?}");
+    }
     let (pair, urls) = sound_ones(2);
     assert_eq!(found(&urls), only("number warning", 0));
     assert_eq!(found(&urls[..1]), only("number warning", 0));
@@ -490,6 +498,16 @@ fn a_server_that_accepts_and_does_not_reply_is_not_searched_for_at_another_addre
     ];
     tells(&text, &expected);
     assert!(!text.contains("check the address"), "{text}");
+}
+
+#[test]
+fn a_server_that_has_no_place_for_another_client_says_so() {
+    let _turn = beside();
+    let server = server(&[], &["~*", "&*", "+@all"]);
+    ask::<()>(&server, &["CONFIG", "SET", "maxclients", "1"]);
+    let _other = TcpStream::connect(server.addr()).unwrap();
+    let text = in_a_row(&printed(&[format!("redis://{}", server.addr())], &[]));
+    tells(&text, &["max number of clients reached", "raise maxclients there"]);
 }
 
 #[test]

@@ -14,11 +14,14 @@ use lockstorm_data::metrics::{Clock, ClockRate};
 use lockstorm_lock::{
     Cause, NodeAddress, NodeOptions, Nodes, NotExtended, Redlock, Refusal, Reply, Session, SessionError,
 };
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 /// What a server says of itself that is there, but gives no answer of the kind that was asked for.
 const ANOTHER_KIND: &str = "an answer of another kind";
+/// How long a server has to say why it refuses a connection.
+const HEARING: Duration = Duration::from_millis(200);
 /// How many PINGs are measured.
 const PINGS: usize = 50;
 /// How often the clock is asked at once; the closest answer counts.
@@ -53,11 +56,7 @@ pub async fn examine(address: &NodeAddress, lock_use: &LockUse, done: impl Fn())
     let host = address.host();
     let server = match ask_all(address, lock_use, &done).await {
         Ok(server) => Ok(server),
-        Err(error) if sessions::is_late(&error) && accepts(address).await => Err(Unreached::Stalled(format!(
-            "it accepts the connection, and does not reply within {:?}",
-            limit()
-        ))),
-        Err(error) => Err(unreached(error)),
+        Err(error) => Err(unreached(error, hear(address).await.as_deref())),
     };
     Facts {
         name: address.to_string(),
@@ -73,12 +72,20 @@ fn limit() -> Duration {
     NodeOptions::default().connect_timeout
 }
 
-/// Whether a connection is accepted there. The kernel does that for a process that is stopped, too.
-async fn accepts(address: &NodeAddress) -> bool {
-    // A socket of this machine that nothing listens on refuses at once.
-    let is_socket = address.host().contains('/');
+/// What a server says to a connection before it is asked, which most do only to refuse it. `None`: it accepts none.
+async fn hear(address: &NodeAddress) -> Option<String> {
+    // The kernel accepts connections to a process that is stopped, too. One to a socket of this machine does not take long.
+    if address.host().contains('/') {
+        return Some(String::new());
+    }
     let connect = TcpStream::connect((address.host(), address.port()));
-    is_socket || matches!(timeout(limit(), connect).await, Ok(Ok(_)))
+    let mut stream = timeout(limit(), connect).await.ok()?.ok()?;
+    let mut heard = [0; 256];
+    let length = match timeout(HEARING, stream.read(&mut heard)).await {
+        Ok(Ok(length)) => length,
+        _ => 0,
+    };
+    Some(String::from_utf8_lossy(&heard[..length]).trim_end().to_owned())
 }
 
 /// The port of the address, unless the server may well name another one: over a socket or TLS, or behind a door of a lab's proxy.
@@ -88,8 +95,8 @@ fn own_port(address: &NodeAddress) -> Option<u16> {
     (!is_known).then(|| address.port())
 }
 
-/// Why a server could not be asked.
-fn unreached(error: SessionError) -> Unreached {
+/// Why a server could not be asked that says this to a new connection; `None`: it accepts none.
+fn unreached(error: SessionError, heard: Option<&str>) -> Unreached {
     let kind = match error {
         SessionError::Denied(text) | SessionError::Answer(text) => return Unreached::Denied(text),
         SessionError::Tls(text) => return Unreached::Tls(text),
@@ -98,9 +105,20 @@ fn unreached(error: SessionError) -> Unreached {
     };
     Unreached::Silent(match kind {
         ErrorKind::ConnectionRefused => "connection refused: nothing is listening there".to_owned(),
+        ErrorKind::TimedOut if heard.is_some() => {
+            return Unreached::Stalled(format!(
+                "it accepts the connection, and does not reply within {:?}",
+                limit()
+            ));
+        }
         ErrorKind::TimedOut => format!("no connection within {:?}", limit()),
         // A server that allows no more clients says so and closes at once, which may be seen before what it says.
-        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => return Unreached::Closed,
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+            return match heard.and_then(|heard| heard.strip_prefix('-')) {
+                Some(why) => Unreached::Denied(why.to_owned()),
+                None => Unreached::Closed,
+            };
+        }
         _ => sessions::words(&error),
     })
 }
@@ -121,7 +139,7 @@ async fn ask_all(address: &NodeAddress, lock_use: &LockUse, done: &impl Fn()) ->
         let run_id = run_id(&mut second).await?;
         Ok::<_, SessionError>((second, run_id))
     };
-    let (second, is_open) = tokio::join!(second, is_open(address, &options));
+    let (second, is_open) = tokio::join!(second, is_open(address, &options, &lock_use.prefix));
     let (mut second, second_run_id) = second?;
     done();
     let may_lock = info.as_ref().is_ok_and(|info| {
@@ -155,8 +173,8 @@ async fn unknown_commands(session: &mut Session) -> Result<Vec<&'static str>, Se
     Ok(unknown.map(|(name, _)| name).collect())
 }
 
-/// Whether somebody without a password may run commands there; `None` if that can't be told.
-async fn is_open(address: &NodeAddress, options: &NodeOptions) -> Option<bool> {
+/// Whether a client without a password may set or delete locks there; `None` if that can't be told.
+async fn is_open(address: &NodeAddress, options: &NodeOptions, prefix: &str) -> Option<bool> {
     let scheme = if address.uses_tls() { "rediss" } else { "redis" };
     let host = match address.host() {
         ip if ip.contains(':') => format!("[{ip}]"),
@@ -164,14 +182,27 @@ async fn is_open(address: &NodeAddress, options: &NodeOptions) -> Option<bool> {
     };
     let anonymous = NodeAddress::parse(&format!("{scheme}://{host}:{}", address.port())).ok()?;
     let mut session = Session::open(&anonymous, options).await.ok()?;
-    match session.ask(&["PING"]).await.ok()? {
-        Reply::Error(text) if text.starts_with("NOAUTH") => Some(false),
-        // It complains of its disk to those only whom it lets in.
-        Reply::Error(text) if text.starts_with("MISCONF") => Some(true),
-        // The default user is let in, but it may do little, or something else is wrong.
-        Reply::Error(_) => None,
+    // There is no such key, so neither changes anything.
+    let key = trial_key(prefix);
+    let ttl = TRIAL_TTL.as_millis().to_string();
+    let commands: [&[&str]; 2] = [&["SET", &key, "doctor", "XX", "PX", &ttl], &["DEL", &key]];
+    let replies = session.ask_all(&commands).await.ok()?;
+    let is_allowed = |reply: &Reply| match reply {
+        Reply::Error(why) if why.starts_with("NOAUTH") || why.starts_with("NOPERM") => Some(false),
+        Reply::Error(why) if why.starts_with("ERR") => None,
+        // Of its disk, its memory or its master it complains only to those who may run the command.
         _ => Some(true),
+    };
+    let allowed: Vec<Option<bool>> = replies.iter().map(is_allowed).collect();
+    match allowed.contains(&Some(true)) {
+        false if allowed.contains(&None) => None,
+        is_open => Some(is_open),
     }
+}
+
+/// The name of a key that no other program has.
+fn trial_key(prefix: &str) -> String {
+    format!("{prefix}lockstorm-doctor-{:016x}", rand::random::<u64>())
 }
 
 /// The fields of `INFO`, or the server's error.
@@ -266,7 +297,7 @@ async fn trial(
     session: &mut Session,
     last: &mut Session,
 ) -> Result<Trial, SessionError> {
-    let key = format!("{}lockstorm-doctor-{:016x}", lock_use.prefix, rand::random::<u64>());
+    let key = trial_key(&lock_use.prefix);
     let names: Vec<String> = (0..TRIAL_KEYS).map(|number| format!("{key}-{number}")).collect();
     let (set, at) = (set_keys(session, &names).await?, Instant::now());
     let lock = try_lock(address, &key).await;

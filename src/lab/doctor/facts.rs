@@ -95,7 +95,7 @@ pub struct Server {
     pub config: Result<BTreeMap<String, String>, String>,
     /// The `run_id` that a second connection found.
     pub second_run_id: Option<String>,
-    /// Whether it lets everybody in who reaches it, without a password; `None`: that could not be told.
+    /// Whether every client that reaches it may set or delete locks, without a password; `None`: that could not be told.
     pub is_open: Option<bool>,
     /// How long PINGs took, shortest first, or the server's error.
     pub round_trips: Result<Vec<Duration>, String>,

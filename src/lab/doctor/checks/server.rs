@@ -25,6 +25,12 @@ fn cure_of(error: &str, rules: &str) -> String {
             "the command is renamed or switched off there (rename-command): give it back its name, or look at this on the server itself"
                 .to_owned()
         }
+        _ if error.contains("OOM") => "make room, or raise maxmemory; keep caches on another server".to_owned(),
+        _ if error.contains("BUSY") => {
+            "wait for the script, or end it (SCRIPT KILL works until it has written something), and look again".to_owned()
+        }
+        _ if error.contains("LOADING") => "wait until it has loaded its data, and look again".to_owned(),
+        _ if error.contains("MASTERDOWN") => "connect it with its master again, or make it one (`REPLICAOF NO ONE`)".to_owned(),
         _ if error.contains("MISCONF") => "see its log: it can't save, perhaps because its disk is full".to_owned(),
         _ => REPAIR.to_owned(),
     }
@@ -54,14 +60,13 @@ pub(in crate::doctor) fn of_server(facts: &Facts, lock_use: &LockUse) -> Vec<Fin
     let mut found = vec![(Check::Reach, good("it answers"))];
     match &server.info {
         Ok(_) => {
-            found.extend([(Check::Version, version(server)), (Check::Kind, kind(facts, server))]);
-            if !is_sentinel(server) {
-                found.extend([
-                    (Check::Replication, replication(server)),
-                    (Check::Eviction, eviction(server)),
-                    (Check::Persistence, persistence(server, lock_use.ttl)),
-                ]);
-            }
+            found.extend([
+                (Check::Version, version(server)),
+                (Check::Kind, kind(facts, server)),
+                (Check::Replication, replication(server)),
+                (Check::Eviction, eviction(server)),
+                (Check::Persistence, persistence(server, lock_use.ttl)),
+            ]);
         }
         Err(why) => {
             let seen = format!("it does not answer INFO: {why}");
@@ -77,6 +82,10 @@ pub(in crate::doctor) fn of_server(facts: &Facts, lock_use: &LockUse) -> Vec<Fin
         (Check::Clock, clock(server)),
         (Check::Access, access(facts, server)),
     ]);
+    if is_sentinel(server) {
+        // It keeps no locks, so nothing else matters.
+        found.retain(|(check, _)| matches!(check, Check::Reach | Check::Version | Check::Kind));
+    }
     let finding = |(check, judgement)| Finding::new(check, judgement);
     found.into_iter().map(finding).collect()
 }
@@ -95,6 +104,14 @@ fn unreached(why: &Unreached) -> Judgement {
         Unreached::Denied(text) if text.starts_with("NOAUTH") => (
             text.as_str(),
             "put user and password into the URL: redis://user:password@host",
+        ),
+        Unreached::Denied(text) if text.contains("max number of clients") => (
+            text.as_str(),
+            "raise maxclients there, or find in CLIENT LIST which clients keep so many connections open",
+        ),
+        Unreached::Denied(text) if text.starts_with("DENIED") => (
+            "protected-mode refuses clients on other machines, since the default user has no password",
+            "set one there (requirepass), and put it into the URL: redis://:password@host",
         ),
         Unreached::Denied(text) => (text.as_str(), "check user, password and database in the URL"),
         Unreached::Closed => (
@@ -456,7 +473,7 @@ fn access(facts: &Facts, server: &Server) -> Judgement {
                 redis://user:password@host";
     let Some(is_open) = server.is_open else {
         return unknown(
-            "it could not be told whether it lets everybody in",
+            "it could not be told whether clients without a password may take locks",
             "see what `ACL GETUSER default` says on the server; `ACL SETUSER default off` closes it",
         );
     };
@@ -596,6 +613,23 @@ mod tests {
             renamed.contains("rename-command") && renamed.contains("it has no CONFIG command"),
             "{renamed}"
         );
+        for (error, cure) in [
+            (
+                "BUSY Redis is busy running a script. You can only call SCRIPT KILL",
+                "wait for the script",
+            ),
+            (
+                "LOADING Redis is loading the dataset in memory",
+                "wait until it has loaded",
+            ),
+            (
+                "OOM command not allowed when used memory > 'maxmemory'.",
+                "raise maxmemory",
+            ),
+        ] {
+            let advice = refuses(error);
+            assert!(advice.contains(cure) && !advice.contains(REPAIR), "{advice}");
+        }
         let full = refuses(MISCONF);
         assert!(!full.contains("ACL") && full.contains("it can't save"), "{full}");
     }
@@ -674,7 +708,13 @@ mod tests {
         let bad = |check| vec![(check, Verdict::Bad)];
         assert_eq!(with("redis_version", "6.0.16"), bad(Check::Version));
         assert_eq!(with("redis_version", "10.0.0"), []);
-        assert_eq!(with("redis_mode", "sentinel"), bad(Check::Kind));
+        let sentinel = found(|facts, server| {
+            let fields = server.info.as_mut().unwrap();
+            fields.insert("redis_mode".to_owned(), "sentinel".to_owned());
+            server.clock = Err("ERR unknown command 'TIME'".to_owned());
+            (facts.is_loopback, server.is_open) = (true, Some(true));
+        });
+        assert_eq!(sentinel, bad(Check::Kind), "it has no locks that could be taken");
         assert_eq!(with("cluster_enabled", "1"), bad(Check::Kind));
         assert_eq!(with("run_id", "b"), bad(Check::Kind));
         assert_eq!(with("role", "slave"), bad(Check::Replication));
@@ -811,6 +851,8 @@ mod tests {
             Unreached::Stalled("x".to_owned()),
             Unreached::Denied("x".to_owned()),
             Unreached::Denied("NOAUTH x".to_owned()),
+            Unreached::Denied("ERR max number of clients reached".to_owned()),
+            Unreached::Denied("DENIED Redis is running in protected mode".to_owned()),
             Unreached::Closed,
             Unreached::Tls("x".to_owned()),
         ] {
@@ -818,6 +860,6 @@ mod tests {
             assert_eq!((finding.check, finding.verdict), (Check::Reach, Verdict::Bad));
             cures.insert(finding.cure.unwrap());
         }
-        assert_eq!(cures.len(), 6);
+        assert_eq!(cures.len(), 8);
     }
 }

@@ -7,11 +7,12 @@ use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warn
 
 /// The findings of the set.
 pub(in crate::doctor) fn of_set(facts: &[Facts]) -> Vec<Finding> {
-    vec![
-        Finding::new(Check::Twice, twice(facts)),
-        Finding::new(Check::Number, number(facts)),
-        Finding::new(Check::Version, versions(facts)),
-    ]
+    let mut found = vec![(Check::Number, number(facts)), (Check::Version, versions(facts))];
+    if facts.len() > 1 {
+        found.insert(0, (Check::Twice, twice(facts)));
+    }
+    let finding = |(check, judgement)| Finding::new(check, judgement);
+    found.into_iter().map(finding).collect()
 }
 
 /// What a server calls itself, if it can be asked and says so.
@@ -48,7 +49,7 @@ fn twice(facts: &[Facts]) -> Judgement {
             "name each server once, by the address of its own machine",
         );
     }
-    if facts.len() > 1 && !silent.is_empty() {
+    if !silent.is_empty() {
         return unknown(
             format!("{} did not say which server it is", silent.join(", ")),
             "allow the user INFO (`ACL SETUSER … +info`), or repair what keeps it from answering, and look again",
