@@ -224,7 +224,7 @@ fn who_else_may_come_in_and_how_many_there_are_is_told() {
         found(&three),
         (vec!["number warning".to_owned(), "twice bad".to_owned()], 3)
     );
-    let told = ["of them have no vote of their own, so no other may fail"];
+    let told = ["they are only 2 different servers, so no other may fail"];
     tells(&in_a_row(&printed(&three, &[])), &told);
     // Nor is it measured as two.
     let directory = TempDir::new().unwrap();
@@ -498,6 +498,20 @@ fn a_server_that_accepts_and_does_not_reply_is_not_searched_for_at_another_addre
     ];
     tells(&text, &expected);
     assert!(!text.contains("check the address"), "{text}");
+}
+
+#[test]
+fn a_socket_is_on_this_machine() {
+    let _turn = beside();
+    let place = TempDir::new().unwrap();
+    let socket = place.path().join("s");
+    let socket = socket.to_str().unwrap();
+    let server = server(&["--unixsocket", socket], &["~*", "&*", "+@all"]);
+    let url = [format!("unix://{socket}?user=app&pass={PASSWORD}")];
+    let open = ["access warning", "number warning"].map(str::to_owned);
+    assert_eq!(found(&url), (open.into(), 0));
+    shut(&server);
+    assert_eq!(found(&url), only("number warning", 0));
 }
 
 #[test]

@@ -60,7 +60,9 @@ pub async fn examine(address: &NodeAddress, lock_use: &LockUse, done: impl Fn())
     };
     Facts {
         name: address.to_string(),
-        is_loopback: host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+        is_loopback: is_socket(address)
+            || host == "localhost"
+            || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
         uses_tls: address.uses_tls(),
         port: own_port(address),
         server,
@@ -75,7 +77,7 @@ fn limit() -> Duration {
 /// What a server says to a connection before it is asked, which most do only to refuse it. `None`: it accepts none.
 async fn hear(address: &NodeAddress) -> Option<String> {
     // The kernel accepts connections to a process that is stopped, too. One to a socket of this machine does not take long.
-    if address.host().contains('/') {
+    if is_socket(address) {
         return Some(String::new());
     }
     let connect = TcpStream::connect((address.host(), address.port()));
@@ -88,10 +90,14 @@ async fn hear(address: &NodeAddress) -> Option<String> {
     Some(String::from_utf8_lossy(&heard[..length]).trim_end().to_owned())
 }
 
+/// Whether it is the path of a Unix socket.
+fn is_socket(address: &NodeAddress) -> bool {
+    address.host().contains('/')
+}
+
 /// The port of the address, unless the server may well name another one: over a socket or TLS, or behind a door of a lab's proxy.
 fn own_port(address: &NodeAddress) -> Option<u16> {
-    let is_socket = address.host().contains('/');
-    let is_known = is_socket || address.uses_tls() || running::has_door(address.port());
+    let is_known = is_socket(address) || address.uses_tls() || running::has_door(address.port());
     (!is_known).then(|| address.port())
 }
 
@@ -176,11 +182,13 @@ async fn unknown_commands(session: &mut Session) -> Result<Vec<&'static str>, Se
 /// Whether a client without a password may set or delete locks there; `None` if that can't be told.
 async fn is_open(address: &NodeAddress, options: &NodeOptions, prefix: &str) -> Option<bool> {
     let scheme = if address.uses_tls() { "rediss" } else { "redis" };
-    let host = match address.host() {
-        ip if ip.contains(':') => format!("[{ip}]"),
-        host => host.to_owned(),
+    let (host, port) = (address.host(), address.port());
+    let url = match host {
+        path if is_socket(address) => format!("unix://{path}"),
+        ip if ip.contains(':') => format!("{scheme}://[{ip}]:{port}"),
+        host => format!("{scheme}://{host}:{port}"),
     };
-    let anonymous = NodeAddress::parse(&format!("{scheme}://{host}:{}", address.port())).ok()?;
+    let anonymous = NodeAddress::parse(&url).ok()?;
     let mut session = Session::open(&anonymous, options).await.ok()?;
     // There is no such key, so neither changes anything.
     let key = trial_key(prefix);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::doctor::facts::{Facts, Server};
 use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
+use lockstorm_data::metrics::units::counted;
 
 /// The findings of the set.
 pub(in crate::doctor) fn of_set(facts: &[Facts]) -> Vec<Finding> {
@@ -68,17 +69,15 @@ fn number(facts: &[Facts]) -> Judgement {
     if silent + again > 0 {
         let servers = if count == 1 { "server" } else { "servers" };
         let needed = if votes == 1 { "vote is" } else { "votes are" };
+        let different = counted((count - again) as u64, "server", "different servers");
         let (what, cure) = match (silent, again) {
             (_, 0) => (
                 format!("{silent} can't be asked now"),
                 "repair what keeps them from answering, and look again",
             ),
-            (0, _) => (
-                format!("{again} of them have no vote of their own"),
-                "name each server once",
-            ),
+            (0, _) => (format!("they are only {different}"), "name each server once"),
             _ => (
-                format!("{silent} can't be asked now, and {again} have no vote of their own"),
+                format!("{silent} can't be asked now, and they are at most {different}"),
                 "repair what keeps them from answering, name each server once, and look again",
             ),
         };
