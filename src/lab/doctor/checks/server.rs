@@ -30,6 +30,7 @@ fn cure_of(error: &str, rules: &str) -> String {
             "wait for the script, or end it (SCRIPT KILL works until it has written something), and look again".to_owned()
         }
         _ if error.contains("LOADING") => "wait until it has loaded its data, and look again".to_owned(),
+        _ if error.contains("read-only") => "it is a replica: name its master".to_owned(),
         _ if error.contains("MASTERDOWN") => "connect it with its master again, or make it one (`REPLICAOF NO ONE`)".to_owned(),
         _ if error.contains("MISCONF") => "see its log: it can't save, perhaps because its disk is full".to_owned(),
         _ => REPAIR.to_owned(),
@@ -614,6 +615,7 @@ mod tests {
             "{renamed}"
         );
         for (error, cure) in [
+            ("read-only", "name its master"),
             (
                 "BUSY Redis is busy running a script. You can only call SCRIPT KILL",
                 "wait for the script",
