@@ -114,22 +114,21 @@ impl Grid<'_> {
         longer.map(|ttl| self.row(ttl, renewal)).find(Row::is_fit)
     }
 
-    /// The shortest one that meets the risk, by bisection between two of these round ones.
+    /// The shortest one that meets the risk, to 1 ms, by bisection between two of these round ones; a part of a millisecond no server knows.
     fn shortest(&self, renewal: Renewal, rows: &[Row]) -> Option<Row> {
         let goal = self.question.goal.overlaps_per_day;
         let meets = |row: &Row| may_do(row) && row.overlaps_per_day.high <= goal;
         let first = rows.iter().position(meets)?;
-        let long = rows[first].setting.ttl;
-        let short = match first {
-            0 => Duration::from_secs_f64(self.least(renewal)),
-            _ => rows[first - 1].setting.ttl,
+        let (short, long) = match (first, renewal) {
+            (0, Renewal::Every(interval)) => (interval, rows[0].setting.ttl),
+            (0, _) => (Duration::ZERO, rows[0].setting.ttl),
+            _ => (rows[first - 1].setting.ttl, rows[first].setting.ttl),
         };
-        let step = step(short);
-        let in_steps = |ttl: Duration| ttl.as_micros() / step.as_micros();
-        let (mut fails, mut does, mut best) = (in_steps(short), in_steps(long), None);
+        let (mut fails, mut does, mut best) = (short.as_millis(), long.as_millis(), None);
         while does - fails > 1 {
             let middle = u128::midpoint(fails, does);
-            let row = self.row(step * u32::try_from(middle).unwrap_or(u32::MAX), renewal);
+            let ttl = Duration::from_millis(u64::try_from(middle).unwrap_or(u64::MAX));
+            let row = self.row(ttl, renewal);
             if meets(&row) {
                 (does, best) = (middle, Some(row));
             } else {
@@ -137,15 +136,6 @@ impl Grid<'_> {
             }
         }
         best
-    }
-}
-
-/// How exactly a TTL of this length is shown: to three or four digits.
-fn step(ttl: Duration) -> Duration {
-    match ttl.as_secs() {
-        0 => Duration::from_millis(1),
-        1..120 => Duration::from_millis(10),
-        _ => Duration::from_secs(1),
     }
 }
 
@@ -201,7 +191,7 @@ mod tests {
             let shortest = rows.iter().find(|row| row.setting.renewal == *renewal && meets(row));
             let ttl = shortest.unwrap_or_else(|| panic!("{renewal}")).setting.ttl;
             let shorter = Setting {
-                ttl: ttl.saturating_sub(step(ttl)),
+                ttl: ttl - Duration::from_millis(1),
                 renewal: *renewal,
             };
             assert!(!meets(&row::of(&question, shorter)), "{renewal} {ttl:?}");
@@ -213,9 +203,9 @@ mod tests {
     fn no_setting_is_looked_at_twice_and_few_that_are_not_shown() {
         let (rows, looked_at) = searched(&question(None), &RENEWALS, &MORE);
         assert!(looked_at <= 3 * 40 && rows.len() <= 3 * MOST, "{looked_at}");
-        // Sixteen at most between two round ones.
+        // A day has fewer than 2^27 ms.
         let (rows, looked_at) = searched(&question(Some(3.0)), &RENEWALS, &MORE);
-        assert!(looked_at <= 5 * (40 + 2 + 16), "{looked_at}");
+        assert!(looked_at <= 5 * (40 + 2 + 27), "{looked_at}");
         let settings: Vec<Setting> = rows.iter().map(|row| row.setting).collect();
         let twice = |setting: &&Setting| settings.iter().filter(|other| other == setting).count() > 1;
         assert_eq!(settings.iter().find(twice), None);

@@ -67,23 +67,46 @@ fn what_is_advised_is_the_shortest_that_will_do() {
         (format!("{work} --renew ttl/3"), "10s"),
         (format!("{work} --renew 500ms"), "10s"),
         (
-            "--hold lognormal:100ms,0.5 --pause none --renew off --risk 1/day".to_owned(),
+            "--hold lognormal:100ms,0.5 --pause none --risk 1/day --renew off".to_owned(),
             "50ms",
         ),
         (
             "--hold lognormal:16min,0.2 --rate 1/day --outage 2/month,30s --renew off,ttl/2".to_owned(),
             "60s",
         ),
+        ("--hold uniform:1s..2s --pause none --renew off".to_owned(), "2s"),
+        ("--hold uniform:100s..200s --pause none --renew off".to_owned(), "200s"),
+        // Half of the sections may overlap, so a TTL shorter than their median will do.
+        (
+            "--hold uniform:1s..3s --pause none --risk 60% --renew off".to_owned(),
+            "1s",
+        ),
     ] {
         let refused = planned(&format!("{work} --takeover {takeover}"), 3);
-        says(&refused, &["No setting meets both"]);
+        let refused = refused.split_whitespace().collect::<Vec<_>>().join(" ");
+        says(&refused, &["No setting here meets both", " is the shortest, to 1 ms, "]);
         let advice = refused.split("Allow --takeover ").nth(1).unwrap();
-        let advice = advice.split([',', ' ', '\n']).next().unwrap();
+        let advice = advice.split(',').next().unwrap();
         let with = |takeover: &str| told(&split(&format!("{work} --takeover {takeover}"))).0;
         assert_eq!(with(advice), Some(0), "{work}: {advice}");
-        let seconds = humantime::parse_duration(advice).unwrap();
-        let shorter = format!("{}ms", (seconds.as_secs_f64() * 990.0).floor());
+        let shorter = format!("{}ms", humantime::parse_duration(advice).unwrap().as_millis() - 1);
         assert_eq!(with(&shorter), Some(3), "{work}: {advice} {shorter}");
+        // What is shown as the shortest meets the risk as it is written.
+        let shown = refused.replace(' ', "");
+        let shown = shown
+            .split("meetsboth:TTL")
+            .nth(1)
+            .unwrap()
+            .split("istheshortest")
+            .next()
+            .unwrap();
+        let (ttl, renew) = match shown.strip_suffix("withoutrenewal") {
+            Some(ttl) => (ttl, "off"),
+            None => shown.split_once("witharenewalevery").unwrap(),
+        };
+        let work = work.split(" --renew").next().unwrap();
+        let only = format!("{work} --ttl {ttl} --renew {renew}");
+        assert_eq!(told(&split(&only)).0, Some(0), "{only}");
     }
 }
 
@@ -120,7 +143,7 @@ fn what_is_recommended_can_be_deployed() {
     assert_eq!(recommended(&format!("{outage} --risk 1/year")), (45_000, 15_000));
     says(
         &planned(&format!("{outage} --renew off,ttl/2,ttl/3"), 3),
-        &["No setting meets both", "Allow --takeover "],
+        &["No setting here meets both", "Allow --takeover "],
     );
     // What is left of the takeover is enough for the longest delay between two attempts.
     let soon = planned("--hold 60s --takeover 50s --risk 1%", 0);
@@ -177,7 +200,7 @@ fn a_goal_that_no_setting_meets_says_what_to_change_and_ends_with_3() {
     let long = planned("--hold 1h --ttl 1s,10s --renew off --pause none", 3);
     says(&long, &["100 %", "No setting here meets"]);
     let slow = planned("--hold 1s --renew off --pause none --takeover 500ms", 3);
-    assert!(slow.contains("No setting meets both"), "{slow}");
+    assert!(slow.contains("No setting here meets both"), "{slow}");
     let short = planned("--hold 1ms --rtt cross-region --ttl 20ms --pause none", 3);
     assert!(short.contains("Every TTL here is too short"), "{short}");
 }

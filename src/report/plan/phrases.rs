@@ -7,8 +7,8 @@ use strum::IntoEnumIterator;
 use crate::report::figures::{DAY, at_least, pace, percent, percents, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Column, Table};
-use lockstorm_data::metrics::units::{count, counted};
-use lockstorm_data::model::{printable, setting};
+use lockstorm_data::metrics::units::{count, counted, rounded};
+use lockstorm_data::model::printable;
 use lockstorm_plan::{
     Basis, Chance, Choice, ClientTimeouts, FromRecord, HoldsPart, HoldsRead, LEAST_PAUSE, Plan, Question, Renewal,
     Risk, Row, Shortfall, Simulated, Spread, UnitBy, Why, Wish,
@@ -230,7 +230,9 @@ fn goal(question: &Question, given: &Given) -> String {
         Some(Risk::OfSections(part)) => format!("at most {} of the sections overlap, {most}", percent(part)),
     };
     let takeover = question.goal.takeover;
-    let takeover = takeover.map_or(String::new(), |most| format!("; takeover within {}", time(most)));
+    let takeover = takeover.map_or(String::new(), |most| {
+        format!("; takeover within {}", exact(Duration::from_secs_f64(most)))
+    });
     risk + &takeover
 }
 
@@ -256,15 +258,26 @@ pub(super) fn not_considered(plan: &Plan) -> Vec<&'static str> {
     all
 }
 
-/// The TTL of a row: from two minutes on not in seconds.
+/// The TTL of a row.
 pub(super) fn ttl(row: &Row) -> String {
-    let ttl = row.setting.ttl;
-    // A whole number of minutes or seconds is shown as it is.
-    if ttl < Duration::from_mins(2) || !ttl.as_secs().is_multiple_of(60) {
-        setting(ttl)
-    } else {
-        time(ttl.as_secs_f64())
-    }
+    exact(row.setting.ttl)
+}
+
+/// A time that a user may set or compare with others: nothing of it is rounded off, and from two minutes on it is not in seconds if
+/// tenths of a larger unit do.
+fn exact(length: Duration) -> String {
+    const UNITS: [(u64, u64, &str); 3] = [(172_800, 86_400, "days"), (5400, 3600, "h"), (120, 60, "min")];
+    let tenths = |(least, unit, name): &(u64, u64, &str)| {
+        let is_whole = length.subsec_nanos() == 0 && (length.as_secs() * 10).is_multiple_of(*unit);
+        (is_whole && length.as_secs() >= *least).then(|| format!("{} {name}", length.as_secs() as f64 / *unit as f64))
+    };
+    UNITS.iter().find_map(tenths).unwrap_or_else(|| {
+        let us = length.as_micros() as f64;
+        match us < 1e6 {
+            true => format!("{} ms", us / 1e3),
+            false => format!("{} s", us / 1e6),
+        }
+    })
 }
 
 /// A row of the plan, and whether it is recommended.
@@ -281,7 +294,7 @@ fn usual_columns<'a>() -> [Column<Listed<'a>>; 10] {
         ("P(overrun)", |(row, _)| Cell::plain(chance(&row.overrun, percent))),
         ("overlaps", |(row, _)| Cell::plain(chance(&row.overlaps_per_day, pace))),
         ("takeover mean", |(row, _)| Cell::plain(time(row.takeover_mean))),
-        ("worst", |(row, _)| Cell::plain(time(row.takeover_worst))),
+        ("worst", |(row, _)| Cell::plain(ttl(row))),
         ("app server may pause", |(row, _)| Cell::plain(time(row.pause_survived))),
         ("restart delay", |(row, _)| Cell::plain(at_least(row.restart_delay))),
         ("renewals/s", |(row, _)| match row.setting.interval() {
@@ -457,7 +470,7 @@ pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone,
                 none(chance(&row.overrun, percent)),
                 none(chance(&row.overlaps_per_day, pace)),
                 time(row.takeover_mean),
-                time(row.takeover_worst),
+                ttl(row),
                 time(row.asked_within),
                 plan.why.as_ref().map_or(String::new(), |why| reason(plan, why)),
                 caution(plan, row)
@@ -465,13 +478,15 @@ pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone,
             ("✔", Tone::Good, text)
         }
         Choice::TakeoverTooLong(place) => {
-            let row = &plan.rows[place];
+            // It is a sum of whole milliseconds but for what floats are off by.
+            let longest_wait = Duration::from_millis(rounded(plan.rows[place].longest_wait() * 1e3));
             let text = format!(
-                "No setting meets both: {} is the shortest with so few overlaps, and others then wait up to {} after a crash. Allow \
-                 --takeover {}, or make sections and pauses shorter, or fence the writes and allow more overlaps.{assumed}",
+                "No setting here meets both: {} is the shortest, to 1 ms, with so few overlaps, and others then wait up to {} after a \
+                 crash. Allow --takeover {}, or make sections and pauses shorter, or fence the writes and allow more \
+                 overlaps.{assumed}",
                 named(place),
-                time(row.longest_wait()),
-                allowance(row.longest_wait())
+                exact(longest_wait),
+                humantime::format_duration(longest_wait).to_string().replace(' ', "")
             );
             ("✖", Tone::Bad, text)
         }
@@ -515,15 +530,6 @@ pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone,
     }
 }
 
-/// So many seconds or a little more, as an option takes them.
-fn allowance(seconds: f64) -> String {
-    let most = match seconds {
-        few if few < 120.0 => return format!("{}s", (few * 100.0 - 1e-6).ceil() / 100.0),
-        many => Duration::from_secs_f64((many - 1e-6).ceil()),
-    };
-    humantime::format_duration(most).to_string().replace(' ', "")
-}
-
 /// Why this setting of all that achieve the goal.
 fn reason(plan: &Plan, why: &Why) -> String {
     if why.fits < 2 {
@@ -561,7 +567,10 @@ fn reason(plan: &Plan, why: &Why) -> String {
         true => String::new(),
         false => format!(" With none of them {lacks}."),
     };
-    format!(" {} settings achieve the goal. {of} this one {is}.{lacks}", why.fits)
+    format!(
+        " {} settings here achieve the goal. {of} this one {is}.{lacks}",
+        why.fits
+    )
 }
 
 fn crashes(a_day: f64) -> String {
@@ -592,10 +601,16 @@ fn caution(plan: &Plan, row: &Row) -> String {
 
 fn name(row: &Row) -> String {
     let ttl = ttl(row);
-    match row.setting.interval() {
-        None => format!("TTL {ttl} without renewal"),
-        Some(interval) => format!("TTL {ttl} with a renewal every {}", time(interval)),
-    }
+    let interval = match row.setting.renewal {
+        Renewal::Off => return format!("TTL {ttl} without renewal"),
+        Renewal::Every(interval) => interval,
+        // Rounded up, it would be later than what was worked out.
+        Renewal::Fraction(n) => {
+            let interval = row.setting.ttl / n;
+            interval - Duration::from_nanos(u64::from(interval.subsec_nanos() % 1_000_000))
+        }
+    };
+    format!("TTL {ttl} with a renewal every {}", exact(interval))
 }
 
 /// The figures of the recommended setting: a name, a value, and the formula that it comes from.
@@ -638,7 +653,7 @@ pub(super) fn sources(plan: &Plan, row: &Row) -> Vec<(&'static str, String, Stri
         ),
         (
             "takeover",
-            format!("{} mean, {} worst", time(row.takeover_mean), time(row.takeover_worst)),
+            format!("{} mean, {} worst", time(row.takeover_mean), ttl(row)),
             match row.setting.interval() {
                 None => "TTL − E[H²] / 2 E[H], and the TTL".to_owned(),
                 Some(_) => "TTL − the mean time since the last renewal, and the TTL".to_owned(),
