@@ -25,7 +25,7 @@ const ANY: [f64; 2] = [0.0, 1e9];
 const TWO_SECONDS: [f64; 2] = [1.9565, 1.9575];
 
 /// Files with options, and what must come of them.
-const CASES: [(&str, &str, Of); 32] = [
+const CASES: [(&str, &str, Of); 33] = [
     // Exemplars are no counts, whatever their labels.
     (
         "exemplars.prom",
@@ -184,6 +184,16 @@ const CASES: [(&str, &str, Of); 32] = [
     ("indented.hgrm", "", Refused(&["--unit"])),
     // What other tools write is not taken for something else.
     ("jmeter.jtl", "", Refused(&["timeStamp, elapsed", "--column NAME"])),
+    (
+        "jmeter.jtl",
+        "--column elapsed --unit ms",
+        Values(
+            150,
+            [0.2, 0.21],
+            ANY,
+            &["150 values", "50 rows of failed samples left out"],
+        ),
+    ),
     (
         "k6.csv",
         "--column metric_value --unit ms",

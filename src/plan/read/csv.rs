@@ -12,6 +12,48 @@ use super::unit::{TimeUnit, UnitBy, words};
 /// Words of a column's name that say that it has the holds.
 const HOLDS: [&str; 4] = ["hold", "holds", "duration", "durations"];
 
+/// Words of a column's name that say that a row has a figure of many holds, or a limit, and not one hold. So do those of
+/// [percentiles](is_percentile).
+const NO_HOLDS: [&str; 37] = [
+    "mean",
+    "avg",
+    "average",
+    "median",
+    "quantile",
+    "percentile",
+    "min",
+    "minimum",
+    "max",
+    "maximum",
+    "std",
+    "stdev",
+    "stddev",
+    "sd",
+    "sigma",
+    "variance",
+    "var",
+    "count",
+    "counts",
+    "number",
+    "num",
+    "total",
+    "sum",
+    "rate",
+    "timeout",
+    "timeouts",
+    "limit",
+    "limits",
+    "ttl",
+    "deadline",
+    "budget",
+    "threshold",
+    "target",
+    "lease",
+    "expiry",
+    "slo",
+    "sla",
+];
+
 /// Tables of other tools that have no column of durations: by which columns they are known, what they are and what to do.
 const OTHERS: [(&[&str], &str); 2] = [
     (
@@ -32,6 +74,8 @@ pub(super) struct Values {
     /// The unit of its numbers; `None` if each value has its own.
     pub unit: Option<(TimeUnit, UnitBy)>,
     pub seconds: Vec<f64>,
+    /// How many rows of failed samples were left out; `None` if no column says which samples failed.
+    pub failed: Option<u64>,
     /// The unit in seconds to which they must have been cut off, since there are zeros among them.
     pub cut_to: Option<f64>,
 }
@@ -43,11 +87,13 @@ struct Column {
     /// How many cells each line has.
     cells: usize,
     unit: Option<(TimeUnit, UnitBy)>,
+    /// The column that says whether a sample succeeded, as `JMeter` has it.
+    success: Option<usize>,
 }
 
 /// The values of the column with the holds. The first line may name the columns: it is the one that `options` name, the only one with a
 /// word like "hold" in its name, or the only one. The unit is that of the column's name (`hold_ms`), of each value (`12ms`), or the
-/// given one. Of numbers that are all whole a 0 is less than one of the unit.
+/// given one. Of numbers that are all whole a 0 is less than one of the unit. Where a column `success` says that a sample failed, it is no hold.
 pub(super) fn read(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<Values, String> {
     if options.metric.is_some() {
         return Err("is no Prometheus text, so it has no metrics; name a column with --column".to_owned());
@@ -61,7 +107,7 @@ pub(super) fn read(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<Valu
         .trim(::csv::Trim::All)
         .from_reader(text);
     let (mut row, mut column, mut seconds) = (StringRecord::new(), None, Vec::new());
-    let (mut zero, mut are_whole) = (None, true);
+    let (mut zero, mut are_whole, mut failed) = (None, true, 0);
     while rows
         .read_record(&mut row)
         .map_err(|error| format!("cannot be read: {error}"))?
@@ -87,6 +133,11 @@ pub(super) fn read(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<Valu
             }
         };
         let cell = column.cell(&row).map_err(at)?;
+        let success = column.success.and_then(|success| row.get(success));
+        if success.is_some_and(|success| ["false", "no", "0"].contains(&success.to_lowercase().as_str())) {
+            failed += 1;
+            continue;
+        }
         if cell.parse() == Ok(0_u64) {
             zero.get_or_insert(number);
             seconds.push(0.0);
@@ -95,7 +146,10 @@ pub(super) fn read(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<Valu
             seconds.push(column.value(cell).map_err(at)?);
         }
     }
-    let Some(Column { name, unit, .. }) = column else {
+    let Some(Column {
+        name, unit, success, ..
+    }) = column
+    else {
         return Err("is empty; write one duration on each line".to_owned());
     };
     let cut_to = match (zero, unit) {
@@ -110,6 +164,7 @@ pub(super) fn read(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<Valu
         column: name,
         unit,
         seconds,
+        failed: success.map(|_| failed),
         cut_to,
     })
 }
@@ -131,6 +186,25 @@ fn separator(lines: &mut Lines<'_>) -> Result<(u8, bool), String> {
     Ok((b',', false))
 }
 
+/// The word of a name that says that its column has no single holds. At the end `min` is a unit.
+fn no_holds(name: &str) -> Option<String> {
+    let mut words = words(name);
+    if words.last().is_some_and(|word| word == "min") {
+        words.pop();
+    }
+    words
+        .into_iter()
+        .find(|word| NO_HOLDS.contains(&word.as_str()) || is_percentile(word))
+}
+
+/// `p99`, `99th`, or one of the usual numbers.
+fn is_percentile(word: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    word.strip_prefix('p').is_some_and(is_number)
+        || word.strip_suffix("th").is_some_and(is_number)
+        || ["50", "75", "90", "95", "99", "999"].contains(&word)
+}
+
 impl Column {
     /// Whether this first row names the columns, and which one has the holds.
     fn of_first(row: &StringRecord, options: &HoldsOptions) -> Result<(bool, Self), String> {
@@ -146,6 +220,7 @@ impl Column {
                         index: 0,
                         cells,
                         unit,
+                        success: None,
                     },
                 )),
                 (_, Some(column)) => Err(format!(
@@ -193,6 +268,14 @@ impl Column {
             }
         };
         let name = names[index];
+        if options.column.is_none()
+            && let Some(word) = no_holds(name)
+        {
+            return Err(format!(
+                "\"{name}\" has \"{word}\" in its name, so its rows are no single holds; say with --column NAME which column has them, \
+                 also if it is this one"
+            ));
+        }
         Ok((
             true,
             Self {
@@ -200,6 +283,7 @@ impl Column {
                 index,
                 cells,
                 unit: TimeUnit::named(name, None, options.unit)?,
+                success: names.iter().position(|name| name.eq_ignore_ascii_case("success")),
             },
         ))
     }

@@ -34,13 +34,19 @@ pub fn holds_of_file(path: &Path, options: &HoldsOptions) -> Result<(Spread, Hol
 }
 
 fn measured(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<(Measured, HoldsRead), String> {
-    let (measured, part, unit, above) = if hgrm::is_one(lines)? {
+    let (measured, part, unit, above, failed) = if hgrm::is_one(lines)? {
         if options.column.is_some() || options.metric.is_some() {
             return Err("is a .hgrm file, which has one distribution; leave --column and --metric out".to_owned());
         }
         let (points, n) = hgrm::read(lines, options.unit)?;
         let unit = options.unit.map(|unit| (unit, UnitBy::Option));
-        (Measured::of_points(points, n)?, HoldsPart::Percentiles, unit, None)
+        (
+            Measured::of_points(points, n)?,
+            HoldsPart::Percentiles,
+            unit,
+            None,
+            None,
+        )
     } else if prometheus::is_one(lines)? {
         let histogram = prometheus::read(lines, options)?;
         let last = histogram.points.last().map(|last| last.0);
@@ -48,13 +54,22 @@ fn measured(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<(Measured, 
             .filter(|_| histogram.above > 0)
             .map(|bound| (histogram.above, bound));
         let measured = Measured::of_points(histogram.points, histogram.n)?;
-        (measured, histogram.part, Some(histogram.unit), above)
+        (measured, histogram.part, Some(histogram.unit), above, None)
     } else if let Some(why) = of_another_format(lines)? {
         return Err(why.to_owned());
     } else {
         let values = csv::read(lines, options)?;
-        let measured = Measured::of_values(values.seconds, values.cut_to)?;
-        (measured, HoldsPart::Column(values.column), values.unit, None)
+        let measured = Measured::of_values(values.seconds, values.cut_to).map_err(|why| match values.failed {
+            Some(some @ 1..) => format!("{why}; {some} rows of failed samples were left out"),
+            _ => why,
+        })?;
+        (
+            measured,
+            HoldsPart::Column(values.column),
+            values.unit,
+            None,
+            values.failed,
+        )
     };
     let read = HoldsRead {
         file: String::new(),
@@ -62,6 +77,7 @@ fn measured(lines: &mut Lines<'_>, options: &HoldsOptions) -> Result<(Measured, 
         unit,
         values: measured.count(),
         above,
+        failed,
     };
     Ok((measured, read))
 }
@@ -94,14 +110,18 @@ mod tests {
     use crate::read::unit::TimeUnit;
 
     fn read(name: &str, text: &str, unit: Option<TimeUnit>) -> Result<Spread, String> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join(name);
-        fs::write(&path, text).expect("written");
         let options = HoldsOptions {
             unit,
             ..HoldsOptions::default()
         };
-        let read = holds_of_file(&path, &options).map_err(|error| error.to_string());
+        read_with(name, text, &options)
+    }
+
+    fn read_with(name: &str, text: &str, options: &HoldsOptions) -> Result<Spread, String> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join(name);
+        fs::write(&path, text).expect("written");
+        let read = holds_of_file(&path, options).map_err(|error| error.to_string());
         read.map(|(spread, _)| spread).map_err(|line| {
             line.rsplit_once(&format!("{name}: "))
                 .expect("it names the file")
@@ -148,6 +168,39 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_figures_or_limits_is_read_only_if_it_is_chosen() {
+        for name in [
+            "hold_ms_mean",
+            "holdMsAvg",
+            "hold_p99_ms",
+            "hold 99th (ms)",
+            "min_hold_ms",
+            "hold_ms_max",
+            "hold_stddev_ms",
+            "hold_timeout_ms",
+            "lock_ttl_ms",
+            "total_ms",
+        ] {
+            let text = csv(name, |n| n.to_string());
+            let line = read("a.csv", &text, None).expect_err(name);
+            assert!(
+                line.starts_with("line 1: ")
+                    && line.contains("in its name, so its rows are no single holds; say with --column NAME"),
+                "{line}"
+            );
+            let chosen = HoldsOptions {
+                column: Some(name.to_owned()),
+                ..HoldsOptions::default()
+            };
+            median(read_with("a.csv", &text, &chosen));
+        }
+        for name in ["hold_count", "hold_min", "hold_ms", "duration_minutes", "wait_ms"] {
+            let read = read("a.csv", &csv(name, |n| n.to_string()), None);
+            assert_eq!(read.is_err(), name == "hold_count", "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_no_distribution_of_holds_is_refused_with_its_line() {
         let cases = [
             ("", "is empty"),
@@ -176,6 +229,14 @@ mod tests {
             ),
             ("1,2\n", "line 1: there are several columns and no names"),
             ("hold_ms\n1\n2\n", "2 values are too few"),
+            (
+                "hold_ms,Success\n1,true\n2,False\n0,no\n",
+                "1 values are too few to see how they vary; measure at least 30, and better 10,000; 2 rows of failed",
+            ),
+            (
+                "id,max_hold_ms\n7,12\n",
+                "line 1: \"max_hold_ms\" has \"max\" in its name",
+            ),
             ("hold_ms\n\"12\n13\n", "line 2: a cell goes on in the next line"),
             ("id;hold_ms\n7;12,5\n", "line 2: \"12,5\" has a comma"),
             ("id;hold_ms\n7;1,234,567\n", "line 2: \"1,234,567\" has a comma"),

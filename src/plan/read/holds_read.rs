@@ -28,6 +28,8 @@ pub struct HoldsRead {
     /// How many of them are above this bound, the last finite one of a histogram, in seconds: their size is unknown. Null if there are
     /// none.
     pub above: Option<(u64, f64)>,
+    /// How many rows of failed samples were left out; null if the file does not say which samples failed.
+    pub failed: Option<u64>,
 }
 
 /// The part of a file that has the holds.

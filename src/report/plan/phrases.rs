@@ -172,8 +172,14 @@ pub fn holds_read(read: &HoldsRead) -> String {
         } => "; the series have different bounds",
         _ => "",
     };
+    let failed = read.failed.map_or_else(String::new, |failed| {
+        format!("; {} of failed samples left out", counted(failed, "row", "rows"))
+    });
     let values = counted(read.values, "value", "values");
-    printable(&format!("{}: {part}, {unit}, {values}{above}{differ}", read.file))
+    printable(&format!(
+        "{}: {part}, {unit}, {values}{above}{differ}{failed}",
+        read.file
+    ))
 }
 
 /// What the values of a record lack since its run was over.
