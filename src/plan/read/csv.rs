@@ -12,50 +12,45 @@ use super::unit::{TimeUnit, UnitBy, words};
 /// Words of a column's name that say that it has the holds.
 const HOLDS: [&str; 4] = ["hold", "holds", "duration", "durations"];
 
-/// Words of a column's name that say that a row has a figure of many holds, or a limit, and not one hold. So do those of
-/// [percentiles](is_percentile).
-const NO_HOLDS: [&str; 37] = [
-    "mean",
-    "avg",
-    "average",
-    "median",
-    "quantile",
-    "percentile",
-    "min",
-    "minimum",
-    "max",
-    "maximum",
-    "std",
-    "stdev",
-    "stddev",
-    "sd",
-    "sigma",
-    "variance",
-    "var",
+/// Words of a column's name that say that a row has a figure of many holds, a limit, an instant or a number, and not one hold. So do
+/// those of [percentiles](is_percentile).
+#[rustfmt::skip]
+const NO_HOLDS: [&str; 53] = [
+    "mean", "avg", "average", "median", "quantile", "percentile", "min", "minimum", "max", "maximum", "std", "stdev", "stddev", "sd",
+    "sigma", "variance", "var", "count", "counts", "number", "num", "total", "sum", "rate", "bucket", "buckets", "bin", "timeout",
+    "timeouts", "limit", "limits", "ttl", "deadline", "budget", "threshold", "target", "lease", "expiry", "slo", "sla", "start", "started",
+    "begin", "ended", "until", "since", "at", "timestamp", "id", "index", "seq", "rank", "name",
+];
+/// Columns beside the values that say how often each of them came.
+const FREQUENCIES: [&str; 8] = [
     "count",
     "counts",
-    "number",
-    "num",
+    "frequency",
+    "freq",
+    "occurrences",
+    "weight",
+    "cumulative",
+    "n",
+];
+/// What spreadsheets have in the row of a figure of all others.
+const ALL_ROWS: [&str; 13] = [
     "total",
+    "totals",
+    "total:",
+    "grand total",
     "sum",
-    "rate",
-    "timeout",
-    "timeouts",
-    "limit",
-    "limits",
-    "ttl",
-    "deadline",
-    "budget",
-    "threshold",
-    "target",
-    "lease",
-    "expiry",
-    "slo",
-    "sla",
+    "sum:",
+    "average",
+    "average:",
+    "avg",
+    "mean",
+    "median",
+    "aggregated",
+    "stddev",
 ];
 
 /// Tables of other tools that have no column of durations: by which columns they are known, what they are and what to do.
-const OTHERS: [(&[&str], &str); 2] = [
+const OTHERS: [(&[&str], &str); 4] = [
     (
         &["metric_name", "metric_value"],
         "is k6's CSV, with all metrics in one column; take the values of one out of it first: awk -F, '$1 == \"http_req_duration\" { print \
@@ -64,6 +59,14 @@ const OTHERS: [(&[&str], &str); 2] = [
     (
         &["Request Count", "Median Response Time"],
         "is Locust's statistics, which have percentiles and no durations; write down the duration of each request, one on each line",
+    ),
+    (
+        &["User Count", "Total Request Count"],
+        "is Locust's history, which has percentiles and no durations; write down the duration of each request, one on each line",
+    ),
+    (
+        &["Value", "Percentile", "TotalCount"],
+        "is a table of percentiles; give them as HdrHistogram prints them, with blanks instead of commas",
     ),
 ];
 
@@ -276,6 +279,15 @@ impl Column {
                  also if it is this one"
             ));
         }
+        let is_frequency = |name: &&&str| FREQUENCIES.iter().any(|other| name.eq_ignore_ascii_case(other));
+        if options.column.is_none()
+            && let Some(frequency) = names.iter().find(is_frequency)
+        {
+            return Err(format!(
+                "there is a column \"{frequency}\", so a row may stand for many holds; write one row for each, or name the column with \
+                 --column if each row is one"
+            ));
+        }
         Ok((
             true,
             Self {
@@ -296,6 +308,12 @@ impl Column {
                  commas",
                 row.len(),
                 self.cells
+            ));
+        }
+        let is_of_all = |cell: &&str| ALL_ROWS.iter().any(|word| cell.eq_ignore_ascii_case(word));
+        if let Some(of_all) = row.iter().find(is_of_all) {
+            return Err(format!(
+                "\"{of_all}\" says that the row has a figure of other rows and no hold; take it out"
             ));
         }
         let cell = &row[self.index];

@@ -234,6 +234,39 @@ mod tests {
                 "1 values are too few to see how they vary; measure at least 30, and better 10,000; 2 rows of failed",
             ),
             (
+                "id,hold_start_ms\n7,12\n",
+                "line 1: \"hold_start_ms\" has \"start\" in its name",
+            ),
+            (
+                "le,hold_ms_bucket\n7,12\n",
+                "line 1: \"hold_ms_bucket\" has \"bucket\" in its name",
+            ),
+            (
+                "hold_ms,Count\n7,12\n",
+                "line 1: there is a column \"Count\", so a row may stand for many holds",
+            ),
+            (
+                "run,hold_ms\n1,12\nAverage,12\n",
+                "line 3: \"Average\" says that the row has a figure of other rows",
+            ),
+            (
+                "hold_ms\n12\nTotal\n12\n",
+                "line 3: \"Total\" says that the row has a figure of other rows",
+            ),
+            (
+                "Timestamp,User Count,50%,Total Request Count\n1,2,3,4\n",
+                "line 1: is Locust's history",
+            ),
+            (
+                "Value,Percentile,TotalCount\n1,0.5,3\n",
+                "line 1: is a table of percentiles",
+            ),
+            ("x_s_bucket{le=\"1\"} 50.5\n", "line 1: a bucket's count is not whole"),
+            (
+                "x_s_bucket{le=\"1\"} 9\nx_s_bucket{le=\"+Inf\"} 9\nx_s_bucket{pod=\"a\",le=\"1\"} 9\nx_s_bucket{le=\"+Inf\",pod=\"a\"} 9\n",
+                "has a series of x_s with the labels {} that may be the sum of others",
+            ),
+            (
                 "id,max_hold_ms\n7,12\n",
                 "line 1: \"max_hold_ms\" has \"max\" in its name",
             ),

@@ -164,6 +164,22 @@ fn all_series(lines: &mut Lines<'_>, metric: &str, unit: TimeUnit) -> Result<Vec
         }
         buckets.push((seconds, bucket.count));
     }
+    let has_all_of =
+        |whole: &Labels, part: &Labels| part.len() > whole.len() && whole.iter().all(|label| part.contains(label));
+    let mut wholes = series
+        .keys()
+        .filter(|whole| series.keys().any(|part| has_all_of(whole, part)));
+    if let Some(whole) = wholes.next() {
+        let labels: Vec<String> = whole
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{value}\""))
+            .collect();
+        return Err(format!(
+            "has a series of {metric} with the labels {{{}}} that may be the sum of others, which have these and more; leave it or them \
+             out, since values would count twice",
+            labels.join(",")
+        ));
+    }
     let mut all: Vec<Buckets> = series.into_values().collect();
     for buckets in &mut all {
         buckets.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -224,6 +240,10 @@ impl Bucket {
             return Ok(None);
         };
         match labels.remove(place).1.parse::<f64>() {
+            Ok(_) if count.is_finite() && count.fract() != 0.0 => Err(at(
+                "a bucket's count is not whole; a rate or an extrapolated increase says nothing of how many were measured, so give the \
+                 counters as they are scraped",
+            )),
             Ok(bound) if bound >= 0.0 && count >= 0.0 && count.is_finite() => {
                 labels.sort_unstable();
                 Ok(Some(Self {
