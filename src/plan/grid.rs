@@ -191,7 +191,7 @@ mod tests {
             let shortest = rows.iter().find(|row| row.setting.renewal == *renewal && meets(row));
             let ttl = shortest.unwrap_or_else(|| panic!("{renewal}")).setting.ttl;
             let shorter = Setting {
-                ttl: ttl - Duration::from_millis(1),
+                ttl: ttl.saturating_sub(Duration::from_millis(1)),
                 renewal: *renewal,
             };
             assert!(!meets(&row::of(&question, shorter)), "{renewal} {ttl:?}");

@@ -200,116 +200,118 @@ mod tests {
         }
     }
 
+    /// Texts, and how the line begins that refuses them.
+    const REFUSED: &[(&str, &str)] = &[
+        ("", "is empty"),
+        ("hold_ms\n12\n0\n", "2 values are too few"),
+        ("hold_ms\n12.5\n0\n", "line 3: 0 is not a time that a section can take"),
+        (
+            "hold_ms\n12\n0.0\n",
+            "line 3: 0.0 is not a time that a section can take",
+        ),
+        ("hold_ms\n12\n-3\n", "line 3: -3 is not a time"),
+        ("hold_ms\n12\nsoon\n", "line 3: \"soon\" is not a duration"),
+        ("hold_ms\n12\ninf\n", "line 3: inf is not a time"),
+        ("12\n13\n", "line 1: 12 has no unit"),
+        ("hold\n12\n", "line 2: 12 has no unit"),
+        (
+            "a,b\n1,2\n",
+            "line 1: none of the columns a, b has \"hold\" or \"duration\"",
+        ),
+        (
+            "hold_bytes\n12\n",
+            "line 1: \"hold_bytes\" is in bytes by its name, which is no time",
+        ),
+        (
+            "hold_ms\n12s\n",
+            "line 2: \"12s\" has a unit of its own, and its column is in ms",
+        ),
+        ("1,2\n", "line 1: there are several columns and no names"),
+        ("hold_ms\n1\n2\n", "2 values are too few"),
+        (
+            "hold_ms,Success\n1,true\n2,False\n0,no\n",
+            "1 values are too few to see how they vary; measure at least 30, and better 10,000; 2 rows of failed",
+        ),
+        (
+            "id,hold_start_ms\n7,12\n",
+            "line 1: \"hold_start_ms\" has \"start\" in its name",
+        ),
+        (
+            "le,hold_ms_bucket\n7,12\n",
+            "line 1: \"hold_ms_bucket\" has \"bucket\" in its name",
+        ),
+        (
+            "hold_ms,Count\n7,12\n",
+            "line 1: there is a column \"Count\", so a row may stand for many holds",
+        ),
+        (
+            "run,hold_ms\n1,12\nAverage,12\n",
+            "line 3: \"Average\" says that the row has a figure of other rows",
+        ),
+        (
+            "hold_ms\n12\nTotal\n12\n",
+            "line 3: \"Total\" says that the row has a figure of other rows",
+        ),
+        (
+            "Timestamp,User Count,50%,Total Request Count\n1,2,3,4\n",
+            "line 1: is Locust's history",
+        ),
+        (
+            "Value,Percentile,TotalCount\n1,0.5,3\n",
+            "line 1: is a table of percentiles",
+        ),
+        ("x_s_bucket{le=\"1\"} 50.5\n", "line 1: a bucket's count is not whole"),
+        (
+            "x_s_bucket{le=\"1\"} 9\nx_s_bucket{le=\"+Inf\"} 9\nx_s_bucket{pod=\"a\",le=\"1\"} 9\nx_s_bucket{le=\"+Inf\",pod=\"a\"} 9\n",
+            "has a series of x_s with the labels {} that may be the sum of others",
+        ),
+        (
+            "id,max_hold_ms\n7,12\n",
+            "line 1: \"max_hold_ms\" has \"max\" in its name",
+        ),
+        ("hold_ms\n\"12\n13\n", "line 2: a cell goes on in the next line"),
+        ("id;hold_ms\n7;12,5\n", "line 2: \"12,5\" has a comma"),
+        ("id;hold_ms\n7;1,234,567\n", "line 2: \"1,234,567\" has a comma"),
+        (
+            "hold_ms\n12,5\n",
+            "line 2: has another number of cells (2) than the first line (1)",
+        ),
+        (
+            "id,hold_ms\n7\n",
+            "line 2: has another number of cells (1) than the first line (2)",
+        ),
+        ("hold_s\n40000000\n", "line 2: 40000000 is longer than a year"),
+        ("id,hold_ms\n\"a, b\",soon\n", "line 2: \"soon\" is not a duration"),
+        ("x_s_bucket{le=\"1\"} 5\n", "has a series of x_s without le=\"+Inf\""),
+        (
+            "x_bucket{le=\"1\"} 5\ny_bucket{le=\"1\"} 5\n",
+            "has several histograms (x, y); say which one has the holds with --metric",
+        ),
+        ("x_bucket{le=\"1\"} 5\n", "\"x\" does not say its unit; say --unit s"),
+        (
+            "x_s_bucket{le=\"1\"} 50\nx_s_bucket{le=\"2\"} 40\nx_s_bucket{le=\"+Inf\"} 50\n",
+            "has counts that fall",
+        ),
+        ("x_s_bucket{le=\"+Inf\"} 50\n", "has no bucket with a finite bound"),
+        (
+            "x_s_bucket{le=\"1e9\"} 50\n",
+            "line 1: le=\"1000000000\" is longer than a year",
+        ),
+        (
+            "x_s_bucket{le=\"1\"} 50\nx_s_bucket{le=\"1.0\"} 50\n",
+            "line 2: le=\"1\" comes a second time",
+        ),
+        ("x_s_bucket{le=\"1\"} 50\nup = 1\n", "line 2: is not a sample"),
+        ("# TYPE x_s summary\nx_s{quantile=\"0.5\"} 3\n", "has no histogram"),
+        (
+            "Value Percentile TotalCount\n1 0.5 3\n",
+            "a .hgrm file does not say its unit",
+        ),
+    ];
+
     #[test]
     fn what_is_no_distribution_of_holds_is_refused_with_its_line() {
-        let cases = [
-            ("", "is empty"),
-            ("hold_ms\n12\n0\n", "2 values are too few"),
-            ("hold_ms\n12.5\n0\n", "line 3: 0 is not a time that a section can take"),
-            (
-                "hold_ms\n12\n0.0\n",
-                "line 3: 0.0 is not a time that a section can take",
-            ),
-            ("hold_ms\n12\n-3\n", "line 3: -3 is not a time"),
-            ("hold_ms\n12\nsoon\n", "line 3: \"soon\" is not a duration"),
-            ("hold_ms\n12\ninf\n", "line 3: inf is not a time"),
-            ("12\n13\n", "line 1: 12 has no unit"),
-            ("hold\n12\n", "line 2: 12 has no unit"),
-            (
-                "a,b\n1,2\n",
-                "line 1: none of the columns a, b has \"hold\" or \"duration\"",
-            ),
-            (
-                "hold_bytes\n12\n",
-                "line 1: \"hold_bytes\" is in bytes by its name, which is no time",
-            ),
-            (
-                "hold_ms\n12s\n",
-                "line 2: \"12s\" has a unit of its own, and its column is in ms",
-            ),
-            ("1,2\n", "line 1: there are several columns and no names"),
-            ("hold_ms\n1\n2\n", "2 values are too few"),
-            (
-                "hold_ms,Success\n1,true\n2,False\n0,no\n",
-                "1 values are too few to see how they vary; measure at least 30, and better 10,000; 2 rows of failed",
-            ),
-            (
-                "id,hold_start_ms\n7,12\n",
-                "line 1: \"hold_start_ms\" has \"start\" in its name",
-            ),
-            (
-                "le,hold_ms_bucket\n7,12\n",
-                "line 1: \"hold_ms_bucket\" has \"bucket\" in its name",
-            ),
-            (
-                "hold_ms,Count\n7,12\n",
-                "line 1: there is a column \"Count\", so a row may stand for many holds",
-            ),
-            (
-                "run,hold_ms\n1,12\nAverage,12\n",
-                "line 3: \"Average\" says that the row has a figure of other rows",
-            ),
-            (
-                "hold_ms\n12\nTotal\n12\n",
-                "line 3: \"Total\" says that the row has a figure of other rows",
-            ),
-            (
-                "Timestamp,User Count,50%,Total Request Count\n1,2,3,4\n",
-                "line 1: is Locust's history",
-            ),
-            (
-                "Value,Percentile,TotalCount\n1,0.5,3\n",
-                "line 1: is a table of percentiles",
-            ),
-            ("x_s_bucket{le=\"1\"} 50.5\n", "line 1: a bucket's count is not whole"),
-            (
-                "x_s_bucket{le=\"1\"} 9\nx_s_bucket{le=\"+Inf\"} 9\nx_s_bucket{pod=\"a\",le=\"1\"} 9\nx_s_bucket{le=\"+Inf\",pod=\"a\"} 9\n",
-                "has a series of x_s with the labels {} that may be the sum of others",
-            ),
-            (
-                "id,max_hold_ms\n7,12\n",
-                "line 1: \"max_hold_ms\" has \"max\" in its name",
-            ),
-            ("hold_ms\n\"12\n13\n", "line 2: a cell goes on in the next line"),
-            ("id;hold_ms\n7;12,5\n", "line 2: \"12,5\" has a comma"),
-            ("id;hold_ms\n7;1,234,567\n", "line 2: \"1,234,567\" has a comma"),
-            (
-                "hold_ms\n12,5\n",
-                "line 2: has another number of cells (2) than the first line (1)",
-            ),
-            (
-                "id,hold_ms\n7\n",
-                "line 2: has another number of cells (1) than the first line (2)",
-            ),
-            ("hold_s\n40000000\n", "line 2: 40000000 is longer than a year"),
-            ("id,hold_ms\n\"a, b\",soon\n", "line 2: \"soon\" is not a duration"),
-            ("x_s_bucket{le=\"1\"} 5\n", "has a series of x_s without le=\"+Inf\""),
-            (
-                "x_bucket{le=\"1\"} 5\ny_bucket{le=\"1\"} 5\n",
-                "has several histograms (x, y); say which one has the holds with --metric",
-            ),
-            ("x_bucket{le=\"1\"} 5\n", "\"x\" does not say its unit; say --unit s"),
-            (
-                "x_s_bucket{le=\"1\"} 50\nx_s_bucket{le=\"2\"} 40\nx_s_bucket{le=\"+Inf\"} 50\n",
-                "has counts that fall",
-            ),
-            ("x_s_bucket{le=\"+Inf\"} 50\n", "has no bucket with a finite bound"),
-            (
-                "x_s_bucket{le=\"1e9\"} 50\n",
-                "line 1: le=\"1000000000\" is longer than a year",
-            ),
-            (
-                "x_s_bucket{le=\"1\"} 50\nx_s_bucket{le=\"1.0\"} 50\n",
-                "line 2: le=\"1\" comes a second time",
-            ),
-            ("x_s_bucket{le=\"1\"} 50\nup = 1\n", "line 2: is not a sample"),
-            ("# TYPE x_s summary\nx_s{quantile=\"0.5\"} 3\n", "has no histogram"),
-            (
-                "Value Percentile TotalCount\n1 0.5 3\n",
-                "a .hgrm file does not say its unit",
-            ),
-        ];
-        for (text, said) in cases {
+        for (text, said) in REFUSED {
             let line = read("holds", text, None).expect_err(text);
             assert!(line.starts_with(said), "{text:?}: {line}");
             assert_eq!(line.lines().count(), 1, "{line}");

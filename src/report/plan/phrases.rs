@@ -612,8 +612,8 @@ fn name(row: &Row) -> String {
         Renewal::Every(interval) => interval,
         // Rounded up, it would be later than what was worked out.
         Renewal::Fraction(n) => {
-            let interval = row.setting.ttl / n;
-            interval - Duration::from_nanos(u64::from(interval.subsec_nanos() % 1_000_000))
+            let millis = (row.setting.ttl / n).as_millis();
+            Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
         }
     };
     format!("TTL {ttl} with a renewal every {}", exact(interval))
