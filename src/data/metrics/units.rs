@@ -31,6 +31,12 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// The middle one of sorted values; of an even number the mean of the two in the middle; `None` without any.
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    let lower = sorted.len().checked_sub(1)? / 2;
+    Some(f64::midpoint(*sorted.get(lower)?, *sorted.get(sorted.len() / 2)?))
+}
+
 /// A rate without its unit: `4.2`, `398`, `12,000`.
 pub fn rate(per_second: f64) -> String {
     if per_second < 9.95 {

@@ -15,7 +15,7 @@ use super::machine::{MachineDiffers, machine_differs};
 use super::parts::parts;
 use super::ranks::{Shift, paired, unpaired};
 use super::significance::{ALPHA, fewest, holm, needed};
-use lockstorm_data::metrics::units::counted;
+use lockstorm_data::metrics::units::{counted, median};
 use lockstorm_data::metrics::{Group, Metric};
 use lockstorm_run::Record;
 
@@ -484,10 +484,7 @@ impl Spread {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         Some(Self {
-            median: f64::midpoint(
-                *sorted.get(sorted.len().checked_sub(1)? / 2)?,
-                *sorted.get(sorted.len() / 2)?,
-            ),
+            median: median(&sorted)?,
             least: *sorted.first()?,
             most: *sorted.last()?,
             n: sorted.len(),

@@ -2,18 +2,21 @@
 
 use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::table::Cell;
-use lockstorm_data::metrics::Metric;
+use lockstorm_data::metrics::units::{median, rate};
+use lockstorm_data::metrics::{Metric, Unit, figure};
 
-/// A figure of one arm in each of its runs: the middle one, and the range if there are several. Of an even number of runs the
-/// middle one is the lower of two. The mark is that of the worst.
+/// A figure of one arm in each of its runs: the median, and the range if there are several. The mark is that of the worst.
 pub(super) fn spread(metric: Metric, runs: &[Arm<'_>]) -> Cell {
     let worst = metric.peak();
-    let values: Vec<(f64, String)> = runs
-        .iter()
-        .filter_map(|arm| Some((worst.of(arm.figures), written(worst, arm)?)))
-        .collect();
+    let known = runs.iter().filter(|arm| written(worst, arm).is_some());
+    let values: Vec<(f64, bool)> = known.map(|arm| (worst.of(arm.figures), false)).collect();
     let known = values.len();
-    let Some(text) = range(values) else {
+    // The title of a column has the unit of rates.
+    let write = |value| match worst.unit() {
+        Unit::PerSecond => rate(value),
+        Unit::Count | Unit::Micros => figure(worst, value),
+    };
+    let Some(text) = range(values, write) else {
         return Cell::none();
     };
     let missing = match runs.len() - known {
@@ -26,13 +29,19 @@ pub(super) fn spread(metric: Metric, runs: &[Arm<'_>]) -> Cell {
     marked(mark.unwrap_or(Mark::Plain), format!("{text}{missing}"), false)
 }
 
-/// The middle one of these values as it is written, and the range if they differ; `None` without any.
-pub(super) fn range(mut values: Vec<(f64, String)>) -> Option<String> {
+/// The median of these values, and the range if they differ; `None` without any. Each says whether it is a lower bound.
+pub(super) fn range(mut values: Vec<(f64, bool)>, write: impl Fn(f64) -> String) -> Option<String> {
     values.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (least, most) = (&values.first()?.1, &values.last()?.1);
-    let middle = &values[(values.len() - 1) / 2].1;
+    let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
+    let text = |value, places: [usize; 2]| {
+        let is_bound = places.iter().any(|place| values[*place].1);
+        format!("{}{}", if is_bound { "≥ " } else { "" }, write(value))
+    };
+    let last = sorted.len().checked_sub(1)?;
+    let middle = text(median(&sorted)?, [last / 2, sorted.len() / 2]);
+    let [least, most] = [0, last].map(|place| text(sorted[place], [place; 2]));
     Some(if least == most {
-        middle.clone()
+        middle
     } else {
         format!("{middle} ({least} – {most})")
     })
@@ -70,6 +79,9 @@ mod tests {
     fn a_figure_over_runs_is_its_median_with_its_range_and_the_worst_mark() {
         assert_eq!(of(&[3]), Cell::new(Tone::Bad, "✖ 3"));
         assert_eq!(of(&[7, 0, 3]), Cell::new(Tone::Bad, "✖ 3 (0 – 7)"));
+        // Of an even number of runs, the mean of the two in the middle.
+        assert_eq!(of(&[7, 1, 2, 4]), Cell::new(Tone::Bad, "✖ 3 (1 – 7)"));
+        assert_eq!(of(&[4, 1]), Cell::new(Tone::Bad, "✖ 2.50 (1 – 4)"));
         assert_eq!(of(&[0, 0]), Cell::new(Tone::Good, "✔ 0"));
         assert_eq!(of(&[]), Cell::none());
     }

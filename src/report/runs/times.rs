@@ -6,7 +6,7 @@ use crate::report::figures::moment;
 use crate::report::paint::Tone;
 use crate::report::story::order;
 use crate::report::table::{Cell, Table};
-use lockstorm_data::metrics::units::micros;
+use lockstorm_data::metrics::units::{micros, rounded};
 use lockstorm_data::metrics::{NotAHistogram, PhaseTimes, Time, histogram};
 use lockstorm_data::model::{Event, printable};
 use lockstorm_run::{ArmRecord, Record};
@@ -112,11 +112,8 @@ fn outage(arm: &ArmRecord, place: usize) -> Option<(u64, bool)> {
 
 fn unavailable(runs: impl Iterator<Item = Option<(u64, bool)>>) -> Cell {
     let outages: Vec<(u64, bool)> = runs.flatten().collect();
-    let values = outages.iter().map(|(us, over)| {
-        let at_least = if *over { "" } else { "≥ " };
-        (*us as f64, format!("{at_least}{}", micros(*us)))
-    });
-    let Some(text) = range(values.collect()) else {
+    let values = outages.iter().map(|(us, over)| (*us as f64, !over));
+    let Some(text) = range(values.collect(), |us| micros(rounded(us))) else {
         return Cell::none();
     };
     let is_open = outages.iter().any(|(_, over)| !over);

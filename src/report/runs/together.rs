@@ -83,7 +83,7 @@ impl<'a> Together<'a> {
         (-origin, run.elapsed - origin)
     }
 
-    /// The curve of an arm: the middle one of the runs' values, with their range, where at least half of them have one.
+    /// The curve of an arm: the median of the runs' values, with their range, where at least half of them have one.
     fn line(&self, arm: usize, value: Value<'_>) -> Option<Line> {
         let mut bins: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
         for run in self.runs {
@@ -103,9 +103,10 @@ impl<'a> Together<'a> {
         let spot = |(bin, mut values): (i64, Vec<f64>)| {
             values.sort_by(f64::total_cmp);
             let range = (*values.first()?, *values.last()?);
-            (2 * values.len() >= self.runs.len()).then(|| Spot {
+            let value = units::median(&values)?;
+            (2 * values.len() >= self.runs.len()).then_some(Spot {
                 at: (bin as f64 + 0.5) * self.seconds as f64,
-                value: values[(values.len() - 1) / 2],
+                value,
                 range,
             })
         };
@@ -188,7 +189,8 @@ mod tests {
             .expect("second 0");
         let mut both = [points(0), points(1)];
         both.sort_by(f64::total_cmp);
-        assert_eq!((spot.range, spot.value), ((both[0], both[1]), both[0]));
+        let median = f64::midpoint(both[0], both[1]);
+        assert_eq!((spot.range, spot.value), ((both[0], both[1]), median));
         assert!(answered.range.0 < 0.0 && answered.across.iter().any(|(_, name)| name == "0"));
     }
 }
