@@ -52,41 +52,54 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Goes to the next line; `false` at the end.
+    /// Goes to the next line that is not blank; `false` at the end.
     pub fn step(&mut self) -> Result<bool, HistoryError> {
-        self.line.clear();
-        self.number += 1;
-        let read = self.source.by_ref().take(LONGEST + 1).read_until(b'\n', &mut self.line);
-        match read.map_err(|error| self.wrong(format!("it can't be read: {error}")))? as u64 {
-            read if read > LONGEST => Err(self.wrong(format!("it is longer than {} KiB", LONGEST >> 10))),
-            read => {
-                // Some programs begin a text in UTF-8 with it.
-                if self.number == 1 && self.line.starts_with(BOM) {
-                    self.line.drain(..BOM.len());
-                }
-                Ok(read > 0)
+        loop {
+            self.line.clear();
+            self.number += 1;
+            let read = self.source.by_ref().take(LONGEST + 1).read_until(b'\n', &mut self.line);
+            let read = read.map_err(|error| self.wrong(format!("it can't be read: {error}")))?;
+            if read as u64 > LONGEST {
+                return Err(self.wrong(format!("it is longer than {} KiB", LONGEST >> 10)));
+            }
+            // Some programs begin a text in UTF-8 with it.
+            if self.number == 1 && self.line.starts_with(BOM) {
+                self.line.drain(..BOM.len());
+            }
+            if read == 0 || !self.line.trim_ascii().is_empty() {
+                return Ok(read > 0);
             }
         }
     }
 
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, HistoryError> {
-        serde_json::from_slice(self.object()?).map_err(|error| self.wrong(error.to_string()))
+        serde_json::from_slice(self.object()?).map_err(|error| self.not_json(&error))
     }
 
     /// Hands over the name of each field that is not read.
     pub fn parse_noting<T: DeserializeOwned>(&self, mut note: impl FnMut(&str)) -> Result<T, HistoryError> {
-        let wrong = |error: serde_json::Error| self.wrong(error.to_string());
+        let wrong = |error: serde_json::Error| self.not_json(&error);
         let mut line = serde_json::Deserializer::from_slice(self.object()?);
         let read = serde_ignored::deserialize(&mut line, |field| note(&field.to_string())).map_err(wrong)?;
         line.end().map_err(wrong)?;
         Ok(read)
     }
 
+    /// The number of the line is ours: serde has only this one, and counts from 1 again.
+    fn not_json(&self, error: &serde_json::Error) -> HistoryError {
+        self.wrong(
+            error
+                .to_string()
+                .replace(&format!(" at line {} column", error.line()), " at column"),
+        )
+    }
+
     fn object(&self) -> Result<&[u8], HistoryError> {
         // An array would do as an object whose fields it has in their order.
         match self.line.trim_ascii_start().first() {
             Some(b'[') => Err(self.wrong("it is no object")),
-            _ => Ok(&self.line),
+            // Its end would begin another line.
+            _ => Ok(self.line.trim_ascii_end()),
         }
     }
 

@@ -44,7 +44,7 @@ fn a_mistake_is_told_with_its_line_and_its_cure() {
     let with = |line: &str| fails(&text(&[LINES[0], line]));
     assert_eq!(
         fails(r#"{"format":4}"#),
-        "line 1: missing field `history` at line 1 column 12; name a file that `lockstorm run --history` has written"
+        "line 1: missing field `history` at column 12; name a file that `lockstorm run --history` has written"
     );
     assert!(fails("").starts_with("line 1: EOF"));
     assert!(
