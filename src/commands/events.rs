@@ -52,11 +52,10 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
             read(BufReader::new(opened), file)?
         }
     };
-    let reported = Reported::of(events).map_err(|why| unreadable(&args.events, why))?;
+    let reported = Reported::of(events, is_whole).map_err(|why| unreadable(&args.events, why))?;
     let judged = JudgedEvents::of(reported)
         .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
-    let unread = || (!is_whole).then(|| "not all of what came could be read".to_owned());
-    let doubt = judged.doubt().or_else(unread).filter(|_| !judged.is_broken());
+    let doubt = judged.doubt().filter(|_| !judged.is_broken());
     let told = EventsJudged::of(&judged);
     // What was found is told even if a file can't be written.
     let printed = print_result(args.json, &told, |paint| render_events(&told, paint), look);
@@ -139,14 +138,14 @@ fn recorded(
     doubt: Option<String>,
     faults: Option<&[Logged]>,
 ) -> Option<Record> {
-    if !judged.is_of_one_clock() {
+    if !judged.reported.load.is_of_one_clock() {
         tell("no record is written: its events are more than a year apart, so they are not by one clock");
         return None;
     }
     // A record has no figures of tokens and fences.
     let twice = || {
         let found = judged.reported.handed_out.first();
-        found.filter(|_| judged.hands_out_twice()).cloned()
+        found.filter(|_| judged.reported.handed_out_twice() > 0).cloned()
     };
     let source = source(&args.events);
     let stem = Path::new(&source).file_stem().map(|stem| stem.to_string_lossy());
@@ -174,7 +173,9 @@ fn logged(path: &Path) -> Result<Vec<Logged>, Failure> {
         };
         serde_json::from_str(line).map_err(wrong)
     };
-    lines.lines().enumerate().map(line).collect()
+    let is_blank = |line: &str| line.trim().is_empty();
+    let lines = lines.lines().enumerate();
+    lines.filter(|(_, text)| !is_blank(text)).map(line).collect()
 }
 
 /// What a record calls the place that events came from.

@@ -21,6 +21,8 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
         _ => 0,
     });
     let mut figures = Figures {
+        lacks_entered: total.lacks_entered,
+        lacks_write: total.lacks_write,
         finish: total.finish.filter(|at| *at <= until),
         first_lost_at: total.first_lost_at.filter(|at| *at <= until),
         first_double_hold_us: total.first_double_hold_us.filter(|at| *at as f64 <= at_us),

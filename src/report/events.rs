@@ -31,8 +31,8 @@ pub struct EventsJudged<'a> {
     holds: u64,
     /// Two clients had reason to rely on the same lock at once.
     double_holds: u64,
-    /// Two clients were inside at once.
-    double_uses: u64,
+    /// Two clients were inside at once; null if no `entered` was reported.
+    double_uses: Option<u64>,
     /// The first double holds, in words.
     doubles: Vec<String>,
 }
@@ -67,10 +67,15 @@ impl<'a> EventsJudged<'a> {
             clients: reported.clients.len(),
             holds: judged.holds,
             double_holds: judged.double_holds.len() as u64,
-            double_uses: judged.double_uses.len() as u64,
+            double_uses: judged.double_uses(),
             reported,
             judged,
         }
+    }
+
+    /// Whether two clients held a lock, or were inside, at once.
+    fn is_double(&self) -> bool {
+        self.double_holds > 0 || self.double_uses > Some(0)
     }
 }
 
@@ -89,17 +94,18 @@ fn name(reported: &Reported, holder: Holder) -> &str {
 
 /// A table of what was found.
 fn table(judged: &EventsJudged<'_>) -> Table {
-    fn count(count: u64) -> Cell {
+    fn count(count: Option<u64>) -> Cell {
         match count {
-            0 => Cell::plain("0"),
-            some => Cell::new(Tone::Bad, format!("✖ {some}")),
+            None => Cell::none(),
+            Some(0) => Cell::plain("0"),
+            Some(some) => Cell::new(Tone::Bad, format!("✖ {some}")),
         }
     }
     let columns: [Column<EventsJudged<'_>>; 9] = [
         ("events", |all| Cell::plain(all.reported.events.to_string())),
         ("clients", |all| Cell::plain(all.clients.to_string())),
         ("holds", |all| Cell::plain(all.holds.to_string())),
-        ("double holds", |all| count(all.double_holds)),
+        ("double holds", |all| count(Some(all.double_holds))),
         ("double uses", |all| count(all.double_uses)),
         ("late writes", |all| count(all.reported.late_writes)),
         ("overran", |all| count(all.reported.overran)),
@@ -122,7 +128,7 @@ fn more(judged: &EventsJudged<'_>) -> Option<String> {
 pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
     let (reported, more) = (judged.reported, more(judged));
     let evidence = judged.doubles.iter().chain(&more).chain(&reported.late);
-    let exclusive = (judged.double_holds + judged.double_uses > 0).then(|| EXCLUSIVE.to_owned());
+    let exclusive = judged.is_double().then(|| EXCLUSIVE.to_owned());
     let lines = evidence.chain(&reported.handed_out).chain(&exclusive);
     lines.fold(table(judged).render(paint), |text, line| text + "\n" + line)
         + if judged.judged.is_broken() { "\n" } else { "" }
@@ -149,7 +155,7 @@ pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&str>)
             }
             @if let Some(line) = more(judged) { p { (line) } }
             @for line in judged.reported.late.iter().chain(&judged.reported.handed_out) { p { (line) } }
-            @if judged.double_holds + judged.double_uses > 0 { p { (EXCLUSIVE) } }
+            @if judged.is_double() { p { (EXCLUSIVE) } }
             p { small {
                 "Blue: a client had reason to rely on the lock. Red: two had it at once. Times are those that were reported. Lockstorm "
                 (env!("CARGO_PKG_VERSION"))

@@ -82,7 +82,10 @@ fn fences_must_rise_and_tokens_must_tell_holders_apart() {
         let judge = ["judge", "e.jsonl", "--json", "--record", "r.json"];
         let (code, out, err) = ended(&mut lockstorm(directory.path(), &judge));
         let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
-        let counts = ["shared_tokens", "fences_fallen"].map(|count| found[count].as_u64().unwrap());
+        for (count, field) in [("shared_tokens", "token"), ("fences_fallen", "fence")] {
+            assert_eq!(found[count].is_null(), !first.contains(field), "{found}");
+        }
+        let counts = ["shared_tokens", "fences_fallen"].map(|count| found[count].as_u64().unwrap_or(0));
         let (_, out, _) = ended(&mut lockstorm(directory.path(), &["record", "show", "r.json"]));
         assert_eq!(out.contains("✔ safe"), code == Some(0), "{out}");
         (code, counts)
@@ -111,7 +114,12 @@ fn fences_must_rise_and_tokens_must_tell_holders_apart() {
     };
     assert_eq!(of_tokens("x", "y"), (Some(0), [0, 0]));
     assert_eq!(of_tokens("x", "x"), (Some(3), [1, 0]));
-    assert_eq!(of_tokens("", ""), (Some(0), [0, 0]), "there is none");
+    assert_eq!(
+        of_tokens("", ""),
+        (Some(3), [1, 0]),
+        "an empty one does not tell them apart"
+    );
+    assert_eq!(of(["", ""], 15), (Some(0), [0, 0]), "there is none");
 }
 
 #[test]
@@ -167,6 +175,36 @@ fn what_is_no_field_is_ignored_with_a_note_and_so_is_a_byte_order_mark() {
 }
 
 #[test]
+fn blank_lines_are_skipped_and_null_is_an_absent_field() {
+    let directory = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+    let text = lines("a acquired 0, a released 10, b acquired 20, b released 30");
+    let optional = text.replace("\"t\"", "\"until\":null,\"token\":null,\"fence\":null,\"t\"");
+    for text in [
+        format!("\n{text}\n"),
+        text.replace('\n', "\r\n \t\r\n"),
+        format!("{text}  "),
+        optional,
+    ] {
+        fs::write(directory.path().join("e.jsonl"), &text).unwrap();
+        let (code, out, err) = run(&["judge", "e.jsonl", "--json", "--history", "h.jsonl"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{text}: {out}");
+        let found: Value = serde_json::from_str(&out).unwrap();
+        assert!(
+            found["shared_tokens"].is_null() && found["fences_fallen"].is_null(),
+            "{found}"
+        );
+    }
+    let history = fs::read_to_string(directory.path().join("h.jsonl")).unwrap();
+    fs::write(directory.path().join("h.jsonl"), history + "\n\n").unwrap();
+    let (code, _, err) = run(&["record", "judge", "h.jsonl"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    fs::write(directory.path().join("lab.jsonl"), "\n").unwrap();
+    let (code, _, err) = run(&["judge", "e.jsonl", "--record", "r.json", "--faults", "lab.jsonl"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+}
+
+#[test]
 fn a_history_in_which_nothing_could_show_is_not_praised() {
     let directory = TempDir::new().unwrap();
     let head = r#"{"history":1,"lockstorm":"0.0.0","clock":"CLOCK_MONOTONIC, ns","arms":["a"]}"#;
@@ -198,6 +236,17 @@ fn a_history_in_which_nothing_could_show_is_not_praised() {
             "{holds:?}: {err}"
         );
     }
+    // One worker alone meets no other one.
+    fs::write(
+        directory.path().join("h.jsonl"),
+        format!("{head}\n{}{}", hold(0, [10, 15]), hold(0, [20, 25])),
+    )
+    .unwrap();
+    let (code, _, err) = ended(&mut lockstorm(directory.path(), &["record", "judge", "h.jsonl"]));
+    assert!(
+        code == Some(5) && err.contains("no lock was held by two clients"),
+        "{err}"
+    );
     // Events of a year give no record, and the same code.
     let events = lines("a acquired 0, a released 1, b acquired 40000000000000000, b released 40000000000000001");
     fs::write(directory.path().join("e.jsonl"), events).unwrap();
@@ -241,8 +290,15 @@ fn judged(events: &str) -> (i32, Value) {
 /// The counts that say that something is broken, and that of holds without an end.
 const COUNTS: [&str; 5] = ["double_holds", "double_uses", "late_writes", "overran", "cut_off"];
 
+/// 0 for what no client has reported, which `what_nobody_reported_is_not_counted_as_none` tells from none.
 fn counts(found: &Value) -> [u64; 5] {
-    COUNTS.map(|count| found[count].as_u64().unwrap())
+    COUNTS.map(|count| {
+        if found[count].is_null() {
+            0
+        } else {
+            found[count].as_u64().unwrap()
+        }
+    })
 }
 
 #[test]
@@ -353,6 +409,37 @@ fn each_kind_of_damage_is_counted_and_nothing_else() {
     }
 }
 
+/// Such a client never held the lock, and what it does with it is late.
+#[test]
+fn a_validity_that_was_over_before_the_reply_makes_no_holder() {
+    for (events, code, wanted) in [
+        (
+            "a acquired 0, a released 10, b acquired 20 until 15, b released 25",
+            5,
+            [0; 5],
+        ),
+        ("a acquired 10 until 5, b acquired 20 until 15", 5, [0; 5]),
+        (
+            "a acquired 0, b acquired 5 until 3, b released 6, a released 10, c acquired 12, c released 13",
+            0,
+            [0; 5],
+        ),
+        (
+            "a acquired 0, a released 10, b acquired 20 until 15, b write 20, b released 25",
+            3,
+            [0, 0, 1, 0, 0],
+        ),
+        (
+            "a acquired 0, b acquired 5 until 3, b extended 6 until 20, a released 10, b released 12",
+            3,
+            [1, 0, 0, 0, 0],
+        ),
+    ] {
+        let (got, found) = judged(events);
+        assert_eq!((got, counts(&found)), (code, wanted), "{events}: {found}");
+    }
+}
+
 #[test]
 fn down_for_is_the_longest_wait_for_what_nobody_held() {
     for (events, wanted) in [
@@ -381,6 +468,11 @@ fn down_for_is_the_longest_wait_for_what_nobody_held() {
             40.into(),
         ),
         ("a acquired 0, a released 5, b asked 10, a write 90", 80.into()),
+        // A reply that came after the validity is no end of an outage.
+        (
+            "b asked 0, a acquired 20 until 15, b acquired 100, b released 110",
+            100.into(),
+        ),
     ] {
         assert_eq!(judged(events).1["unavailable_ns"], wanted, "{events}");
     }
@@ -409,10 +501,81 @@ fn the_history_of_events_is_judged_alike() {
     let (code, out, err) = run(&["record", "judge", "h.jsonl"]);
     assert_eq!(code, Some(3), "{out}{err}");
     let rows: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[1], ["held", "2", "✖", "1", "1", "0"], "{out}");
+    assert_eq!(rows[1], ["held", "2", "✖", "1", "–", "0"], "{out}");
     assert_eq!(rows[2], ["inside", "2", "–", "1", "0"], "{out}");
     let (code, out, err) = run(&["record", "history", "h.jsonl", "--to", "porcupine", "--out", "."]);
     assert_eq!((code, out.as_str()), (Some(0), "./held.json\n"), "{err}");
+}
+
+/// `record judge` comes to the conclusion of `judge` on what it was given by it.
+#[test]
+fn a_history_of_events_is_concluded_as_the_events_are() {
+    let directory = TempDir::new().unwrap();
+    for (events, code, uses) in [
+        (FINE, 0, "0"),
+        ("a acquired 0, a released 2, b acquired 3, b released 4", 0, "–"),
+        // No client has reported who was inside.
+        ("a acquired 0, b acquired 5, a released 10, b released 15", 3, "–"),
+        // A double use without a double hold.
+        (
+            "a acquired 0 until 5, a entered 1, b acquired 6, b entered 7, b left 8, a left 9, b released 10",
+            3,
+            "1",
+        ),
+        // Late, and inside for too long.
+        (
+            "a acquired 0 until 5, a write 6, a write 7, b acquired 8, b released 9",
+            3,
+            "–",
+        ),
+        (
+            "a acquired 0, a entered 1, a released 2, a left 4, b acquired 5, b released 6",
+            3,
+            "0",
+        ),
+        // Nothing could show, or perhaps did.
+        ("", 5, "–"),
+        ("a acquired 0, a released 5, a acquired 6, a released 7", 5, "–"),
+        (
+            "a acquired 0, a released 10, b acquired 20 until 15, b released 25",
+            5,
+            "–",
+        ),
+        ("a acquired 0, b acquired 5, b released 6", 5, "–"),
+        ("a acquired 10, a released 20, b acquired 5000, b released 5010", 5, "–"),
+        (
+            "a acquired 0, a released 1, b acquired 2, b released 3, b asked 40000000000000000",
+            5,
+            "–",
+        ),
+    ] {
+        fs::write(directory.path().join("e.jsonl"), lines(events)).unwrap();
+        let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+        let (judged, _, err) = run(&["judge", "e.jsonl", "--history", "h.jsonl"]);
+        assert_eq!(judged, Some(code), "{events}: {err}");
+        let (again, out, err) = run(&["record", "judge", "h.jsonl"]);
+        assert_eq!(again, Some(code), "{events}: {out}{err}");
+        assert_eq!(err.contains("nothing was shown"), code == 5, "{events}: {err}");
+        let of = |arm: &str| -> String {
+            let row = out.lines().find_map(|line| line.strip_prefix(arm)).expect(&out);
+            row.split_whitespace().rev().nth(1).unwrap().to_owned()
+        };
+        assert_eq!(["held", "inside"].map(of), ["–", uses], "{events}: {out}");
+    }
+    // What is left of a file that was cut off may have been anything, and tokens are no holds.
+    let fine = lines(FINE);
+    let shared =
+        lines("a acquired 0, a released 1, b acquired 2, b released 3").replace("\"t\"", "\"token\":\"\",\"t\"");
+    for (text, code) in [(&fine[..fine.len() - 5], 5), (&shared, 3)] {
+        fs::write(directory.path().join("e.jsonl"), text).unwrap();
+        for arguments in [
+            &["judge", "e.jsonl", "--history", "h.jsonl"][..],
+            &["record", "judge", "h.jsonl"],
+        ] {
+            let (got, out, err) = ended(&mut lockstorm(directory.path(), arguments));
+            assert_eq!(got, Some(code), "{arguments:?}: {out}{err}");
+        }
+    }
 }
 
 /// Three seconds of three clients, in milliseconds: two that hold the lock at once, a loss and a late write after it, one that gives up while
@@ -674,6 +837,49 @@ fn a_record_says_nothing_good_of_what_could_not_show() {
     }
 }
 
+/// What no client has reported is `–` or null, and not 0.
+#[test]
+fn what_nobody_reported_is_not_counted_as_none() {
+    let directory = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| ended(&mut lockstorm(directory.path(), arguments));
+    let holds = "a acquired 0, a released 10, b acquired 20, b released 30";
+    let section = "a acquired 0, a entered 1, a left 9, a released 10, b acquired 20, b released 30";
+    let write = "a acquired 0, a write 5, a released 10, b acquired 20, b released 30";
+    for (events, is_entered, is_written) in [
+        (holds, false, false),
+        (section, true, false),
+        (write, false, true),
+        (FINE, true, true),
+    ] {
+        let of = |is_reported: bool, none: &str| if is_reported { "0" } else { none }.to_owned();
+        let wanted = |none: &str| [is_entered, is_written, is_entered].map(|is_reported| of(is_reported, none));
+        fs::write(directory.path().join("e.jsonl"), lines(events)).unwrap();
+        let (_, out, err) = run(&["judge", "e.jsonl"]);
+        let row: Vec<&str> = out.lines().nth(1).expect(&err).split_whitespace().collect();
+        assert_eq!(row[4..7], wanted("–"), "{events}: {out}");
+        let (_, out, _) = run(&["judge", "e.jsonl", "--json", "--record", "r.json"]);
+        let found: Value = serde_json::from_str(&out).unwrap();
+        let record: Value = serde_json::from_slice(&fs::read(directory.path().join("r.json")).unwrap()).unwrap();
+        let names = ["double_uses", "late_writes", "overran"];
+        for from in [&found, &record["arms"][0]["figures"]] {
+            assert_eq!(
+                names.map(|name| from[name].to_string()),
+                wanted("null"),
+                "{events}: {from}"
+            );
+        }
+        let (_, out, err) = run(&["report", "r.json", "--format", "csv"]);
+        let cell = |name: &str| {
+            let line = out
+                .lines()
+                .find(|line| line.contains(&format!(",{name},")))
+                .expect(&err);
+            line.split(',').nth(4).unwrap().to_owned()
+        };
+        assert_eq!(names.map(cell), wanted(""), "{events}: {out}");
+    }
+}
+
 /// What a killed program could not write may have been anything.
 #[test]
 fn a_last_line_that_was_cut_off_leaves_it_open_whether_all_is_well() {
@@ -704,7 +910,7 @@ fn what_can_not_be_is_told_with_its_place() {
         );
         assert!(err.contains(part), "{text}: {err}");
     };
-    refuses("{\n", "line 1: EOF");
+    refuses("{\n", "line 1: EOF while parsing an object at column 1;");
     refuses("[\"left\", \"a\", \"k\", 1]\n", "line 1: it is no object");
     refuses(&lines("a acquired 0, a stolen 1"), "line 2: unknown variant `stolen`");
     refuses(
@@ -854,7 +1060,7 @@ fn the_page_draws_double_holds_to_scale_and_says_what_was_not_shown() {
     let (code, found) = page("a acquired 0, a released 10");
     assert_eq!(code, Some(5));
     assert!(
-        found.contains("nothing was shown: no lock was acquired by two clients"),
+        found.contains("nothing was shown: no lock was held by two clients"),
         "{found}"
     );
 

@@ -188,7 +188,7 @@ fn what_another_program_reported_is_played_too() {
     let events = Event::read(events.as_bytes(), |_| ())
         .collect::<Result<_, _>>()
         .expect("lines");
-    let reported = Reported::of(events).expect("clients can do that");
+    let reported = Reported::of(events, true).expect("clients can do that");
     let judged = JudgedEvents::of(reported).expect("its own history");
     let record = Record::of_reported(["mine", "mine.jsonl"], &judged, None, None);
     let keys = [" vvvvvvvvTlLi1sekrx?/wcS", "dDpn", "q"].map(chars).concat();

@@ -65,7 +65,8 @@ fn judged(place: &Place, arguments: &[&str]) -> (Record, String) {
             "{}:\n{table}",
             arm.name
         );
-        doubles += found[0];
+        // Those of an arm without a lock are no surprise.
+        doubles += found[0] + if arm.name == "no lock" { 0 } else { found[1] };
     }
     assert_eq!(code, Some(if doubles > 0 { 3 } else { 0 }), "{table}{stderr}");
     (record, history)

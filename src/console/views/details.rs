@@ -14,7 +14,7 @@ use crate::console::text;
 use crate::console::theme::Theme;
 use crate::report::{Arm, Verdict, is_control, whys};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Group, Quantiles, Time};
+use lockstorm_data::metrics::{Group, Metric, Quantiles, Time};
 use lockstorm_data::model::{EventKind, Target, printable};
 use lockstorm_run::{LastLock, Snapshot};
 
@@ -56,13 +56,13 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     ];
     let causes = whys(spec, arm, &scenario.workload);
     lines.extend(named("why", causes.into_iter().map(|why| why.words), theme));
+    let uses = match Metric::DoubleUses.is_known(of_arm) {
+        true => count(of_arm.double_uses),
+        false => "–".to_owned(),
+    };
+    let twice = format!("{} double holds, {uses} double uses", count(of_arm.double_holds));
     if arm.locks && !app.knows_totals() {
-        let found = [
-            (of_arm.double_holds, "double holds"),
-            (of_arm.double_uses, "double uses"),
-        ];
-        let found = found.map(|(n, what)| format!("{} {what}", count(n))).join(", ");
-        lines.push(fact("two at once", found, theme));
+        lines.push(fact("two at once", twice, theme));
         lines.push(fact("times, votes", "told at the end of the record".to_owned(), theme));
     } else if arm.locks {
         let hold = of_arm.times[Time::Hold];
@@ -82,11 +82,6 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
             count(of_arm.partial)
         );
         // Of another program's locks only that is known.
-        let twice = format!(
-            "{} double holds, {} double uses",
-            count(of_arm.double_holds),
-            count(of_arm.double_uses)
-        );
         if arm.has(Group::Reported) {
             lines.push(fact("two at once", twice, theme));
         } else {

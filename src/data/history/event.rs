@@ -22,9 +22,9 @@ pub struct Event {
     pub key: String,
     /// When, in nanoseconds of a monotonic clock that all clients share.
     pub t: i64,
-    /// By which the lock tells this holder from others, if it does.
+    /// By which the lock tells this holder from others, if it does. An empty one is a token, too.
     #[serde(default)]
-    pub token: String,
+    pub token: Option<String>,
     /// The end of the validity that was handed out; left out: it has none. Of `acquired` and `extended`.
     #[serde(default)]
     pub until: Option<i64>,

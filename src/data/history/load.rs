@@ -7,6 +7,8 @@ use crate::model::Outcome;
 
 /// Nanoseconds.
 const SECOND: i64 = 1_000_000_000;
+/// No clock of a machine runs for longer. Some days more or less don't matter.
+pub const YEAR: Duration = Duration::from_hours(365 * 24);
 /// A series has the points of about an hour.
 const KEPT: i64 = 3600;
 
@@ -36,6 +38,11 @@ impl Load {
     pub fn elapsed(&self) -> Duration {
         let [from, until] = self.span;
         Duration::from_nanos(until.abs_diff(from))
+    }
+
+    /// Whether its times may be those of one clock: none of a machine goes on for longer than a year between two events.
+    pub fn is_of_one_clock(&self) -> bool {
+        self.elapsed() < YEAR
     }
 
     /// The second in which this was.

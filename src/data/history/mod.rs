@@ -16,7 +16,7 @@ pub use double_hold::{Belief, BeliefSale, DoubleHold, LostVote, Removal, Ruling}
 pub use event::{Event, EventWord};
 pub use holder::Holder;
 pub use lines::HistoryError;
-pub use load::Load;
+pub use load::{Load, YEAR};
 pub use operation::{Acquire, Answer, Fault, Head, Line, Operation, Release, Sale};
 pub use reader::Reader;
 pub use reported::{HELD, INSIDE, Reported};

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::holder::Holder;
+use crate::model::is_zero;
 
 /// The first line of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,13 @@ pub struct Head {
     /// runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<String>,
+    /// What a program has reported besides holds that is broken: late writes, sections that overran, tokens and fences that came twice.
+    /// Left out if that is nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damage: u64,
+    /// Why what a program has reported shows nothing good; left out if it does, and of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// A line of a history, after the first.
@@ -144,4 +152,11 @@ impl Head {
     pub const FORMAT: u32 = 1;
     /// The clock of all times.
     pub const CLOCK: &str = "CLOCK_MONOTONIC, ns";
+    /// The clock of all times that a program has reported.
+    pub const REPORTED_CLOCK: &str = "ns of the clock of whoever reported";
+
+    /// Whether a program has reported what is in the history.
+    pub fn is_reported(&self) -> bool {
+        self.clock == Self::REPORTED_CLOCK
+    }
 }

@@ -28,12 +28,12 @@ pub struct Reported {
     pub clients: Vec<String>,
     /// How many events there were.
     pub events: usize,
-    /// How many locks were acquired by more than one client: only of these an overlap can show.
+    /// How many locks were held by more than one client: only of these an overlap can show.
     pub shared_keys: usize,
-    /// Writes of clients that had no reason to rely on their lock.
-    pub late_writes: u64,
-    /// Sections that began or went on while their client had no reason to rely on its lock.
-    pub overran: u64,
+    /// Writes of clients that had no reason to rely on their lock; `None` if no `write` was reported.
+    pub late_writes: Option<u64>,
+    /// Sections that began or went on while their client had no reason to rely on its lock; `None` if no `entered` was reported.
+    pub overran: Option<u64>,
     /// The first of both, in words.
     pub late: Vec<String>,
     /// Holds and sections of which nobody has reported the end. Holds count until the last that was heard of their client.
@@ -46,13 +46,11 @@ pub struct Reported {
     /// The same, with its beginning since the first event, and whether it had an end.
     #[serde(skip)]
     pub outage: Outage,
-    /// Whether it was reported what anybody did inside a lock.
-    #[serde(skip)]
-    pub is_used: bool,
-    /// Acquires with a token that another client has had for the same lock: each can release the other's.
-    pub shared_tokens: u64,
-    /// Acquires with a fence that had been handed out before, or that is not above one that was handed out before the client asked.
-    pub fences_fallen: u64,
+    /// Acquires with a token that another client has had for the same lock: each can release the other's. `None` if no token was reported.
+    pub shared_tokens: Option<u64>,
+    /// Acquires with a fence that had been handed out before, or that is not above one that was handed out before the client asked; `None`
+    /// if no fence was reported.
+    pub fences_fallen: Option<u64>,
     /// The first of both, in words.
     pub handed_out: Vec<String>,
     /// By key and time of an acquire that another client's hold should have prevented: the client whose late release came in between, and
@@ -61,6 +59,9 @@ pub struct Reported {
     pub overtaken: BTreeMap<(String, i64), (usize, i64)>,
     /// That the times of some clients may be by another clock, and why.
     pub clocks: Option<String>,
+    /// Whether all that was reported could be read.
+    #[serde(skip)]
+    pub is_whole: bool,
     /// How many locks there were.
     #[serde(skip)]
     pub keys: usize,
@@ -72,6 +73,9 @@ pub struct Reported {
 /// For so many bytes of names there is room in the first line of a history: a line has 64 KiB at most.
 const NAMES: usize = 60 * 1024;
 
+/// So many characters of a doubt are in that line, too.
+const DOUBT: usize = 400;
+
 /// How many late writes and sections, tokens and fences are told in words.
 const TOLD: usize = 10;
 
@@ -82,6 +86,8 @@ struct Lock {
     number: usize,
     /// The last hold of each client.
     holds: BTreeMap<usize, Hold>,
+    /// The clients whose locks were not over when they got them.
+    holders: BTreeSet<usize>,
     inside: BTreeMap<usize, Inside>,
     /// When each client was the last to enter.
     entered: BTreeMap<usize, i64>,
@@ -112,7 +118,7 @@ struct Hold {
     is_closed: bool,
     /// Whether somebody else had reason to rely on the lock when one of both began.
     met: bool,
-    token: String,
+    token: Option<String>,
 }
 
 #[derive(Debug)]
@@ -122,13 +128,14 @@ struct Inside {
 }
 
 impl Hold {
-    /// The end of its holder's belief, as far as it is known.
+    /// The end of its holder's belief, as far as it is known: before `from` if the reply came too late.
     fn end(&self) -> Option<i64> {
-        self.until
-            .into_iter()
-            .chain(self.ended)
-            .min()
-            .map(|end| end.max(self.from))
+        self.until.into_iter().chain(self.ended).min()
+    }
+
+    /// Whether its validity was over when the reply came: its client never held the lock.
+    fn came_too_late(&self) -> bool {
+        self.until.is_some_and(|until| until <= self.from)
     }
 
     fn lasts_at(&self, t: i64) -> bool {
@@ -146,16 +153,17 @@ impl Hold {
 }
 
 impl Reported {
-    /// Makes a history of these events, which may be in any order.
+    /// Makes a history of these events, which may be in any order. `is_whole`: whether all that was reported could be read.
     ///
     /// # Errors
     /// A client can't have done that; says which and when.
-    pub fn of(mut events: Vec<Event>) -> Result<Self, String> {
+    pub fn of(mut events: Vec<Event>, is_whole: bool) -> Result<Self, String> {
         // Of the same instant what was told first comes first.
         events.sort_by_key(|event| event.t);
         let [first, last] = [events.first(), events.last()].map(|event| event.map_or(0, |event| event.t));
         let mut made = Self {
             events: events.len(),
+            is_whole,
             load: Load::of([first, last]),
             ..Self::default()
         };
@@ -183,7 +191,7 @@ impl Reported {
         made.keys = locks.len();
         made.clocks = made.other_clocks(&spans);
         for (key, mut lock) in locks {
-            made.shared_keys += usize::from(lock.holds.len() > 1);
+            made.shared_keys += usize::from(lock.holders.len() > 1);
             made.waited(&mut lock, last, false);
             for (&client, inside) in &lock.inside {
                 let met = |(&other, &t): (&usize, &i64)| other != client && t >= inside.from;
@@ -227,14 +235,51 @@ impl Reported {
         let head = Head {
             history: Head::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
-            clock: "ns of the clock of whoever reported".to_owned(),
+            clock: Head::REPORTED_CLOCK.to_owned(),
             arms: [HELD, INSIDE].map(str::to_owned).to_vec(),
             stock: None,
             clients: made.clients.iter().filter(|name| has_room(name)).cloned().collect(),
+            damage: made.unguarded().unwrap_or(0) + made.handed_out_twice(),
+            // A line has no room for long names of clients.
+            doubt: made.doubt().map(|doubt| doubt.chars().take(DOUBT).collect()),
         };
         put(&mut made.history, &head);
         made.history += &lines;
         Ok(made)
+    }
+
+    /// Sections and writes of clients that had no reason to rely on their lock; `None` if nobody has reported what was done inside one.
+    pub fn unguarded(&self) -> Option<u64> {
+        let counts = [self.late_writes, self.overran];
+        counts.into_iter().flatten().reduce(|one, other| one + other)
+    }
+
+    /// Acquires with a token or a fence that does not tell holders apart.
+    pub fn handed_out_twice(&self) -> u64 {
+        self.shared_tokens.unwrap_or(0) + self.fences_fallen.unwrap_or(0)
+    }
+
+    /// Why nothing can be shown, if that is known without a judge.
+    pub fn doubt(&self) -> Option<String> {
+        Some(if self.events == 0 {
+            "there was no event".to_owned()
+        } else if !self.load.is_of_one_clock() {
+            "the first event and the last one are more than a year apart, so their times are not those of one clock"
+                .to_owned()
+        } else if self.shared_keys == 0 {
+            "no lock was held by two clients, so no overlap could show".to_owned()
+        } else if let Some(clocks) = &self.clocks {
+            clocks.clone()
+        } else if self.doubtful > 0 {
+            format!(
+                "of {} of the holds and sections nobody reported the end, or they had no length: those may have overlapped with others",
+                self.doubtful
+            )
+        } else if !self.is_whole {
+            "not all of what came could be read".to_owned()
+        } else {
+            return None;
+        })
     }
 
     /// Takes in the next event of a client and a lock.
@@ -247,8 +292,9 @@ impl Reported {
                 event.client, event.key
             ))
         };
-        self.is_used |= matches!(event.event, EventWord::Entered | EventWord::Write);
-        let covered = lock.holds.get(&client).is_some_and(|hold| hold.covers(t));
+        let before = lock.holds.get(&client);
+        let covered = before.is_some_and(|hold| hold.covers(t));
+        let came_too_late = before.is_some_and(Hold::came_too_late);
         match event.event {
             EventWord::Asked => {
                 if let Entry::Vacant(place) = lock.waiting.entry(client) {
@@ -258,7 +304,7 @@ impl Reported {
                 self.unavailable_ns.get_or_insert(0);
             }
             EventWord::Refused => self.refused(client, lock, t),
-            EventWord::Extended if covered => {
+            EventWord::Extended if covered && !came_too_late => {
                 if let Some(hold) = lock.holds.get_mut(&client) {
                     hold.until = event.until;
                 }
@@ -294,18 +340,22 @@ impl Reported {
             EventWord::Released => {}
             EventWord::Entered => {
                 let overran = !covered;
+                self.overran.get_or_insert(0);
                 lock.entered.insert(client, t);
                 if lock.inside.insert(client, Inside { from: t, overran }).is_some() {
                     return can_not("it is inside: report its `left` before");
                 }
                 put(lines, &acquire(INSIDE, who, event, t, Some(t)));
             }
-            EventWord::Write if covered => {}
             EventWord::Write => {
+                let late_writes = self.late_writes.get_or_insert(0);
+                if covered {
+                    return Ok(());
+                }
                 if let Some(inside) = lock.inside.get_mut(&client) {
                     inside.overran = true;
                 }
-                self.late_writes += 1;
+                *late_writes += 1;
                 self.load.at(t).counts[Count::LateWrites] += 1;
                 self.tell_late(lock, client, event, "wrote");
             }
@@ -376,34 +426,38 @@ impl Reported {
         if let Some(inside) = lock.inside.get_mut(&client) {
             inside.overran = true;
         }
-        self.waited(lock, t, true);
-        lock.missed = 0;
+        let mut hold = Hold {
+            asked: None,
+            from: t,
+            until: event.until,
+            ended: None,
+            is_closed: false,
+            met: false,
+            token: event.token.clone(),
+        };
+        let is_held = !hold.came_too_late();
+        self.waited(lock, t, is_held);
+        if is_held {
+            lock.missed = 0;
+            lock.holders.insert(client);
+        }
         let asked = lock.waiting.remove(&client);
+        hold.asked = asked;
         self.load.at(t).counts[Count::Begun] += u64::from(asked.is_none());
         if event.event == EventWord::Acquired {
             self.load.acquire(Outcome::Acquired, asked, t);
             self.handed_out(client, lock, event, asked.unwrap_or(t));
         }
-        let mut met = false;
         for (_, other) in lock.holds.iter_mut().filter(|(other, _)| **other != client) {
-            let is_met = other.lasts_at(t);
+            let is_met = is_held && other.lasts_at(t);
             if let Some(release) = lock.overtaken.filter(|(_, at)| is_met && other.from <= *at) {
                 self.overtaken.insert((event.key.clone(), t), release);
             }
             other.met |= is_met;
-            met |= is_met;
+            hold.met |= is_met;
         }
         let called = asked.unwrap_or(t);
         put(lines, &acquire(HELD, holder(client, lock), event, called, event.until));
-        let hold = Hold {
-            asked,
-            from: t,
-            until: event.until,
-            ended: None,
-            is_closed: false,
-            met,
-            token: event.token.clone(),
-        };
         lock.holds.insert(client, hold);
     }
 
@@ -411,11 +465,12 @@ impl Reported {
     fn handed_out(&mut self, client: usize, lock: &mut Lock, event: &Event, asked: i64) {
         let (key, who, t) = (printable(&event.key), printable(&event.client), event.t);
         let mut words = Vec::new();
-        if !event.token.is_empty() {
-            let before = *lock.tokens.entry(event.token.clone()).or_insert(client);
+        if let Some(token) = &event.token {
+            let shared_tokens = self.shared_tokens.get_or_insert(0);
+            let before = *lock.tokens.entry(token.clone()).or_insert(client);
             if before != client {
                 let other = self.clients.get(before).map_or("", String::as_str);
-                self.shared_tokens += 1;
+                *shared_tokens += 1;
                 words.push(format!(
                     "\"{key}\": {who} got it at {t} with the token of {}: each can release the other's lock",
                     printable(other)
@@ -423,12 +478,13 @@ impl Reported {
             }
         }
         if let Some(fence) = event.fence {
+            let fences_fallen = self.fences_fallen.get_or_insert(0);
             // A reply may be late, so that only those count that others had before this one asked.
             let before = lock.highest.partition_point(|(at, _)| *at <= asked);
             let highest = before.checked_sub(1).map(|place| lock.highest[place].1);
             let repeats = !lock.fences.insert(fence);
             if repeats || highest.is_some_and(|highest| fence <= highest) {
-                self.fences_fallen += 1;
+                *fences_fallen += 1;
                 words.push(match repeats {
                     true => format!("\"{key}\": {who} got fence {fence} at {t}, which had been handed out before"),
                     false => format!(
@@ -470,12 +526,13 @@ impl Reported {
 
     /// A section has ended that its client's lock did not cover.
     fn overran(&mut self, t: i64) {
-        self.overran += 1;
+        *self.overran.get_or_insert(0) += 1;
         self.load.at(t).counts[Count::Overran] += 1;
     }
 
     /// A hold has ended, which is known at `t`.
     fn hold_ended(&mut self, hold: &Hold, end: i64, t: i64) {
+        let end = end.max(hold.from);
         self.load.took(Time::Hold, hold.from, end, t);
         self.load.completed(hold.asked, end, t);
     }
@@ -535,6 +592,7 @@ impl Hold {
     fn release(&mut self, client: Holder, key: &str, end: i64, answered: Option<i64>) -> Operation {
         self.is_closed = true;
         self.ended.get_or_insert(end);
+        let end = end.max(self.from);
         Operation::Release(Release {
             client,
             arm: HELD.to_owned(),
@@ -546,7 +604,7 @@ impl Hold {
             } else {
                 Answer::Unknown
             },
-            token: self.token.clone(),
+            token: self.token.clone().unwrap_or_default(),
             left: end,
         })
     }
@@ -572,7 +630,7 @@ fn acquire(arm: &str, client: Holder, event: &Event, asked: i64, until: Option<i
         call: asked,
         returned: event.t,
         result: Answer::Ok,
-        token: event.token.clone(),
+        token: event.token.clone().unwrap_or_default(),
         fence: event.fence,
         until,
         warm_up: false,

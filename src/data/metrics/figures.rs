@@ -142,6 +142,12 @@ pub struct Figures {
     /// The groups of figures that the arm can't have: those of other workloads, and of locks on nodes if it has none.
     #[serde(default)]
     pub lacks: Vec<Group>,
+    /// Whether another program has reported no `entered`, so that double uses and sections that overran are not known; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_entered: bool,
+    /// Whether another program has reported no `write`, so that late ones are not known; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_write: bool,
     /// Plain counts. A record has a field for each, named and described by the metric of the same name.
     #[serde(flatten)]
     pub counts: Counts,

@@ -475,7 +475,12 @@ impl Metric {
 
     /// Whether the arm has it, and there are values to compute it from.
     pub fn is_known(self, figures: &Figures) -> bool {
-        if figures.lacks.contains(&self.row().group) {
+        let is_not_reported = match self {
+            Self::DoubleUses | Self::Overran => figures.lacks_entered,
+            Self::LateWrites => figures.lacks_write,
+            _ => false,
+        };
+        if is_not_reported || figures.lacks.contains(&self.row().group) {
             return false;
         }
         match self.row().value {

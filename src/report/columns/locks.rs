@@ -75,7 +75,7 @@ pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
 /// Sections that outlasted their validity, with their share of those that had work.
 pub(super) fn overran(arm: &Arm<'_>) -> Option<Cell> {
     let (overran, sections) = (arm.figures.counts[Count::Overran], arm.figures.sections());
-    if !arm.has(Metric::Overran.row().group) || sections == 0 {
+    if written(Metric::Overran, arm).is_none() || sections == 0 {
         return None;
     }
     let tone = if overran == 0 { Tone::Plain } else { Tone::Doubt };

@@ -14,7 +14,11 @@ pub fn render_judgements(arms: &BTreeMap<String, Judgement>, paint: Paint) -> St
             0 => Cell::plain("0"),
             some => Cell::new(Tone::Bad, format!("✖ {some}")),
         }),
-        ("double uses", |(_, found)| Cell::plain(found.double_uses.to_string())),
+        ("double uses", |(_, found)| {
+            found
+                .double_uses
+                .map_or_else(Cell::none, |uses| Cell::plain(uses.to_string()))
+        }),
         ("cut off", |(_, found)| Cell::plain(found.cut_off.to_string())),
     ];
     Table::of(&columns, &arms.iter().collect::<Vec<_>>()).render(paint)

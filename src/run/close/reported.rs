@@ -1,7 +1,7 @@
 //! The record of what another program reported of its locks, so that reports, comparisons and the console can show it.
 //!
 //! Nobody here played a load or started a server: there are no nodes, no faults and no expectations, and what nobody has reported is
-//! unknown or zero.
+//! unknown.
 
 use std::time::{Duration, SystemTime};
 
@@ -265,7 +265,9 @@ fn figures(load: &Load, events: &JudgedEvents, found: &[&PastDouble]) -> Figures
         answered: sums.counts.answered(),
         double_holds: found.len() as u64,
         double_uses: events.double_uses.len() as u64,
-        unguarded: reported.is_used.then(|| events.unguarded()),
+        unguarded: events.unguarded(),
+        lacks_entered: reported.overran.is_none(),
+        lacks_write: reported.late_writes.is_none(),
         first_double_hold_us: found
             .first()
             .map(|double| micros(double.second_relied[0], load.span[0])),

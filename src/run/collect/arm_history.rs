@@ -172,6 +172,8 @@ pub(crate) fn head(scenario: &Scenario) -> Head {
         arms: scenario.arms.iter().map(|arm| arm.name.clone()).collect(),
         stock: scenario.workload.about().ledger().map(|ledger| ledger.stock),
         clients: Vec::new(),
+        damage: 0,
+        doubt: None,
     }
 }
 

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::holds::{Hold, HoldChange, Holds, hash_of};
-use lockstorm_data::history::{Acquire, Answer, HistoryError, Holder, Line, Operation, Reader, Section, Sections};
+use lockstorm_data::history::{
+    Acquire, Answer, HELD, Head, HistoryError, Holder, Line, Operation, Reader, Section, Sections, YEAR,
+};
 
 /// What the holds of an arm prove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,15 +21,17 @@ pub struct Judgement {
     pub beliefs: u64,
     /// Two holders of one lock who both had reason to rely on it.
     pub double_holds: u64,
-    /// Two holders who were inside at once.
-    pub double_uses: u64,
+    /// Two holders who were inside at once; `None` if a program has not reported who was inside.
+    pub double_uses: Option<u64>,
+    /// Locks that were held by two clients: only of these an overlap can show.
+    pub shared_keys: u64,
     /// The first time and the last one.
     pub span: Option<[i64; 2]>,
 }
 
 impl Judgement {
-    /// Why the holds of all these arms show nothing, if that is so.
-    pub fn doubt(arms: &BTreeMap<String, Self>) -> Option<&'static str> {
+    /// Why all these arms of a history show nothing, if that is so.
+    pub fn doubt<'a>(head: &'a Head, arms: &BTreeMap<String, Self>) -> Option<&'a str> {
         let of = |count: fn(&Self) -> u64| arms.values().map(count).sum::<u64>();
         let spans = || arms.values().filter_map(|arm| arm.span);
         let [from, until] = [
@@ -43,14 +47,19 @@ impl Judgement {
             Some("the first time and the last one are more than a year apart, so they are not those of one clock")
         } else if of(|arm| arm.beliefs) == 0 {
             Some("no client had reason to rely on a lock for any time")
+        } else if arms.values().all(|arm| arm.beliefs == 0 || arm.shared_keys == 0) {
+            Some("no lock was held by two clients, so no overlap could show")
         } else {
-            None
+            head.doubt.as_deref()
         }
     }
-}
 
-/// No clock of a machine runs for longer. Some days more or less don't matter.
-pub(super) const YEAR: Duration = Duration::from_hours(365 * 24);
+    /// Whether two clients held one lock at once, or were inside at once. Those of an arm without a lock may be.
+    pub fn is_broken(&self, head: &Head) -> bool {
+        let has_lock = head.is_reported() || self.beliefs > 0;
+        self.double_holds > 0 || has_lock && self.double_uses > Some(0)
+    }
+}
 
 /// Two holders of one lock who both had reason to rely on it. Times are those of the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +141,8 @@ struct Arm {
     judge: Holds<PastHold>,
     /// By key: how many hold it now, and what is not judged yet. A hold can be judged once all that began before it have ended.
     keys: HashMap<String, (usize, Vec<HoldChange<PastHold>>)>,
+    /// By key: the first client that held it; `None` once there was another one.
+    holders: HashMap<String, Option<Holder>>,
     found: Judgement,
 }
 
@@ -147,6 +158,13 @@ impl Arm {
         };
         self.found.holds += 1;
         self.found.beliefs += u64::from(section.belief().is_some());
+        // A validity that was over when the reply came makes no holder.
+        if section.belief().is_some() || acquire.until.is_none_or(|until| until > acquire.returned) {
+            let first = self.holders.entry(key.to_owned()).or_insert(Some(acquire.client));
+            if first.take_if(|first| *first != acquire.client).is_some() {
+                self.found.shared_keys += 1;
+            }
+        }
         let [from, until] = section.belief().unwrap_or([acquire.returned; 2]);
         let hold = PastHold {
             id: self.found.holds,
@@ -173,7 +191,7 @@ impl Arm {
         self.judge.tell(changes);
         let found = self.judge.judge(i64::MAX);
         self.found.double_holds += found.double_holds.len() as u64;
-        self.found.double_uses += found.double_uses.len() as u64;
+        *self.found.double_uses.get_or_insert(0) += found.double_uses.len() as u64;
         for double in found.over {
             let until = |hold: &PastHold, left: Option<i64>| left.map_or(hold.until, |left| left.min(hold.until));
             tell(Told::DoubleHold(PastDouble {
@@ -252,8 +270,11 @@ pub fn judge_telling(
     for arm in sections.open() {
         arms.entry(arm.to_owned()).or_default().found.cut_off += 1;
     }
+    let is_reported = reader.head.is_reported();
     let close = |(name, arm): (String, Arm)| {
-        let judgement = arm.close(&mut |told| tell(&name, told));
+        let mut judgement = arm.close(&mut |told| tell(&name, told));
+        let is_known = !is_reported || name != HELD && judgement.holds + judgement.cut_off > 0;
+        judgement.double_uses = is_known.then(|| judgement.double_uses.unwrap_or(0));
         (name, judgement)
     };
     Ok(arms.into_iter().map(close).collect())

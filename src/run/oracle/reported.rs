@@ -1,6 +1,6 @@
 //! What the events of another program prove.
 
-use super::past::{PastDouble, Told, YEAR, judge_telling};
+use super::past::{PastDouble, Told, judge_telling};
 use lockstorm_data::history::{HELD, HistoryError, INSIDE, Reader, Reported};
 
 /// The events of another program, judged.
@@ -42,19 +42,20 @@ impl JudgedEvents {
         })
     }
 
-    /// What the lock was there to prevent.
-    pub const fn unguarded(&self) -> u64 {
-        self.double_uses.len() as u64 + self.reported.late_writes + self.reported.overran
+    /// How often two clients were inside at once; `None` if no `entered` was reported.
+    pub fn double_uses(&self) -> Option<u64> {
+        self.reported.overran.map(|_| self.double_uses.len() as u64)
+    }
+
+    /// What the lock was there to prevent; `None` if nobody has reported what was done inside one.
+    pub fn unguarded(&self) -> Option<u64> {
+        let unguarded = self.reported.unguarded()?;
+        Some(unguarded + self.double_uses.len() as u64)
     }
 
     /// Whether the lock, or its use, is broken.
     pub fn is_broken(&self) -> bool {
-        !self.double_holds.is_empty() || self.unguarded() > 0 || self.hands_out_twice()
-    }
-
-    /// Whether a token or a fence does not tell holders apart.
-    pub const fn hands_out_twice(&self) -> bool {
-        self.reported.shared_tokens + self.reported.fences_fallen > 0
+        !self.double_holds.is_empty() || self.unguarded() > Some(0) || self.reported.handed_out_twice() > 0
     }
 
     /// Whose release, and when, came between the holds of these two although it had lost the lock to the first.
@@ -64,32 +65,10 @@ impl JudgedEvents {
         Some((self.reported.clients.get(*client)?, *at))
     }
 
-    /// Whether its times may be those of one clock: none of a machine goes on for longer than a year between two events.
-    pub fn is_of_one_clock(&self) -> bool {
-        self.reported.load.elapsed() < YEAR
-    }
-
     /// Why nothing can be shown, if that is so.
     pub fn doubt(&self) -> Option<String> {
-        let reported = &self.reported;
-        Some(if reported.events == 0 {
-            "there was no event".to_owned()
-        } else if !self.is_of_one_clock() {
-            "the first event and the last one are more than a year apart, so their times are not those of one clock"
-                .to_owned()
-        } else if self.holds == 0 {
-            "nobody held a lock for any time: report `acquired` and `released`".to_owned()
-        } else if reported.shared_keys == 0 {
-            "no lock was acquired by two clients, so no overlap could show".to_owned()
-        } else if let Some(clocks) = &reported.clocks {
-            clocks.clone()
-        } else if reported.doubtful > 0 {
-            format!(
-                "of {} of the holds and sections nobody reported the end, or they had no length: those may have overlapped with others",
-                reported.doubtful
-            )
-        } else {
-            return None;
-        })
+        let is_held = self.holds > 0 || self.reported.events == 0 || !self.reported.load.is_of_one_clock();
+        let unheld = || "nobody held a lock for any time: report `acquired` and `released`".to_owned();
+        (!is_held).then(unheld).or_else(|| self.reported.doubt())
     }
 }

@@ -80,7 +80,13 @@ fn all_pairs(holds: &[Interval]) -> Judgement {
         cut_off: 0,
         beliefs: holds.iter().filter(|hold| hold.until > hold.from).count() as u64,
         double_holds: count(&|first, second| first.until > second.from && second.until > second.from),
-        double_uses: count(&|first, second| first.left > second.from && second.left > second.from),
+        double_uses: Some(count(&|first, second| {
+            first.left > second.from && second.left > second.from
+        })),
+        // Each has a client of its own.
+        shared_keys: (0..2)
+            .filter(|key| holds.iter().filter(|hold| hold.key == *key).count() > 1)
+            .count() as u64,
         span: holds
             .iter()
             .map(|hold| [hold.asked, hold.back])
@@ -128,7 +134,12 @@ fn a_hold_that_was_cut_off_is_counted_and_not_judged() {
     let judged = |lines: usize| {
         let cut: String = text.split_inclusive('\n').take(lines).collect();
         let found = judge(Reader::open(cut.as_bytes()).unwrap()).unwrap()["lock"];
-        [found.holds, found.cut_off, found.double_holds, found.double_uses]
+        [
+            found.holds,
+            found.cut_off,
+            found.double_holds,
+            found.double_uses.unwrap(),
+        ]
     };
     // Two have begun; the first one has ended; both have; the third has begun; it has ended.
     let found: Vec<[u64; 4]> = (3..=7).map(judged).collect();
