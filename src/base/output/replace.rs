@@ -2,25 +2,27 @@
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::unistd::geteuid;
-use tempfile::{Builder, NamedTempFile};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
+use nix::unistd::{geteuid, linkat};
+use tempfile::{Builder, TempPath};
 
-/// Replaces `path` by a new file, which is first written whole to a temporary file beside it and synced to the disk. The
-/// temporary name can't be guessed, and nothing that exists there is followed or overwritten, so the directory may be one that
-/// others can write to.
+/// Replaces `path` by a new file, which is first written whole and synced to the disk. Until then it has no name, so that nothing is left
+/// of it if a signal ends this process; where a file system has no such files, it has a temporary name that can't be guessed. Nothing
+/// that exists is followed or overwritten, so the directory may be one that others can write to.
 ///
 /// # Errors
 /// The error of the system or of `fill`. `path` is then unchanged, and no temporary file is left.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // The new file would take the place of a device or a pipe.
     regular_or_none(path)?;
-    let temporary = temporary(&directory(path))?;
-    keep_mode_and_owner(path, temporary.as_file())?;
-    let temporary = filled(temporary, fill)?;
-    temporary.persist(path).map_err(|error| error.error)?;
+    let (file, name) = new_file(&directory(path))?;
+    keep_mode_and_owner(path, &file)?;
+    let whole = filled(&file, name, &directory(path), fill)?;
+    whole.persist(path).map_err(|error| error.error)?;
     keep_name(path);
     Ok(())
 }
@@ -30,19 +32,37 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 /// # Errors
 /// Those of [`replace`], and `AlreadyExists` if `path` exists.
 pub fn create(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let temporary = filled(temporary(&directory(path))?, fill)?;
-    temporary.persist_noclobber(path).map_err(|error| error.error)?;
+    let (file, name) = new_file(&directory(path))?;
+    let whole = filled(&file, name, &directory(path), fill)?;
+    whole.persist_noclobber(path).map_err(|error| error.error)?;
     keep_name(path);
     Ok(())
 }
 
-fn filled(file: NamedTempFile, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<NamedTempFile> {
-    let mut writer = BufWriter::new(file.as_file());
+/// Writes the whole file, which then has a temporary name.
+fn filled(
+    file: &File,
+    name: Option<TempPath>,
+    directory: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<TempPath> {
+    let mut writer = BufWriter::new(file);
     fill(&mut writer)?;
     writer.flush()?;
     drop(writer);
-    file.as_file().sync_all()?;
-    Ok(file)
+    file.sync_all()?;
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |path: &Path| {
+        Ok(linkat(
+            AT_FDCWD,
+            open.as_str(),
+            AT_FDCWD,
+            path,
+            AtFlags::AT_SYMLINK_FOLLOW,
+        )?)
+    };
+    let named = || temporary_name().make_in(directory, link).map_err(without_name);
+    name.map_or_else(|| Ok(named()?.into_temp_path()), Ok)
 }
 
 /// Syncs the directory, so that the file's name survives a power failure. The file exists even if this fails.
@@ -95,28 +115,46 @@ pub fn foreign_link(path: &Path) -> io::Result<()> {
 /// # Errors
 /// The system's error, for example that the directory is not writable.
 pub fn try_replace(path: &Path) -> io::Result<()> {
-    temporary(&directory(path))?.close()
+    new_file(&directory(path)).map(drop)
 }
 
-/// Creates the file (`O_EXCL`: it is new and ours) with the default mode of new files. In /dev, where somebody has misspelt a
-/// device, it creates none.
-fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+/// Creates the file with the default mode of new files, and with a temporary name if the file system has no files without one. In /dev,
+/// where somebody has misspelt a device, it creates none.
+fn new_file(directory: &Path) -> io::Result<(File, Option<TempPath>)> {
     if fs::canonicalize(directory).is_ok_and(|directory| directory == Path::new("/dev")) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "/dev has no device of that name, and is no place for files; name another one",
         ));
     }
-    Builder::new()
-        .prefix(".lockstorm-")
+    let mut unnamed = File::options();
+    unnamed.write(true).mode(0o666).custom_flags(OFlag::O_TMPFILE.bits());
+    match unnamed.open(directory) {
+        // By this path it gets its name.
+        Ok(file) if Path::new("/proc/self/fd").is_dir() => Ok((file, None)),
+        _ => {
+            let named = temporary_name().tempfile_in(directory).map_err(without_name)?;
+            let (file, name) = named.into_parts();
+            Ok((file, Some(name)))
+        }
+    }
+}
+
+/// A name that is new (`O_EXCL`), with the default mode of new files.
+fn temporary_name() -> Builder<'static, 'static> {
+    let mut name = Builder::new();
+    name.prefix(".lockstorm-")
         .suffix(".part")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory)
-        // Without the temporary file's name, which would only confuse.
-        .map_err(|error| match error.to_string().split_once(" at path ") {
-            Some((why, _)) => io::Error::new(error.kind(), why),
-            None => error,
-        })
+        .permissions(Permissions::from_mode(0o666));
+    name
+}
+
+/// The error without the temporary file's name, which would only confuse.
+fn without_name(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why),
+        None => error,
+    }
 }
 
 /// Gives the new file the mode of the file that it replaces, and its owner if we are allowed to.
@@ -196,6 +234,24 @@ mod tests {
         assert_eq!(error.unwrap_err().to_string(), "no more");
         assert_eq!(fs::read_to_string(&path).unwrap(), "before");
         assert_eq!(names(place.path()), ["out"]);
+    }
+
+    /// A signal may end the process then.
+    #[test]
+    fn a_file_that_is_not_whole_yet_has_no_name() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("out");
+        for _ in 0..2 {
+            let before = names(place.path());
+            replace(&path, |out| {
+                out.write_all(b"half")?;
+                out.flush()?;
+                assert_eq!(names(place.path()), before);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(names(place.path()), ["out"]);
+        }
     }
 
     #[test]
