@@ -681,7 +681,7 @@ Examples:
   lockstorm judge unix:/tmp/judge.sock --history held.jsonl      until Ctrl-C
 
 Exit codes: 0 nothing is broken, 1 error, 2 usage, or a line can't be read, 3 there are double holds, double uses, late writes, sections \
-that overran, shared tokens or fences that don't rise, 5 nothing could be shown: there was no event, or no lock was acquired by two \
+that overran, shared tokens or fences that don't rise, 5 nothing could be shown: there was no event, or no lock was held by two \
 clients, or their clocks may differ, or holds have no end that met others.")]
 pub struct JudgeArgs {
     /// A file, `-` for standard input, or unix:PATH: listen there, for any number of connections, until Ctrl-C or SIGTERM.
@@ -733,8 +733,9 @@ pub enum RecordCommand {
 Example:
   lockstorm record judge failover.jsonl
 
-Exit codes: 0 no double hold, 1 error, 2 the file can't be read, 3 there are double holds, 5 nothing could be shown: no lock was held for \
-any time, or the times are more than a year apart.")]
+Exit codes: 0 nothing is broken, 1 error, 2 the file can't be read, 3 there are double holds or double uses, or what `lockstorm judge` \
+found besides in its events, 5 nothing could be shown: no lock was held for any time, or by two clients, or the times are more than a \
+year apart, or what `lockstorm judge` was not sure of.")]
     Judge {
         /// A file that `lockstorm run --history` has written.
         history: PathBuf,
