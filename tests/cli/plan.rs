@@ -62,6 +62,11 @@ fn a_ttl_between_the_round_ones_is_found_if_none_of_those_will_do() {
 fn what_is_advised_is_the_shortest_that_will_do() {
     let work = "--hold lognormal:400ms,0.692 --pause 20/h,lognormal:200ms,1 --rate 20/s --risk 1/month";
     assert!(recommended(&format!("{work} --takeover 17s")).0 < 17_000);
+    // The limit is compared with the exact time.
+    for (hold, takeover, ttl) in [("1s..2s", 2026, 2024), ("100s..200s", 202_500, 202_024)] {
+        let work = format!("--hold uniform:{hold} --pause none --renew off --takeover {takeover}ms");
+        assert_eq!(recommended(&work), (ttl, 0));
+    }
     for (work, takeover) in [
         (work.to_owned(), "3s"),
         (format!("{work} --renew ttl/3"), "10s"),
