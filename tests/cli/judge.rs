@@ -120,6 +120,15 @@ fn fences_must_rise_and_tokens_must_tell_holders_apart() {
         "an empty one does not tell them apart"
     );
     assert_eq!(of(["", ""], 15), (Some(0), [0, 0]), "there is none");
+    // The first one to have had it shares it, too, once another one has.
+    let turns = ["a", "b", "a"].into_iter().zip(1..).map(|(client, turn)| {
+        event(client, "acquired", turn * 20, r#","token":"x""#) + &event(client, "released", turn * 20 + 10, "")
+    });
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("e.jsonl"), turns.collect::<String>()).unwrap();
+    let (_, out, _) = ended(&mut lockstorm(directory.path(), &["judge", "e.jsonl", "--json"]));
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(found["shared_tokens"], 2, "{found}");
 }
 
 #[test]
@@ -328,6 +337,19 @@ fn each_kind_of_damage_is_counted_and_nothing_else() {
             3,
             [1, 0, 0, 0, 0],
         ),
+        // The reply to an extension came so late that its validity was over: until then its client relied on the one before.
+        (
+            "a acquired 0 until 30, b acquired 5 until 35, b released 6, a extended 7 until 4, a released 8",
+            3,
+            [1, 0, 0, 0, 0],
+        ),
+        // A validity is an end, however long ago its client was heard; to the end of the events, at most.
+        (
+            "a acquired 0 until 10, b acquired 2 until 12, c acquired 20, c released 21",
+            3,
+            [1, 0, 0, 0, 0],
+        ),
+        ("a acquired 0 until 10, b acquired 2, b released 3", 3, [1, 0, 0, 0, 0]),
         // Inside without a lock, though nobody has seen it leave; inside without a lock; and both of them at once.
         (
             "a acquired 0, a released 2, a entered 3, b acquired 5, b released 6",
@@ -367,7 +389,7 @@ fn each_kind_of_damage_is_counted_and_nothing_else() {
             3,
             [1, 0, 0, 0, 1],
         ),
-        ("a acquired 0 until 5, b acquired 6, b released 7", 0, [0, 0, 0, 0, 1]),
+        ("a acquired 0 until 5, b acquired 6, b released 7", 0, [0; 5]),
         // A hold without length in the middle of another one: a clock that is too coarse, or no hold at all.
         (
             "a acquired 0, b acquired 2, b write 2, b released 2, a released 4",

@@ -97,8 +97,8 @@ struct Lock {
     missed: i64,
     /// When that began, and until when it is counted.
     missing: [i64; 2],
-    /// Who has had each token.
-    tokens: BTreeMap<String, usize>,
+    /// The first client that had each token, and the last other one, or itself if there was none.
+    tokens: BTreeMap<String, [usize; 2]>,
     /// All fences that were handed out.
     fences: BTreeSet<u64>,
     /// The highest fence so far, each time that one was handed out.
@@ -211,7 +211,8 @@ impl Reported {
             }
             let mut holds = std::mem::take(&mut lock.holds);
             for (&client, hold) in holds.iter_mut().filter(|(_, hold)| !hold.is_closed) {
-                let known = hold.end().filter(|end| hold.ended.is_some() || *end <= heard[client]);
+                // Its client may not have been there any more, and the lock was promised to it all the same.
+                let known = hold.end().map(|end| end.min(last));
                 if known.is_none() {
                     made.cut_off += 1;
                     made.doubtful += u64::from(hold.met);
@@ -306,7 +307,8 @@ impl Reported {
             EventWord::Refused => self.refused(client, lock, t),
             EventWord::Extended if covered && !came_too_late => {
                 if let Some(hold) = lock.holds.get_mut(&client) {
-                    hold.until = event.until;
+                    // Its client has relied on the earlier end so far, however late the reply came.
+                    hold.until = event.until.map(|until| until.max(t));
                 }
             }
             EventWord::Extended if lock.holds.get(&client).is_none_or(|hold| hold.is_closed) => {
@@ -467,7 +469,11 @@ impl Reported {
         let mut words = Vec::new();
         if let Some(token) = &event.token {
             let shared_tokens = self.shared_tokens.get_or_insert(0);
-            let before = *lock.tokens.entry(token.clone()).or_insert(client);
+            let [first, last] = lock.tokens.entry(token.clone()).or_insert([client; 2]);
+            let before = if *first == client { *last } else { *first };
+            if *first != client {
+                *last = client;
+            }
             if before != client {
                 let other = self.clients.get(before).map_or("", String::as_str);
                 *shared_tokens += 1;
