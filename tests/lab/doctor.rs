@@ -717,14 +717,14 @@ fn a_server_that_cannot_be_used_is_told_with_the_reason() {
     assert!(text.contains("refused"), "{text}");
     tells(
         &text,
-        &["1 server: 1 vote is needed, and 1 can't be asked now, so no lock can be acquired"],
+        &["1 server: 1 vote is needed, and 1 can't vote now, so no lock can be acquired"],
     );
     let (_pair, mut trio) = sound_ones(2);
     trio.push(format!("redis://127.0.0.1:{}", free_port()));
     let text = printed(&trio, &[]);
     tells(
         &text,
-        &["3 servers: 2 votes are needed, and 1 can't be asked now, so no other may fail"],
+        &["3 servers: 2 votes are needed, and 1 can't vote now, so no other may fail"],
     );
 
     let web = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -59,11 +59,19 @@ fn twice(facts: &[Facts]) -> Judgement {
     good("all are different servers")
 }
 
+/// Whether it answers, would grant a lock, and is no replica.
+fn can_vote(facts: &Facts) -> bool {
+    facts.server.as_ref().is_ok_and(|server| {
+        let is_refused = server.trial.as_ref().is_some_and(|trial| trial.lock.is_err());
+        !is_refused && server.info("role") != Some("slave")
+    })
+}
+
 fn number(facts: &[Facts]) -> Judgement {
     let count = facts.len();
     let spare = count.saturating_sub(1) / 2;
     let votes = count / 2 + 1;
-    let silent = facts.iter().filter(|server| server.server.is_err()).count();
+    let silent = facts.iter().filter(|facts| !can_vote(facts)).count();
     // A server that is named twice has one vote.
     let again: usize = repeated_in(facts).iter().map(|names| names.len() - 1).sum();
     if silent + again > 0 {
@@ -72,13 +80,13 @@ fn number(facts: &[Facts]) -> Judgement {
         let different = counted((count - again) as u64, "server", "different servers");
         let (what, cure) = match (silent, again) {
             (_, 0) => (
-                format!("{silent} can't be asked now"),
-                "repair what keeps them from answering, and look again",
+                format!("{silent} can't vote now"),
+                "repair what keeps them from granting locks, and look again",
             ),
             (0, _) => (format!("they are only {different}"), "name each server once"),
             _ => (
-                format!("{silent} can't be asked now, and they are at most {different}"),
-                "repair what keeps them from answering, name each server once, and look again",
+                format!("{silent} can't vote now, and they are at most {different}"),
+                "repair what keeps them from granting locks, name each server once, and look again",
             ),
         };
         let now = format!("{count} {servers}: {votes} {needed} needed, and {what}, so ");
@@ -149,7 +157,7 @@ mod tests {
         assert_eq!(verdict, Verdict::Bad);
         assert_eq!(
             seen,
-            "3 servers: 2 votes are needed, and 3 can't be asked now, so no lock can be acquired"
+            "3 servers: 2 votes are needed, and 3 can't vote now, so no lock can be acquired"
         );
         assert_eq!(of(1).0, Verdict::Bad);
     }
