@@ -13,13 +13,14 @@ use super::renewed;
 use super::setting::Setting;
 use super::several;
 use super::spread::Spread;
+use lockstorm_data::metrics::units::rounded;
 
 /// The probability that one section outlasts its lock: by its own length, because its app server pauses, or because its renewals fail.
 ///
 /// Without renewal that is P(hold > reliable − elapsed), where elapsed is the time from the first command to the quorum's reply, and
 /// for pauses the same with a pause in the section. With renewal a section may be as long as it likes, and only a pause that
-/// is longer than what the last renewal has left makes it outlast its lock, a renewal that a quorum answers too late, or an outage in
-/// which all renewals fail that the lock has left. Several pauses in one section without renewal add up ([`several`]).
+/// is longer than what the last renewal has left makes it outlast its lock, a renewal that a quorum answers too late, or one outage or two
+/// in which all renewals fail that the lock has left. Several pauses in one section without renewal add up ([`several`]).
 ///
 /// `times` are those [until a quorum has answered](elapsed::until_quorum).
 pub(super) fn of_section(question: &Question, times: &[(f64, f64)], setting: &Setting) -> Chance {
@@ -159,11 +160,28 @@ fn without_quorum(question: &Question, outages: &Outages, left: f64, interval: f
     let excess = |seconds| outages.length.excess(seconds, bound);
     // For how many of the seconds between two renewals an outage that begins then lasts too long, on average.
     let too_long = excess((tries - 1.0) * interval) - excess(tries * interval);
+    let together = two_without_quorum(outages, left, interval, bound);
     mean(&question.holds, |hold| {
         // A section that ends before its lock would expire needs no further renewal.
         let exposed = ((hold - left) / interval).ceil().max(0.0);
-        happens(outages.per_second * exposed * too_long)
+        happens(outages.per_second * exposed * (too_long + outages.per_second * interval * together))
     })
+}
+
+/// For how many of the seconds after it an outage has another one before it, which begins within the same second, so that all tries
+/// within `left` of the last success fail through both, and through none of them alone. That is the sum over the n tries that fail through
+/// the first one: it begins before the first of them, and the second one before the next try, and lasts to the last one. Outages begin at
+/// any time, also during others.
+fn two_without_quorum(outages: &Outages, left: f64, interval: f64, bound: Bound) -> f64 {
+    /// More tries than this are taken in groups.
+    const TRIES: f64 = 256.0;
+    let interval = interval * (left / interval / TRIES).ceil().max(1.0);
+    let tries = rounded((left / interval).floor());
+    let excess = |tries: u64| outages.length.excess(tries as f64 * interval, bound);
+    // For how many seconds an outage can have begun that so many tries fail through, or more.
+    let begun = |tries: u64| excess(tries - 1) - excess(tries);
+    let of = |first: u64| (begun(first) - begun(first + 1)) * (excess(tries - first - 1) - excess(tries - 1));
+    (1..tries).map(of).sum::<f64>() / interval
 }
 
 #[cfg(test)]

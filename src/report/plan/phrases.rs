@@ -600,7 +600,10 @@ fn caution(plan: &Plan, row: &Row) -> String {
         text += " Sections may last longer than a client waits: a standby asks again whenever it has given up.";
     }
     if row.setting.interval().is_some() && plan.question.pauses.per_second <= 0.0 {
-        text += " Only pauses make a renewed lock expire, and none were assumed: name yours with --pause, or plan from a record.";
+        let outages = plan.question.outages.as_ref().map_or("", |_| " and outages");
+        text += &format!(
+            " Only pauses{outages} make a renewed lock expire, and no pauses were assumed: name yours with --pause, or plan from a record."
+        );
     }
     text
 }
