@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use lockstorm::console::ThemeName;
 use lockstorm::report::Checker;
 use lockstorm_bench::CASES;
-use lockstorm_data::scenario::{Persistence, Words, builtin};
+use lockstorm_data::scenario::{Persistence, Renew, Words, builtin};
 use lockstorm_lab::NodeName;
 use lockstorm_plan::sweep::Axis;
 use lockstorm_plan::{ClockJumps, Extent, MAX_SECONDS, NodeCrashes, Outages, Pauses, Renewal, Risk, Spread};
@@ -434,8 +434,8 @@ pub struct PlanArgs {
     /// takeovers need].
     #[arg(long, value_name = "TTL,…", value_delimiter = ',', value_parser = ttl, allow_hyphen_values = true)]
     pub ttl: Vec<Duration>,
-    /// The renewal intervals to look at, with commas: off, ttl/2, ttl/3, or a duration [default: off,ttl/2,ttl/3, and ttl/5 and ttl/9
-    /// too if none of these will do].
+    /// The renewal intervals to look at, with commas: off, ttl/2 to ttl/9, or a duration [default: off,ttl/2,ttl/3, and ttl/5 and
+    /// ttl/9 too if none of these will do].
     #[arg(long, value_name = "INTERVAL,…", value_delimiter = ',', value_parser = renewal, allow_hyphen_values = true)]
     pub renew: Vec<Renewal>,
     /// Say how many of so many sections are expected to outlast their lock, with a 99 % prediction interval: to check a plan.
@@ -1434,11 +1434,10 @@ fn ttl(text: &str) -> Result<Duration, String> {
 fn renewal(text: &str) -> Result<Renewal, String> {
     match text.trim() {
         "off" => Ok(Renewal::Off),
-        "ttl/2" => Ok(Renewal::Fraction(2)),
-        "ttl/3" => Ok(Renewal::Fraction(3)),
-        text => match humantime::parse_duration(text) {
-            Ok(interval) if interval >= Duration::from_millis(1) => Ok(Renewal::Every(interval)),
-            _ => Err("write off, ttl/2, ttl/3 or a duration of at least 1 ms".to_owned()),
+        text => match (Renew::part_of_ttl(text), humantime::parse_duration(text)) {
+            (Some(part), _) => Ok(Renewal::Fraction(part)),
+            (_, Ok(interval)) if interval >= Duration::from_millis(1) => Ok(Renewal::Every(interval)),
+            _ => Err("write off, ttl/2 to ttl/9 or a duration of at least 1 ms".to_owned()),
         },
     }
 }

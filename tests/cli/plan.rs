@@ -508,6 +508,13 @@ fn the_only_setting_becomes_a_scenario_even_if_it_is_not_fit() {
         &expected,
         &["requests = 2000\n", "\"redlock.overran\"  = \">= ", "do    = \"lag\""],
     );
+    // Every renewal that is tried can be chosen.
+    planned(
+        &format!("--hold 200ms --pause none --ttl 1s --renew ttl/5 --scenario {file}"),
+        0,
+    );
+    assert!(fs::read_to_string(&path).unwrap().contains("\"ttl/5\""));
+    assert_eq!(told(&["check", file]).0, Some(0));
 }
 
 #[test]

@@ -13,7 +13,6 @@ use crate::model::Wait;
 const UNIFORM: &str = "uniform";
 const ZIPF: &str = "zipf";
 const OFF: &str = "off";
-const PART_OF_TTL: &str = "ttl/";
 const FAIL_FAST: &str = "fail-fast";
 const QUEUE: &str = "queue";
 /// How long an acquire waits before it tries again, unless the scenario says something else.
@@ -44,26 +43,25 @@ pub(super) fn write_popularity(popularity: Popularity) -> String {
     }
 }
 
-/// `"off"`, `"ttl/2"`, `"ttl/3"` or a duration.
+/// `"off"`, `"ttl/2"` to `"ttl/9"`, or a duration.
 pub(super) fn read_renew(value: &Value) -> Result<Renew, String> {
     let Value::Text(text) = value else {
         return value::positive(value).map(Renew::Every);
     };
-    match text.strip_prefix(PART_OF_TTL) {
+    match Renew::part_of_ttl(text) {
         _ if text == OFF => Ok(Renew::Off),
-        Some("2") => Ok(Renew::Fraction(2)),
-        Some("3") => Ok(Renew::Fraction(3)),
+        Some(part) => Ok(Renew::Fraction(part)),
         _ if text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
             value::positive(value).map(Renew::Every)
         }
-        _ => Err(format!("\"{text}\" is not off, ttl/2, ttl/3 or a duration")),
+        _ => Err(format!("\"{text}\" is not off, ttl/2 to ttl/9 or a duration")),
     }
 }
 
 pub(super) fn write_renew(renew: Renew) -> String {
     match renew {
         Renew::Off => quote(OFF),
-        Renew::Fraction(n) => quote(&format!("{PART_OF_TTL}{n}")),
+        Renew::Fraction(n) => quote(&format!("ttl/{n}")),
         Renew::Every(every) => time(every),
     }
 }

@@ -453,7 +453,7 @@ impl ArmSpec {
 pub enum Renew {
     /// Never.
     Off,
-    /// Every `ttl / n`, where n is 2 or 3.
+    /// Every `ttl / n`, where n is 2 to 9.
     Fraction(u32),
     /// At this interval, which is shorter than the TTL.
     #[serde(rename = "every_us", with = "in_us")]
@@ -462,6 +462,12 @@ pub enum Renew {
 }
 
 impl Renew {
+    /// The n of `ttl/n`, from 2 to 9.
+    pub fn part_of_ttl(text: &str) -> Option<u32> {
+        let part = text.strip_prefix("ttl/")?.parse().ok()?;
+        (2..=9).contains(&part).then_some(part)
+    }
+
     /// The interval for a lock with this TTL; `None` if renewal is off.
     pub fn interval(self, ttl: Duration) -> Option<Duration> {
         match self {
