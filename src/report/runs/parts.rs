@@ -18,6 +18,7 @@ use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{counted, setting};
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Words as _;
+use lockstorm_run::Record;
 
 /// The parts of a report, as text and tables.
 pub(super) struct Parts {
@@ -154,7 +155,7 @@ fn locks(runs: &Runs) -> String {
     if runs.all().len() > 1 {
         let unavailable = Metric::UnavailableMs.title();
         all.push(format!(
-            "{unavailable}: the longest time after a fault until the lock could be had again"
+            "{unavailable}: the longest time in which a lock was unavailable"
         ));
         all.push("a mark is that of the worst run".to_owned());
     }
@@ -204,27 +205,28 @@ fn what_happened(runs: &Runs) -> Table {
 }
 
 fn caveats(runs: &Runs) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let mut all = Vec::new();
+    let mut all: Vec<(String, Vec<&Record>)> = Vec::new();
     for record in runs.all() {
-        let of_run = if runs.all().len() > 1 {
-            format!("{}: ", record.which())
-        } else {
-            String::new()
-        };
-        if record.interrupted {
-            all.push(format!("{of_run}the run was interrupted after {:.1} s", record.elapsed));
-        }
-        let texts = record
-            .partial
-            .iter()
-            .chain(&record.inconclusive)
-            .chain(&record.warnings);
-        for text in texts.filter(|text| seen.insert(text.as_str())) {
-            all.push(format!("{of_run}{}", printable(text)));
+        let interrupted = record
+            .interrupted
+            .then(|| format!("the run was interrupted after {:.1} s", record.elapsed));
+        let texts = [&record.partial, &record.inconclusive, &record.warnings];
+        let texts = texts.into_iter().flatten().map(|text| printable(text));
+        for text in interrupted.into_iter().chain(texts) {
+            match all.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, of)) if of.last().is_some_and(|last| std::ptr::eq(*last, record)) => {}
+                Some((_, of)) => of.push(record),
+                None => all.push((text, vec![record])),
+            }
         }
     }
-    all
+    let of_run = |(text, of): (String, Vec<&Record>)| match (runs.all().len(), &of[..]) {
+        (1, _) => text,
+        (_, [only]) => format!("{}: {text}", only.which()),
+        (count, of) if of.len() == count => format!("all {count} runs: {text}"),
+        (count, of) => format!("{} of {count} runs: {text}", of.len()),
+    };
+    all.into_iter().map(of_run).collect()
 }
 
 /// What ran on what, when.
