@@ -21,7 +21,7 @@ use lockstorm_run::{CheckedExpectation, Record, Snapshot, rate_not_kept};
 const PARTIAL: &str = "partial: closed with what was known at the end, since";
 
 /// Heads the arms whose load was another one than the scenario asks for.
-const NOT_KEPT: &str = "the rate was not kept";
+const NOT_KEPT: &str = "not all requests were served";
 
 /// The summary as plain text.
 pub fn summary(record: &Record) -> String {

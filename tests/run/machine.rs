@@ -101,7 +101,10 @@ fn a_rate_that_was_not_kept_is_said_first_and_proves_nothing_unless_it_is_expect
         assert!(figures.never_begun > 1_000, "{figures:?}");
         let (first, rest) = stdout.split_once("\n\n").expect("parts");
         assert!(first.lines().count() <= 2, "{stdout}");
-        assert!(rest.starts_with("the rate was not kept\n  ! single: "), "{stdout}");
+        assert!(
+            rest.starts_with("not all requests were served\n  ! single: "),
+            "{stdout}"
+        );
         let share = format!("of 2,000 requests ({:.0} %)", figures.never_begun as f64 / 20.0);
         let covered = format!("cover only the {} that ended", figures.counts[Count::Completed]);
         says(&stdout, &[&share, &covered, "Lower the rate, or add workers"]);

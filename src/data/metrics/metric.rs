@@ -132,6 +132,16 @@ const IN_SECTIONS: Evidence = Evidence {
     until: "two clients want one lock at once",
     before: None,
 };
+const OF_SECTIONS: Evidence = Evidence {
+    shows: |f| f.sections() > 0,
+    until: "a section has had work",
+    before: None,
+};
+const OF_LOCKS: Evidence = Evidence {
+    shows: |f| f.outcomes.acquired > 0,
+    until: "a lock is acquired",
+    before: None,
+};
 const IN_JUDGED_HOLDS: Evidence = Evidence {
     shows: |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
     until: "two clients want one lock at once, and it is known of every double hold what its lock had lost",
@@ -254,7 +264,7 @@ metrics! {
     Covered = "covered", Number(|f| f.covered), LockNodes, Plain,
         "held locks that lost votes in a fault and still had enough to keep others out: how often the law could have been broken";
     ZombieKeys = "zombie keys", Largest(|f| f.zombie_keys.unwrap_or(0), |f| u64::from(f.zombie_keys.is_some())), LockNodes, Doubt,
-        "keys that lock nodes had of locks that nobody held, found by two looks a second apart: left by a killed app server, by a release that did not arrive, or by a `SET` that a node ran after its client had given it up. Each attempt to lock counts once, however many nodes have its key. Until its TTL has passed, such a key takes the node's vote from others. Of another program's locks they are found if it keeps the lock's name as its key; otherwise, and on servers that are not ours, they are not known";
+        "keys that lock nodes had of locks that nobody held, found by two looks a second apart: left by a killed app server, by a release that did not arrive, or by a `SET` that a node ran after its client had given it up. Each attempt to lock counts once, however many nodes have its key. Until its TTL has passed, such a key takes the node's vote from others. Of another program's locks they are found if it keeps the lock's name as its key; otherwise, with a TTL of 1 s or less, and on servers that are not ours, they are not known";
     Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
         "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
     Offered = "offered", Number(|f| f.offered), Load, Plain,
@@ -377,8 +387,22 @@ impl Metric {
             (_, Alarm::Damage(evidence)) => Some(evidence),
             // What proceeds without the lock has acquired nothing, and is inside all the same.
             (Self::DoubleUses, _) => Some(IN_SECTIONS),
+            (Self::Overran | Self::LateWrites, _) => Some(OF_SECTIONS),
+            (Self::LocksLost, _) => Some(OF_LOCKS),
             _ => None,
         }
+    }
+
+    /// The share of requests whose times lie beyond it, if it is a quantile of the times of requests that have ended.
+    pub const fn share_beyond(self) -> Option<f64> {
+        Some(match self {
+            Self::AcquireP50 | Self::ResponseP50 | Self::ServiceP50 => 0.5,
+            Self::AcquireP90 | Self::ResponseP90 => 0.1,
+            Self::AcquireP99 | Self::ResponseP99 | Self::ServiceP99 => 0.01,
+            Self::AcquireP999 | Self::ResponseP999 => 0.001,
+            Self::AcquireMax | Self::ResponseMax => 0.0,
+            _ => return None,
+        })
     }
 
     /// Whether it is damage and was ever above zero: proven damage stays proven, even if its count falls.

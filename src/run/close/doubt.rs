@@ -26,18 +26,35 @@ fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expect
     is_doubt.then(|| failed(name, figures, first))
 }
 
-/// That an arm was offered more than it began: more than 1 % of the requests found no free worker.
+/// That more than 1 % of an arm's requests found no free worker, or had not ended at the end of the run.
 pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<String> {
     let Figures {
-        never_begun, offered, ..
+        never_begun,
+        unfinished,
+        offered,
+        ..
     } = *figures;
-    let share = never_begun as f64 / offered.max(1) as f64;
+    let missing = never_begun.saturating_add(unfinished);
+    let share = missing as f64 / offered.max(1) as f64;
     let digits = usize::from(share < 0.1);
-    (never_begun.saturating_mul(FEW) > offered).then(|| {
+    let (why, cure) = match (never_begun, unfinished) {
+        (_, 0) => (
+            "were due and never begun, since no worker was free".to_owned(),
+            ". Lower the rate, or add workers",
+        ),
+        (0, _) => ("had not ended when the run did".to_owned(), ""),
+        _ => (
+            format!(
+                "had not ended when the run did, and {} of them never begun",
+                count(never_begun)
+            ),
+            ". Lower the rate, or add workers",
+        ),
+    };
+    (missing.saturating_mul(FEW) > offered).then(|| {
         format!(
-            "{name}: {} of {} requests ({:.digits$} %) were due and never begun, since no worker was free: times and percentiles cover only the \
-             {} that ended. Lower the rate, or add workers",
-            count(never_begun),
+            "{name}: {} of {} requests ({:.digits$} %) {why}: times and percentiles cover only the {} that ended{cure}",
+            count(missing),
             count(offered),
             share * 100.0,
             count(figures.counts[Count::Completed]),
@@ -80,7 +97,7 @@ pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Stri
 pub(crate) fn untested<'a>(scenario: &Scenario, arms: impl Iterator<Item = &'a Figures>) -> Option<Doubt> {
     scenario.is_untested(arms).then(|| {
         let why = "no fault tested a lock: no node came back without a key that was held, no holder outlived its validity, and no acquire was \
-                   refused or delayed; let hosts come back while locks are held (longer sections: workload.hold), or break more of them";
+                   refused or delayed through a fault; let hosts come back while locks are held (longer sections: workload.hold), or break more of them";
         Doubt::new(Leaves::AllButSafety, why.to_owned())
     })
 }
@@ -162,6 +179,16 @@ mod tests {
         expected.metric = Metric::Offered;
         assert!(doubt(900, &[expected]).is_some());
         assert_eq!(rate_not_kept("single", &Figures::default()), None);
+        // Those that had not ended when the run did are not among the times either.
+        let open = Figures {
+            unfinished: 101,
+            never_begun: 0,
+            ..figures(101)
+        };
+        let why = "single: 101 of 1,000 requests (10 %) had not ended when the run did: times and percentiles cover only the 899 that ended";
+        assert_eq!(rate_not_kept("single", &open).as_deref(), Some(why));
+        // The load was the one that was asked for.
+        assert_eq!(other_load("single", &open, &[]), None);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, CheckedExpectation};
-use lockstorm_data::metrics::{Evidence, Metric, figure};
+use lockstorm_data::metrics::units::counted;
+use lockstorm_data::metrics::{Count, Evidence, Metric, Outage, figure};
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{Expectation, Scenario};
 
@@ -13,16 +14,16 @@ pub(crate) fn check_all(scenario: &Scenario, arms: &[ArmRecord], doubts: &[Vec<D
         .iter()
         .filter_map(|expectation| {
             let (arm, doubts) = arms.iter().zip(doubts).find(|(arm, _)| arm.name == expectation.arm)?;
-            Some(check(expectation, arm, doubts))
+            Some(check(expectation, arm, doubts, scenario.duration.as_secs_f64()))
         })
         .collect()
 }
 
-fn check(expectation: &Expectation, arm: &ArmRecord, doubts: &[Doubt]) -> CheckedExpectation {
+fn check(expectation: &Expectation, arm: &ArmRecord, doubts: &[Doubt], end: f64) -> CheckedExpectation {
     let value = expectation.judged().of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
     let name = format!("{}.{}", expectation.arm, expectation.metric.name());
-    let (result, why) = match doubt(expectation, arm, held, doubts) {
+    let (result, why) = match doubt(expectation, arm, held, doubts).or_else(|| by_rest(expectation, arm, held, end)) {
         Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
         None if held => (CheckResult::Held, String::new()),
         None => (CheckResult::Failed, String::new()),
@@ -77,6 +78,54 @@ fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<S
     })
 }
 
+/// What had not ended, or is not known, may make the figure larger: then a bound that it would break, or reach, proves nothing. The load
+/// ended at `end`, in seconds.
+fn by_rest(expectation: &Expectation, arm: &ArmRecord, held: bool, end: f64) -> Option<String> {
+    /// An outage of which this much of the load saw no end had one, for all that is known, in seconds.
+    const UNSEEN: f64 = 1.0;
+    let (metric, figures) = (expectation.judged(), &arm.figures);
+    let is_open = |is_over: fn(&Outage) -> bool| {
+        let lasts = |outage: &Outage| outage.at + outage.lasted_us as f64 / 1e6 > end - UNSEEN;
+        figures.outages.iter().any(|outage| !is_over(outage) && lasts(outage))
+    };
+    let all = figures.counts[Count::Completed].saturating_add(figures.unfinished) as f64;
+    let (more, why) = match metric {
+        Metric::UnavailableMs if is_open(|outage| outage.over) => {
+            (f64::INFINITY, "a lock was still unavailable at the end".to_owned())
+        }
+        Metric::AllUnavailableMs if is_open(|outage| outage.all_us == 0 || outage.all_over) => {
+            (f64::INFINITY, "all locks were still unavailable at the end".to_owned())
+        }
+        Metric::GaveUp | Metric::NoQuorum => (
+            figures.unfinished as f64,
+            format!("{} had not ended", counted(figures.unfinished, "request", "requests")),
+        ),
+        Metric::Deleted | Metric::ExpiredHolds => (
+            figures.unjudged as f64,
+            format!(
+                "{} of the double holds could not be judged",
+                figure(Metric::Unjudged, figures.unjudged as f64)
+            ),
+        ),
+        _ => match metric.share_beyond() {
+            Some(share) if figures.unfinished as f64 > share * all => (
+                f64::INFINITY,
+                format!(
+                    "{} had not ended, and their times are not in it",
+                    counted(figures.unfinished, "request", "requests")
+                ),
+            ),
+            _ => return None,
+        },
+    };
+    let value = metric.of(figures);
+    let possible = [value + more, expectation.bound.clamp(value, value + more)];
+    let could_change = possible
+        .into_iter()
+        .any(|value| expectation.op.holds(value, expectation.bound) != held);
+    could_change.then_some(why)
+}
+
 /// Why a figure can't be judged yet. Some damage is visible only late: units are oversold once the stock is sold out. Until then a zero
 /// proves nothing if an earlier sign of damage is there, or could not be visible either; and a missed lower bound proves nothing if the
 /// earlier sign reaches it. Without an earlier sign a zero proves nothing until the damage could be visible.
@@ -100,7 +149,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use lockstorm_data::metrics::{Count, Figures, Point, Quantiles, Series};
+    use lockstorm_data::metrics::{Figures, Point, Quantiles, Series, Time};
     use lockstorm_data::scenario::{Op, Overrides, Source, parse};
 
     /// What is said of an expectation of `redlock`, with these figures and doubts.
@@ -308,6 +357,95 @@ mod tests {
             CheckResult::Failed,
             "there was no damage"
         );
+    }
+
+    #[test]
+    fn what_had_not_ended_or_is_not_known_may_make_a_figure_larger() {
+        let end = scenario().duration.as_secs_f64();
+        let judge = |metric, op, bound, of: &dyn Fn(&mut Figures)| {
+            let mut figures = Figures {
+                counts: [(Count::Completed, 98)].into(),
+                ..Figures::default()
+            };
+            (figures.outcomes.acquired, figures.contested) = (98, 9);
+            let response = &mut figures.times[Time::Response];
+            (response.count, response.p99) = (98, 50_000);
+            of(&mut figures);
+            check((metric, op, bound), figures, &[]).result
+        };
+        let outage = |at, over| {
+            move |figures: &mut Figures| {
+                figures.outages = vec![Outage {
+                    at,
+                    lasted_us: 1_900_000,
+                    over,
+                    ..Outage::default()
+                }];
+            }
+        };
+        // It may have been longer than the bound, and is longer than a smaller one.
+        let down = Metric::UnavailableMs;
+        assert_eq!(
+            judge(down, Op::AtMost, 2500.0, &outage(end - 2.0, false)),
+            CheckResult::Inconclusive
+        );
+        assert_eq!(
+            judge(down, Op::AtMost, 2500.0, &outage(end - 2.0, true)),
+            CheckResult::Held
+        );
+        assert_eq!(
+            judge(down, Op::AtMost, 2500.0, &outage(end - 9.0, false)),
+            CheckResult::Held
+        );
+        assert_eq!(
+            judge(down, Op::AtMost, 1500.0, &outage(end - 2.0, false)),
+            CheckResult::Failed
+        );
+        assert_eq!(
+            judge(down, Op::AtLeast, 1500.0, &outage(end - 2.0, false)),
+            CheckResult::Held
+        );
+        assert_eq!(
+            judge(down, Op::AtLeast, 4000.0, &outage(end - 2.0, false)),
+            CheckResult::Inconclusive
+        );
+        // The slowest of a hundred requests make its p99.
+        let unfinished = |count| move |figures: &mut Figures| figures.unfinished = count;
+        let p99 = Metric::ResponseP99;
+        assert_eq!(
+            judge(p99, Op::AtMost, 300_000.0, &unfinished(2)),
+            CheckResult::Inconclusive
+        );
+        assert_eq!(judge(p99, Op::AtMost, 300_000.0, &unfinished(0)), CheckResult::Held);
+        assert_eq!(judge(p99, Op::AtMost, 30_000.0, &unfinished(2)), CheckResult::Failed);
+        assert_eq!(
+            judge(Metric::GaveUp, Op::Equal, 0.0, &unfinished(2)),
+            CheckResult::Inconclusive
+        );
+        assert_eq!(judge(Metric::GaveUp, Op::Equal, 0.0, &unfinished(0)), CheckResult::Held);
+        // What could not be judged may be one of these.
+        let unjudged = |figures: &mut Figures| (figures.deleted, figures.unjudged) = (1, 2);
+        assert_eq!(
+            judge(Metric::Deleted, Op::Equal, 1.0, &unjudged),
+            CheckResult::Inconclusive
+        );
+        assert_eq!(
+            judge(Metric::Deleted, Op::AtLeast, 2.0, &unjudged),
+            CheckResult::Inconclusive
+        );
+        assert_eq!(judge(Metric::Deleted, Op::AtLeast, 4.0, &unjudged), CheckResult::Failed);
+        assert_eq!(judge(Metric::Deleted, Op::AtLeast, 1.0, &unjudged), CheckResult::Held);
+        // Without a section none outlasted its lock.
+        assert_eq!(
+            judge(Metric::Overran, Op::Equal, 0.0, &|_| ()),
+            CheckResult::Inconclusive
+        );
+        let no_lock = |figures: &mut Figures| figures.outcomes.acquired = 0;
+        assert_eq!(
+            judge(Metric::LocksLost, Op::Equal, 0.0, &no_lock),
+            CheckResult::Inconclusive
+        );
+        assert_eq!(judge(Metric::LocksLost, Op::Equal, 0.0, &|_| ()), CheckResult::Held);
     }
 
     #[test]

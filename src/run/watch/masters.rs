@@ -20,7 +20,7 @@ use crate::show::notice::Notice;
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::{EventKind, HostId};
-use lockstorm_data::scenario::{LockKind, LockNodes, Topology, WorkloadSpec};
+use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes, Topology, WorkloadSpec};
 use lockstorm_lab::NodeName;
 
 fn is_replicated(arm: &Arm) -> bool {
@@ -79,7 +79,9 @@ impl LiveLab {
                 locks,
             }
         };
-        let of_arms = locks_of(arms, swarm, |arm| arm.spec.lock.uses_nodes());
+        // A key that expires between two looks is not seen; the TTL of another program's keys is its own.
+        let can_be_seen = |spec: &ArmSpec| spec.ttl > zombies::EVERY || spec.lock == LockKind::Client;
+        let of_arms = locks_of(arms, swarm, |arm| arm.spec.lock.uses_nodes() && can_be_seen(&arm.spec));
         let patience = arms
             .iter()
             .map(|arm| arm.spec.node_timeout * 3)

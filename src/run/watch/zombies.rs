@@ -13,7 +13,7 @@ use crate::under_test::HeldLock;
 use lockstorm_lab::{Kept, Lab, NodeName, Role};
 
 /// The pause between two looks. An attempt that is not given up holds keys for less.
-const EVERY: Duration = Duration::from_secs(1);
+pub(super) const EVERY: Duration = Duration::from_secs(1);
 
 /// An arm whose keys are looked at.
 #[derive(Debug)]
