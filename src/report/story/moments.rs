@@ -65,6 +65,12 @@ impl Moment {
         })
     }
 
+    /// True if the arm's locks had enough votes left in spite of it.
+    fn was_survived_by(&self, arm: &Arm<'_>) -> bool {
+        let mut its = arm.figures.consequences.iter().filter(|one| self.has(one.event));
+        its.any(|one| matches!(one.kind, ConsequenceKind::KeptVotes { .. }))
+    }
+
     /// Whether it is known to have let others in while locks of this arm were held.
     fn opened_locks_of(&self, arm: &Arm<'_>) -> bool {
         let mut its = arm.figures.consequences.iter().filter(|one| self.has(one.event));
@@ -185,7 +191,8 @@ struct Doing {
 }
 
 /// What an arm lost by each moment. The loss of a second is assigned to the last fault that opened locks of this arm within its time; else
-/// to the fault that caused the outage of that second; else to the last fault, unless the arm had lost something before the first one.
+/// to the fault that caused the outage of that second; else to the last fault, unless the arm's locks survived it, or the arm had lost
+/// something before the first one.
 fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
     let mut all = vec![Doing::default(); moments.len()];
     let losses = losses(arm, cost);
@@ -201,7 +208,10 @@ fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
         let within: Vec<usize> = (0..moments.len()).filter(|index| has(&moments[*index])).collect();
         let opened = within.iter().rfind(|index| moments[**index].opened_locks_of(arm));
         let out = || moments.iter().position(|moment| moment.keeps_out(arm, second));
-        let last = || within.last().copied().filter(|_| !loses_anyway);
+        let last = || {
+            let last = within.last().copied().filter(|_| !loses_anyway);
+            last.filter(|last| !moments[*last].was_survived_by(arm))
+        };
         let Some(of) = opened.copied().or_else(out).or_else(last) else {
             continue;
         };
@@ -460,7 +470,8 @@ mod tests {
                 &[(1, ConsequenceKind::Forgot { locks: 4 })],
                 &[(4, 2), (8, 1), (9, 7)],
             ),
-            arm("redlock", &[(1, kept)], &[]),
+            // What an arm lost whose locks survived it has another cause.
+            arm("redlock", &[(1, kept)], &[(5, 3)]),
         ];
         let events = [fault(0, 4.2, KILL, None), fault(1, 4.5, RESTART, Some(0))];
         assert_eq!(

@@ -113,7 +113,13 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         figures.expired_holds > 0,
         format!("TTL was over {} ×", count(figures.expired_holds)),
     );
-    add(true, sums.forgot > 0, format!("{} forgotten", locks(sums.forgot)));
+    // Locks that were forgotten did no harm if no other client acquired one meanwhile: then the rest explains more.
+    let let_in = figures.double_holds > 0;
+    add(
+        true,
+        let_in && sums.forgot > 0,
+        format!("{} forgotten", locks(sums.forgot)),
+    );
     let waits = if spec.wait_replicas > 0 {
         "emptied despite WAIT"
     } else {
@@ -148,6 +154,11 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
             WorkloadSpec::Reported(_) => format!("outlived lock {} ×", count(overran)),
             _ => format!("outlived TTL {} ×", count(overran)),
         },
+    );
+    add(
+        true,
+        !let_in && sums.forgot > 0,
+        format!("{} forgotten", locks(sums.forgot)),
     );
     if let Some((votes, of)) = sums.kept {
         add(false, true, format!("kept {votes} of {of} votes"));
