@@ -80,7 +80,7 @@ fn too_busy(name: &str, figures: &Figures, is_stopped: bool) -> Option<String> {
         false => ("this machine", "it is too busy for a verdict"),
     };
     Some(format!(
-        "{name}: {sections} outlasted their lock because {by} stalled them; this explains up to {} of its {}: {so}",
+        "{name}: {sections} outlasted their lock because {by} stalled them; this may explain up to {} of its {}: {so}",
         figure(done, done.by_stalls(figures)),
         done.title(),
     ))
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(
             too_busy("redlock", &figures(2, 3, 4), false).as_deref(),
             Some(
-                "redlock: 2 sections outlasted their lock because this machine stalled them; this explains up to 3 of its lost updates: it \
+                "redlock: 2 sections outlasted their lock because this machine stalled them; this may explain up to 3 of its lost updates: it \
                  is too busy for a verdict"
             )
         );
