@@ -14,6 +14,7 @@ use super::question::Question;
 use super::row::Row;
 use super::setting::{Renewal, Setting};
 use super::spread::Spread;
+use lockstorm_data::metrics::units::rounded;
 
 fn draw(spread: &Spread, random: &mut SmallRng) -> f64 {
     match spread {
@@ -77,7 +78,7 @@ fn overran(question: &Question, setting: &Setting, elapsed: f64, random: &mut Sm
         }
         return (1.0 - some) * alone + some * f64::from(u8::from(all > left));
     };
-    let tries = (left / interval) as u32;
+    let tries = rounded((left / interval).floor());
     let mut not = 1.0;
     if question.pauses.per_second > 0.0 {
         let too_long = |at: f64, random: &mut SmallRng| draw(&question.pauses.length, random) > left - at % interval;
@@ -93,7 +94,7 @@ fn overran(question: &Question, setting: &Setting, elapsed: f64, random: &mut Sm
         let is_up = |at: &f64| !down.iter().any(|outage| outage.contains(at));
         let (mut renewed, mut is_over) = (0.0, false);
         while renewed + left < hold && !is_over {
-            let next = (1..=tries).map(|n| renewed + f64::from(n) * interval).find(is_up);
+            let next = (1..=tries).map(|n| renewed + n as f64 * interval).find(is_up);
             (renewed, is_over) = (next.unwrap_or(renewed), next.is_none());
         }
         not *= 1.0 - if is_over { some } else { 0.0 };

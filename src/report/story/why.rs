@@ -62,6 +62,22 @@ fn kept_out(arm: &Arm<'_>, sums: &Sums) -> [(bool, String); 2] {
     ]
 }
 
+/// What masters have lost, and granted when they were none any more.
+fn with_masters(spec: &ArmSpec, sums: &Sums) -> [(bool, String); 3] {
+    let emptied = if spec.wait_replicas > 0 {
+        "emptied despite WAIT"
+    } else {
+        "emptiness replicated"
+    };
+    let lacked = format!("new master lacked {}", count(sums.lost_at_failover));
+    let by_old = format!("old master gave {}", count(sums.by_old_master));
+    [
+        (sums.emptied > 0, emptied.to_owned()),
+        (sums.lost_at_failover > 0, lacked),
+        (sums.by_old_master > 0, by_old),
+    ]
+}
+
 /// The causes of what an arm shows, the most important first: of its damage, or if it has none, of that.
 pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Vec<Why> {
     let (figures, words) = (arm.figures, workload.about().display().words);
@@ -113,30 +129,16 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         figures.expired_holds > 0,
         format!("TTL was over {} ×", count(figures.expired_holds)),
     );
-    // Locks that were forgotten did no harm if no other client acquired one meanwhile: then the rest explains more.
-    let let_in = figures.double_holds > 0;
+    // Locks that were forgotten did no harm if no other client acquired one meanwhile; then the rest explains more, as do more sections
+    // that outlasted their lock.
+    let overran = figures.counts[Count::Overran];
+    let let_in = figures.double_holds > 0 && figures.double_holds >= overran;
     add(
         true,
         let_in && sums.forgot > 0,
         format!("{} forgotten", locks(sums.forgot)),
     );
-    let waits = if spec.wait_replicas > 0 {
-        "emptied despite WAIT"
-    } else {
-        "emptiness replicated"
-    };
-    add(true, sums.emptied > 0, waits.to_owned());
-    add(
-        true,
-        sums.lost_at_failover > 0,
-        format!("new master lacked {}", count(sums.lost_at_failover)),
-    );
-    add(
-        true,
-        sums.by_old_master > 0,
-        format!("old master gave {}", count(sums.by_old_master)),
-    );
-    for (is_so, words) in kept_out(arm, &sums) {
+    for (is_so, words) in with_masters(spec, &sums).into_iter().chain(kept_out(arm, &sums)) {
         add(true, is_so, words);
     }
     let fenced = figures.counts[Count::Fenced];
@@ -145,7 +147,6 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
         add(false, true, format!("fence refused {}", count(fenced)));
     }
     add(!fences, sums.paused > 0, "paused past its TTL".to_owned());
-    let overran = figures.counts[Count::Overran];
     add(
         !fences,
         overran > 0 && sums.paused == 0,

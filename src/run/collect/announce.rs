@@ -1,7 +1,7 @@
 //! What users should see at once of an arm's figures: damage, stock that is sold out, missing quorums, failed requests, a silent
 //! database.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::collect::collector::Collector;
 use crate::show::lacking::lacking;
@@ -41,7 +41,6 @@ impl Announced {
     /// Announces what an arm's figures show for the first time.
     pub fn look(&mut self, arm: &ArmSpec, collector: &Collector) -> Vec<Notice> {
         let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
-        let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         let damage = || EventKind::Damage { arm: name.clone() };
         let how = match (books.lost_by_stalls, books.of) {
             (1.., _) => "what was held up until its lock had expired overwrote others",
@@ -53,8 +52,11 @@ impl Announced {
                 OrdersOf::Sales | OrdersOf::Ticks => "updates are lost",
                 OrdersOf::Payments => "money is made from nothing",
             };
-            tell(damage(), format!("{what}: {how}"));
+            // It is found a little later.
+            let at = collector.first_loss().unwrap_or_else(Instant::now);
+            notices.push(Notice::Event(at, damage(), format!("{name}: {what}: {how}")));
         }
+        let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         if first(books.oversold > 0, &mut self.oversold) {
             let product = books.worst.map_or_else(String::new, |(product, units)| {
                 format!(": of product {product}, {} too many", count(units))

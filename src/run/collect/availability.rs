@@ -24,6 +24,8 @@ const BEFORE_US: i64 = 250_000;
 const SHORTEST_US: i64 = 10_000;
 /// A fault delays acquires if they take twice as long as before it and this much longer, on average, in microseconds.
 const DELAY_US: u64 = 5_000;
+/// If no client asks for a lock for longer, and another one is granted meanwhile, it may have been available, in microseconds.
+const UNASKED_US: i64 = 1_000_000;
 /// Keys may outlive the end of a fault by their TTL, and this, in microseconds.
 const MARGIN_US: i64 = 1_000_000;
 /// The width of the slots in which answers are counted, in microseconds.
@@ -39,6 +41,8 @@ pub(crate) struct Availability {
     locks: HashMap<u64, Lock, FixedState>,
     /// All of them, as if they were one.
     whole: Lock,
+    /// When one of them was granted last.
+    granted: i64,
     /// The effects of faults in the order in which they became known, and the answers while each lasted.
     hits: Vec<Hit>,
     answers_during: Vec<Answers>,
@@ -197,8 +201,8 @@ impl Default for Lock {
 }
 
 impl Lock {
-    /// Applies a change. Returns the time in which the lock was unavailable, if that has ended.
-    fn apply(&mut self, change: &Change) -> Option<Gap> {
+    /// Applies a change; a lock was `granted` last at that time. Returns the time in which this lock was unavailable, if that has ended.
+    fn apply(&mut self, change: &Change, granted: i64) -> Option<Gap> {
         let (at, is_free) = (change.at, self.holders <= 0);
         match change.kind {
             ChangeKind::Asked => {
@@ -221,10 +225,17 @@ impl Lock {
                 // another program that has lasted since then does.
                 if is_free && (asked >= self.free || self.asking > 0) {
                     let from = asked.max(self.free);
+                    let is_unasked = |last: i64| self.asking <= 0 && from - last > UNASKED_US && granted > last;
+                    let gap = self.last.filter(|last| is_unasked(*last)).and_then(|last| {
+                        let gap = self.gap_of(change.key_hash, [self.first?, last], false);
+                        (self.first, self.refusals, self.lacked_nodes) = (None, 0, false);
+                        gap
+                    });
                     self.first = Some(self.first.map_or(from, |first| first.min(from)));
                     self.last = Some(at);
                     self.refusals += 1;
                     self.lacked_nodes |= lacks_nodes;
+                    return gap;
                 }
                 None
             }
@@ -389,9 +400,12 @@ impl Availability {
                 }
                 _ => {}
             }
-            self.recent.extend(lock.apply(&change));
-            self.recent_of_whole
-                .extend(self.whole.apply(&Change { key_hash: 0, ..change }));
+            self.recent.extend(lock.apply(&change, self.granted));
+            let of_whole = self.whole.apply(&Change { key_hash: 0, ..change }, self.granted);
+            self.recent_of_whole.extend(of_whole);
+            if matches!(change.kind, ChangeKind::Began { .. }) {
+                self.granted = change.at;
+            }
         }
         let settled = now - KNOWN_US;
         while let Some(gap) = self.recent.pop_front_if(|gap| gap.until < settled) {
@@ -648,22 +662,41 @@ mod tests {
         tell(
             &mut arm,
             1,
-            &[(5010, refused(4990)), (5200, refused(5100)), (7000, refused(6900))],
+            &[(5010, refused(4990)), (5200, refused(5100)), (6000, refused(5900))],
         );
         tell(&mut arm, 2, &[(5500, began(5500, false)), (5600, ENDED)]);
         arm.settle(6000 * MS);
         assert_eq!(
             found(&arm, 6000),
-            [(5100, 100, 1, 1, 100)],
+            [(5100, 900, 1, 2, 100)],
             "it was refused for the last time then"
         );
-        tell(&mut arm, 1, &[(8000, began(7900, true))]);
+        tell(&mut arm, 1, &[(7000, refused(6900)), (8000, began(7900, true))]);
         arm.settle(8000 * MS);
         // The other lock was granted meanwhile.
         assert_eq!(found(&arm, 8000), [(5100, 2900, 1, 2, 1100)]);
         assert!(arm.outages_and_consequences(8000 * MS).0[0].over);
         arm.settle(100_000 * MS);
         assert_eq!(found(&arm, 100_000), [(5100, 2900, 1, 2, 1100)], "it stays");
+    }
+
+    /// A host dies twice, and each lock is asked for every few seconds.
+    #[test]
+    fn a_lock_for_which_no_client_asks_while_others_are_granted_was_not_unavailable_all_the_time() {
+        let outage = |is_granted: bool| {
+            let mut arm = Availability::default();
+            let refusals = [(8100, refused(8000)), (9000, refused(8500)), (14_100, refused(14_000))];
+            tell(&mut arm, 1, &refusals);
+            if is_granted {
+                tell(&mut arm, 2, &[(12_000, began(12_000, false)), (12_100, ENDED)]);
+            }
+            tell(&mut arm, 1, &[(14_600, refused(14_500)), (17_000, began(16_900, true))]);
+            arm.settle(18_000 * MS);
+            let longest = arm.outages_and_consequences(18_000 * MS).0[0];
+            (rounded(longest.at * 1e3), longest.lasted_us / 1000)
+        };
+        assert_eq!(outage(false), (8000, 9000));
+        assert_eq!(outage(true), (14_000, 3000));
     }
 
     #[test]

@@ -52,6 +52,14 @@ impl Collector {
         }
     }
 
+    /// When the first update was lost.
+    pub fn first_loss(&self) -> Option<Instant> {
+        let us = self.totals.books.first_lost_us?;
+        self.timeline
+            .origin()?
+            .checked_add(Duration::from_micros(us.try_into().ok()?))
+    }
+
     /// Takes in what was counted since the last call. Returns how locks fared in the newest whole second, once for each second.
     pub fn collect(&mut self) -> Option<Outcomes> {
         // Read before the recorders are: what they count from now on may belong to a later second.
