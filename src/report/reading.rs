@@ -14,7 +14,7 @@ pub(super) const LARGEST: u64 = 256;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// No record can be written to this path.
-    #[error("cannot write the record to {path}: {1}", path = .0.display())]
+    #[error("cannot write {path}: {1}", path = .0.display())]
     Unwritable(PathBuf, String),
     /// The file can't be read.
     #[error("cannot read {path}: {1}", path = .0.display())]

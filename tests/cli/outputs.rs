@@ -200,7 +200,7 @@ fn an_unsuitable_record_file_is_refused_before_anything_starts() {
         ("/dev/full", "No space left"),
         ("socket", "a socket"),
         (&long, "too long"),
-        ("/proc/out.json", "cannot write the record to /proc/out.json"),
+        ("/proc/out.json", "cannot write /proc/out.json"),
     ] {
         let (code, stdout, stderr) = run(&place, &["--record", path]);
         assert_eq!(code, Some(2), "{path}: {stderr}");

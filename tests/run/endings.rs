@@ -273,6 +273,22 @@ fn a_lock_node_that_stays_stopped_leaves_the_record_whole() {
     assert!(took(&record) < BOUND, "{}", took(&record));
 }
 
+#[test]
+fn an_outage_that_comes_from_outside_is_not_that_of_an_earlier_fault() {
+    let fault = "fault = [{ at = \"500ms\", do = \"kill\", on = \"host:1\", for = \"300ms\" }]\n[expect]";
+    let place = Place::new("two-arms.toml", &SCENARIO.replace("[expect]", fault));
+    let mut run = start(&place, &["duration=6s"]);
+    run.until("host 1 is back");
+    for host in ["host-2", "host-3"] {
+        send(run.server(host), Signal::SIGSTOP);
+    }
+    run.until("host 3 was stopped by a signal from outside");
+    let (ended, record) = run.record(0);
+    let longest = record.arms[1].figures.longest_outage();
+    assert!(longest.lasted_us > 1_000_000, "{}", ended.said());
+    assert_eq!(longest.event, None, "{}", ended.said());
+}
+
 /// Locks the SQLite file of an arm while `work` runs.
 fn while_locked(place: &Place, arm: usize, work: impl FnOnce()) {
     let file = place.labs()[0].join(format!("arm-{arm}.sqlite"));

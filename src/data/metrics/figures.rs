@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::consequence::Consequence;
-use super::counts::Counts;
+use super::counts::{Count, Counts};
 use super::group::Group;
 use super::histogram::Quantiles;
 use super::sums::{Time, Times};
@@ -35,6 +35,11 @@ impl Figures {
     /// them.
     pub fn sections(&self) -> u64 {
         self.times[Time::Hold].count
+    }
+
+    /// Requests that were begun and still waited for something at the end: no section of theirs was cut off there.
+    pub fn waiting(&self) -> u64 {
+        self.unfinished.saturating_sub(self.counts[Count::CutOff])
     }
 
     /// Whether two clients wanted one lock at the same time: without that there is nothing that a lock could fail to prevent.

@@ -26,26 +26,24 @@ fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expect
     is_doubt.then(|| failed(name, figures, first))
 }
 
-/// That more than 1 % of an arm's requests found no free worker, or had not ended at the end of the run.
+/// That more than 1 % of an arm's requests found no free worker, or still waited at the end of the run.
 pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<String> {
     let Figures {
-        never_begun,
-        unfinished,
-        offered,
-        ..
+        never_begun, offered, ..
     } = *figures;
-    let missing = never_begun.saturating_add(unfinished);
+    let waiting = figures.waiting();
+    let missing = never_begun.saturating_add(waiting);
     let share = missing as f64 / offered.max(1) as f64;
     let digits = usize::from(share < 0.1);
-    let (why, cure) = match (never_begun, unfinished) {
+    let (why, cure) = match (never_begun, waiting) {
         (_, 0) => (
             "were due and never begun, since no worker was free".to_owned(),
             ". Lower the rate, or add workers",
         ),
-        (0, _) => ("had not ended when the run did".to_owned(), ""),
+        (0, _) => ("still waited at the end of the run".to_owned(), ""),
         _ => (
             format!(
-                "had not ended when the run did, and {} of them never begun",
+                "still waited at the end of the run, and {} of them never began",
                 count(never_begun)
             ),
             ". Lower the rate, or add workers",
@@ -185,7 +183,7 @@ mod tests {
             never_begun: 0,
             ..figures(101)
         };
-        let why = "single: 101 of 1,000 requests (10 %) had not ended when the run did: times and percentiles cover only the 899 that ended";
+        let why = "single: 101 of 1,000 requests (10 %) still waited at the end of the run: times and percentiles cover only the 899 that ended";
         assert_eq!(rate_not_kept("single", &open).as_deref(), Some(why));
         // The load was the one that was asked for.
         assert_eq!(other_load("single", &open, &[]), None);

@@ -83,6 +83,33 @@ impl Engine {
         })
     }
 
+    /// Notes that from `at` on a fault, or somebody else without an order, may make locks unavailable that are on `target`.
+    fn outage_from(&mut self, at: Instant, target: Target, fault: Option<usize>, event: Option<u64>) {
+        for arm in &mut self.arms {
+            let uses_it = match target {
+                Target::Client(_) => arm.spec.lock == LockKind::Client,
+                // Its nodes may be on any host if there are none that it always uses.
+                Target::Host(host) => arm.hosts().is_empty() || arm.hosts().contains(&host),
+                Target::Server(_) | Target::Link(_) => true,
+            };
+            // An arm that has nothing left to do asks for no lock.
+            if arm.spec.lock.uses_nodes() && uses_it && !self.swarm.is_done(arm.index) {
+                arm.collector.outage_from(at, Some(target), fault, event);
+            }
+        }
+    }
+
+    /// Notes which lock nodes died, were paused or came back without an order.
+    pub fn take_unordered_outages(&mut self) {
+        for (host, at, begins) in std::mem::take(&mut self.lab.unordered_outages) {
+            let target = Target::Host(host);
+            match begins {
+                true => self.outage_from(at, target, None, None),
+                false => self.arms.iter_mut().for_each(|arm| arm.collector.end_fault(at, target)),
+            }
+        }
+    }
+
     pub fn fault_reported(&mut self, report: Report) {
         let Report {
             order,
@@ -97,19 +124,7 @@ impl Engine {
             ..
         } = order;
         if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
-            let fault = due.map(|due| due.fault);
-            for arm in &mut self.arms {
-                let uses_it = match target {
-                    Target::Client(_) => arm.spec.lock == LockKind::Client,
-                    // Its nodes may be on any host if there are none that it always uses.
-                    Target::Host(host) => arm.hosts().is_empty() || arm.hosts().contains(&host),
-                    Target::Server(_) | Target::Link(_) => true,
-                };
-                // An arm that has nothing left to do asks for no lock.
-                if arm.spec.lock.uses_nodes() && uses_it && !self.swarm.is_done(arm.index) {
-                    arm.collector.outage_from(verified.at, Some(target), fault, Some(event));
-                }
-            }
+            self.outage_from(verified.at, target, due.map(|due| due.fault), Some(event));
         }
         if let (Action::Undo(_), Effect::Verified(verified)) = (action, &effect) {
             self.arms

@@ -188,6 +188,7 @@ impl Engine {
         let changes = self.lab.look(&self.arms);
         self.note(changes);
         self.take_unordered_losses();
+        self.take_unordered_outages();
         self.take_complaints();
         for index in 0..self.arms.len() {
             let books = self.arms[index].look_at_books();

@@ -40,6 +40,8 @@ pub(crate) struct LiveLab {
     flushes: BTreeMap<NodeName, (u64, Instant)>,
     /// What nodes may have lost that went away and came back without an order, or whose keys were deleted from outside; to be taken.
     pub unordered_losses: Vec<Loss>,
+    /// Hosts whose nodes died or were paused without an order, since when, and those that are back (`false`); to be taken.
+    pub unordered_outages: Vec<(HostId, Instant, bool)>,
 }
 
 /// How often nodes have run commands that delete all keys.
@@ -85,6 +87,7 @@ impl LiveLab {
             cluster: LiveCluster::default(),
             flushes: BTreeMap::new(),
             unordered_losses: Vec::new(),
+            unordered_outages: Vec::new(),
             handle,
             spec,
         }
@@ -228,6 +231,8 @@ impl LiveLab {
         let changes = self.processes.look(&self.handle);
         let losses = changes.iter().filter_map(|change| self.loss(change));
         self.unordered_losses.extend(losses.collect::<Vec<_>>());
+        self.unordered_outages
+            .extend(changes.iter().filter_map(unordered_outage));
         let written = self.logs.take_writes();
         let losses: Vec<Loss> = written.iter().flat_map(|write| self.written_over(write)).collect();
         self.unordered_losses.extend(losses);
@@ -339,5 +344,22 @@ impl LiveLab {
             Some(Notice::Doubt(arm.index, text))
         };
         arms.iter().filter_map(doubt).collect()
+    }
+}
+
+/// A lock node that has gone down or was paused, and since when; or that is up again (`false`).
+fn unordered_outage(change: &Change) -> Option<(HostId, Instant, bool)> {
+    let Change::Node(node, before, after) = change else {
+        return None;
+    };
+    let host = node.host?;
+    match (before.is_up(), after.is_up()) {
+        (true, false) => {
+            let down = after.conditions.get(Condition::Down);
+            let since = down.or_else(|| after.conditions.get(Condition::Paused))?.since;
+            Some((host, since, true))
+        }
+        (false, true) => Some((host, Instant::now(), false)),
+        _ => None,
     }
 }
