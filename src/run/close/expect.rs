@@ -81,7 +81,7 @@ fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<S
 /// What had not ended, or is not known, may make the figure larger: then a bound that it would break, or reach, proves nothing. The load
 /// ended at `end`, in seconds.
 fn by_rest(expectation: &Expectation, arm: &ArmRecord, held: bool, end: f64) -> Option<String> {
-    /// An outage of which this much of the load saw no end had one, for all that is known, in seconds.
+    /// An outage was still open if its last refusal is no longer than this before the end of the load, in seconds.
     const UNSEEN: f64 = 1.0;
     let (metric, figures) = (expectation.judged(), &arm.figures);
     let is_open = |is_over: fn(&Outage) -> bool| {
