@@ -307,7 +307,7 @@ impl Row {
             Verdict::Better => false,
             _ => return,
         };
-        let is_time = self.figure.is_measured() && !self.figure.is_damage();
+        let is_time = self.figure.is_of_time() && !self.figure.is_damage();
         if is_time && machine.iter().any(|differs| differs.is_slower == is_slower) {
             self.verdict = Verdict::Machine;
         }
@@ -498,6 +498,7 @@ mod tests {
     use rand::rngs::SmallRng;
     use rand::{RngExt, SeedableRng};
 
+    use super::super::machine::Sign;
     use super::*;
 
     const LOST: Compared = Compared::Run(Metric::LostUpdatesPeak);
@@ -519,6 +520,26 @@ mod tests {
             .into_iter()
             .map(|row| row.verdict)
             .collect()
+    }
+
+    #[test]
+    fn how_long_a_lock_was_unavailable_depends_on_the_machine_too() {
+        for (metric, verdict) in [
+            (Metric::UnavailableMs, Verdict::Machine),
+            (Metric::LostUpdatesPeak, Verdict::Worse),
+        ] {
+            let [a, b] = [20, 500].map(|from| (from..from + 12).map(f64::from).collect::<Vec<_>>());
+            let mut row = judged(&[sample(Compared::Run(metric), &a, &b)], false, Unit::Pairs)
+                .2
+                .remove(0);
+            assert_eq!(row.verdict, Verdict::Worse);
+            row.doubt(&[MachineDiffers {
+                sign: Sign::GeneratorLag,
+                is_slower: true,
+                p: 0.001,
+            }]);
+            assert_eq!(row.verdict, verdict);
+        }
     }
 
     #[test]

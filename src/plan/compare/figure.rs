@@ -52,7 +52,17 @@ impl Compared {
 
     /// Whether it was too short to be measured.
     pub fn is_below_limit(self, value: f64) -> bool {
-        matches!(self, Self::Run(Metric::UnavailableMs | Metric::AllUnavailableMs)) && value.abs() < f64::MIN_POSITIVE
+        self.is_outage() && value.abs() < f64::MIN_POSITIVE
+    }
+
+    /// Whether it is for how long locks were unavailable.
+    const fn is_outage(self) -> bool {
+        matches!(self, Self::Run(Metric::UnavailableMs | Metric::AllUnavailableMs))
+    }
+
+    /// Whether a machine that is busier or less busy changes it by itself: times and rates do.
+    pub(super) fn is_of_time(self) -> bool {
+        self.is_measured() || self.is_outage()
     }
 
     /// Whether a larger value is the better one.
