@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::{Event, Reported};
 use lockstorm_data::model::printable;
 use lockstorm_lab::kept::Logged;
@@ -63,7 +64,7 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         let written = output::replace(path, |file| file.write_all(judged.reported.history.as_bytes()));
         written.map_err(|error| Failure::error(format!("cannot write {}: {error}", path.display())))
     });
-    let page = || events_page(&told, &args.events, doubt.as_deref());
+    let page = || events_page(&told, &args.events, doubt.as_ref());
     let page = args.out.as_deref().map_or(Ok(()), |out| write(out, &page()));
     let made = record.and_then(|file| Some((file, recorded(args, &judged, doubt.clone(), faults.as_deref())?)));
     let record = made.map_or(Ok(()), |(file, made)| file.write(&made).map_err(Failure::error));
@@ -135,7 +136,7 @@ fn absolute(path: &Path) -> PathBuf {
 fn recorded(
     args: &JudgeArgs,
     judged: &JudgedEvents,
-    doubt: Option<String>,
+    doubt: Option<Caveat>,
     faults: Option<&[Logged]>,
 ) -> Option<Record> {
     if !judged.reported.load.is_of_one_clock() {
@@ -153,7 +154,7 @@ fn recorded(
     Some(Record::of_reported(
         [name, &source],
         judged,
-        doubt.or_else(twice),
+        doubt.or_else(|| twice().map(|quoted| Caveat::Reported { quoted })),
         faults,
     ))
 }

@@ -180,7 +180,7 @@ impl App {
         let snapshot = self.live()?;
         let now = self.knobs.values(snapshot);
         let knob = knobs::turn(kind, turn, &now, &snapshot.scenario)?;
-        let meaning = now.meaning(knob, &snapshot.scenario);
+        let meaning = now.turn_of(knob, &snapshot.scenario).to_string();
         let outlasting = match knob {
             Knob::Ttl(ttl) => ttls::hint(snapshot, self.arm, ttl),
             Knob::Workers(_) | Knob::Rate(_) | Knob::Hold(_) => None,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::text;
 use lockstorm_base::output::Stream;
-use lockstorm_data::model::{Event, EventKind};
+use lockstorm_data::facts::{Event, EventKind};
 
 /// A recording under way. Its file is written in the background.
 #[derive(Debug)]
@@ -75,12 +75,12 @@ impl Cast {
         for event in events {
             let is_worth = match &event.kind {
                 EventKind::Fault { effect_at, .. } => effect_at.is_some(),
-                EventKind::Caption | EventKind::Damage { .. } | EventKind::DoubleHold { .. } => true,
+                EventKind::Caption { .. } | EventKind::Damage { .. } | EventKind::DoubleHold { .. } => true,
                 _ => false,
             };
             if is_worth && state.size.is_some() && state.marked.insert(event.id) {
                 // Players show it beside the picture, in one line.
-                self.put(&mut state, "m", &text::fit(&event.text, 80));
+                self.put(&mut state, "m", &text::fit(&event.text(), 80));
             }
         }
     }
@@ -115,15 +115,10 @@ impl Cast {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::Step;
 
     fn event(id: u64, kind: EventKind) -> Event {
-        let text = format!("event {id}");
-        Event {
-            id,
-            at: 1.0,
-            kind,
-            text,
-        }
+        Event { id, at: 1.0, kind }
     }
 
     #[test]
@@ -134,7 +129,12 @@ mod tests {
         cast.shown(b"before the first frame");
         cast.size(80, 24);
         cast.shown("┊ one".as_bytes());
-        let events = [event(0, EventKind::Caption), event(1, EventKind::Phase)];
+        let caption = EventKind::Caption {
+            fault: None,
+            quoted: "event 0".to_owned(),
+        };
+        let step = Step::MeasureBegins;
+        let events = [event(0, caption), event(1, EventKind::Phase { step })];
         cast.mark(&events);
         cast.mark(&events);
         cast.next_run();

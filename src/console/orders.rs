@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use lockstorm_data::model::{Action, Event, EventKind, OrderId, Target};
+use lockstorm_data::facts::{Event, EventKind};
+use lockstorm_data::model::{Action, OrderId, Target};
 
 /// The orders under way, oldest first. The run carries out those of one target one after the other.
 #[derive(Debug, Default)]
@@ -110,7 +111,7 @@ impl Pending {
             self.is_logged = false;
             self.steps.pop_front();
             if failed || self.steps.is_empty() {
-                let text = event.map(|event| event.text.clone()).unwrap_or_default();
+                let text = event.map(Event::text).unwrap_or_default();
                 return Some(Done { text, failed });
             }
         }
@@ -133,25 +134,17 @@ const fn outcome(event: &Event) -> (bool, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::{NoEffect, OrderedBy};
     use lockstorm_data::model::{Condition, Fault, HostId};
 
     const HOST: Target = Target::Host(HostId(1));
 
     fn event(id: u64, action: Action, order: Option<u64>, effect_at: Option<f64>) -> Event {
-        Event {
-            id,
-            at: 1.0,
-            kind: EventKind::Fault {
-                action,
-                target: HOST,
-                order: order.map(OrderId),
-                ends: None,
-                effect_at,
-                proof: Vec::new(),
-                error: None,
-            },
-            text: format!("{action} {HOST}"),
+        let mut kind = EventKind::fault(action, HOST, OrderedBy::User, effect_at);
+        if let EventKind::Fault { order: of, .. } = &mut kind {
+            *of = order.map(OrderId);
         }
+        Event { id, at: 1.0, kind }
     }
 
     #[test]
@@ -167,7 +160,10 @@ mod tests {
         assert_eq!(orders.settle(&events), None, "asked for, not done");
         events[1] = event(1, pause, Some(0), Some(1.1));
         let done = orders.settle(&events).expect("done");
-        assert_eq!((done.text.as_str(), done.failed), ("pause host 1", false));
+        assert_eq!(
+            (done.text.as_str(), done.failed),
+            ("host 1 paused (effective after 100 ms)", false)
+        );
         assert!(orders.is_empty() && orders.expected(HOST).is_none());
     }
 
@@ -218,7 +214,9 @@ mod tests {
 
         let mut failed = event(2, bounce[0], Some(1), None);
         if let EventKind::Fault { error, .. } = &mut failed.kind {
-            *error = Some("is down already".to_owned());
+            *error = Some(NoEffect::Failed {
+                quoted: "is down already".to_owned(),
+            });
         }
         orders.add(HOST, &bounce);
         assert_eq!(orders.settle(&[failed]).map(|done| done.failed), Some(true));

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::past_figures::{doubt, figures};
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Point, Series};
-use lockstorm_data::model::{Conditions, Event, EventKind, HostId, ServerId, Target};
+use lockstorm_data::model::{Conditions, HostId, ServerId, Target};
 use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes};
 use lockstorm_lab::{NodeName, Role};
 use lockstorm_run::{Act, ArmView, Health, HostView, Live, Outlasted, Phase, Record, ServerView, Snapshot};
@@ -28,8 +29,11 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
     let at = at.min(record.elapsed);
     let happened = record.events.iter().filter(|event| event.at <= until);
     let mut events: Vec<Event> = happened.map(|event| known(event, until)).collect();
-    let caption = |event: &Event| (event.kind == EventKind::Caption).then(|| event.text.clone());
-    let captions: Vec<String> = events.iter().rev().filter_map(caption).collect();
+    let caption = |event: &Event| match &event.kind {
+        EventKind::Caption { fault, quoted } => Some((*fault, quoted.clone())),
+        _ => None,
+    };
+    let captions: Vec<(Option<usize>, String)> = events.iter().rev().filter_map(caption).collect();
     let hosts = hosts(record, &events, at);
     let hold = begun.knobs.hold;
     let past = Past {
@@ -59,8 +63,8 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
         servers: servers.collect(),
         arms,
         hosts,
-        act: captions.iter().find_map(|caption| act(record, caption)),
-        caption: captions.first().map(|caption| caption.as_str().into()),
+        act: captions.iter().find_map(|(fault, _)| act(record, (*fault)?)),
+        caption: captions.first().map(|(_, caption)| caption.as_str().into()),
         ends_at: Some(record.elapsed),
         partial: if is_over { record.partial.clone() } else { Vec::new() },
         events: Arc::new(events.split_off(events.len().saturating_sub(Snapshot::EVENTS))),
@@ -69,42 +73,31 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
 }
 
 fn end(record: &Record) -> Phase {
-    let checked = record.expectations.iter();
     Phase::Finished {
         interrupted: record.interrupted,
-        expectations: checked.map(|one| (one.result, one.text.clone())).collect(),
+        expectations: record.expectations.clone(),
     }
 }
 
 /// What was known of an event: of a fault only that it was asked for, until its effect.
 fn known(event: &Event, until: f64) -> Event {
     let mut event = event.clone();
-    if let EventKind::Fault {
-        action,
-        target,
-        effect_at,
-        proof,
-        ..
-    } = &mut event.kind
+    if let EventKind::Fault { effect_at, proof, .. } = &mut event.kind
         && effect_at.is_some_and(|at| at > until)
     {
-        event.text = action.on(*target);
         *effect_at = None;
         proof.clear();
     }
     event
 }
 
-/// The act that began with this caption, if one did.
-fn act(record: &Record, caption: &str) -> Option<Act> {
+/// The act that begins with the fault of this number, if one does.
+fn act(record: &Record, fault: usize) -> Option<Act> {
     let acts = || {
-        record
-            .scenario
-            .faults
-            .iter()
-            .filter_map(|fault| Some((fault.title.as_deref()?, fault)))
+        let faults = record.scenario.faults.iter().enumerate();
+        faults.filter_map(|(index, fault)| Some((fault.title.as_deref()?, index + 1)))
     };
-    let number = acts().position(|(_, fault)| fault.caption.as_deref() == Some(caption))?;
+    let number = acts().position(|(_, number)| number == fault)?;
     Some(Act {
         number: number + 1,
         of: acts().count(),
@@ -231,7 +224,7 @@ impl Past<'_> {
             host.is_none_or(|host| host.conditions.answers())
         };
         let mut masters = self.events.iter().rev().filter_map(|event| match event.kind {
-            EventKind::Failover { host } => Some(host),
+            EventKind::Failover { host, .. } => Some(host),
             _ => None,
         });
         match spec.nodes() {
@@ -250,6 +243,7 @@ impl Past<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::Caveat;
     use lockstorm_data::metrics::{Figures, Metric};
     use lockstorm_run::not_begun;
 
@@ -390,7 +384,7 @@ mod tests {
         assert!(ordered.at < effect);
         let known = |at| shown(&record, at).events.iter().find(is_fault).cloned();
         let asked = known(ordered.at).expect("it is asked for");
-        assert_eq!(asked.text, "kill host 1");
+        assert!(asked.text().starts_with("kill host 1"), "{}", asked.text());
         assert!(matches!(&asked.kind, EventKind::Fault { effect_at: None, proof, .. } if proof.is_empty()));
         assert_eq!(known(effect).as_ref(), Some(ordered));
     }
@@ -414,11 +408,11 @@ mod tests {
         let doubt = |record: &Record, at| shown(record, at).arms[0].doubt.clone();
         assert_eq!(doubt(&record, 1.0), None);
         record.arms[0].figures.duplicate_pages = 3;
-        let said = "duplicate pages: told at the end of the record";
-        assert_eq!(doubt(&record, 1.0).as_deref(), Some(said));
+        let figure = Metric::DuplicatePages;
+        assert_eq!(doubt(&record, 1.0), Some(Caveat::KnownAtEnd { figure }));
         assert_eq!(doubt(&record, record.elapsed), None, "then they are told");
-        record.arms[0].doubt = Some("a clock stepped".to_owned());
-        assert_eq!(doubt(&record, 1.0).as_deref(), Some("a clock stepped"));
+        record.arms[0].doubt = Some(Caveat::KeeperStopped);
+        assert_eq!(doubt(&record, 1.0), Some(Caveat::KeeperStopped));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::mem;
 
+use lockstorm_data::facts::{Caveat, Event, EventKind};
 use lockstorm_data::history::Ruling;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Metric, Outage, Point, Series, units};
-use lockstorm_data::model::{Event, EventKind};
 use lockstorm_run::ArmRecord;
 
 /// What was counted in these seconds, and what began until then; at the end the figures of the record. Times, votes and what else the
@@ -82,7 +82,7 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
 }
 
 /// Why nothing good can be said of an arm: what its record says, and before the end the damage of which only the total is known.
-pub(super) fn doubt(arm: &ArmRecord, until: f64) -> Option<String> {
+pub(super) fn doubt(arm: &ArmRecord, until: f64) -> Option<Caveat> {
     let is_hidden = |metric: &Metric| match metric {
         Metric::LostUpdatesPeak | Metric::LawViolations => false,
         other => Point::default().of(*other).is_none(),
@@ -92,8 +92,8 @@ pub(super) fn doubt(arm: &ArmRecord, until: f64) -> Option<String> {
             .find(is_hidden)
             .filter(|_| until.is_finite())
     };
-    let words = || hidden().map(|metric| format!("{}: told at the end of the record", metric.title()));
-    arm.doubt.clone().or_else(words)
+    let at_end = || hidden().map(|figure| Caveat::KnownAtEnd { figure });
+    arm.doubt.clone().or_else(at_end)
 }
 
 /// What had come of the faults. How many locks an old master has granted is known once it does so no more.

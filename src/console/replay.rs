@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::keys::Step;
 use super::past::picture;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::DoubleHold;
-use lockstorm_data::model::{Event, EventKind};
 use lockstorm_run::{Record, Snapshot, not_begun};
 
 /// How many seconds of the record pass in a second, and how that is written.
@@ -126,12 +126,7 @@ impl Replay {
 
     /// Goes to the event before or after this instant, and stops there. Returns what it says.
     pub fn go_to_event(&mut self, step: Step) -> Result<String, String> {
-        let all = || {
-            self.record
-                .events
-                .iter()
-                .map(|event| (moment(event), event.text.as_str()))
-        };
+        let all = || self.record.events.iter().map(|event| (moment(event), event));
         let found = match step {
             Step::Back => self.nearest(all().filter(|(at, _)| *at < self.at - TOGETHER), step),
             Step::Forth => self.nearest(all(), step),
@@ -144,10 +139,10 @@ impl Replay {
             Step::Back => at - TOGETHER..=at,
             Step::Forth => at..=at + TOGETHER,
         };
-        let mut group: Vec<(f64, &str)> = all().filter(|(at, _)| within.contains(at)).collect();
+        let mut group: Vec<(f64, &Event)> = all().filter(|(at, _)| within.contains(at)).collect();
         group.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (first, last) = (group.first(), group.last());
-        let said = first.map_or_else(String::new, |(at, text)| format!("{at:.1} s: {text}"));
+        let said = first.map_or_else(String::new, |(at, event)| format!("{at:.1} s: {}", event.text()));
         self.stop_at(last.map_or(at, |(at, _)| *at));
         Ok(said)
     }

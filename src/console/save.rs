@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::app::Saving;
 use crate::report::{self, Paint};
 use lockstorm_base::output;
-use lockstorm_data::model::Event;
+use lockstorm_data::facts::Event;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Phase, Record, Snapshot};
 
@@ -97,7 +97,7 @@ fn head(scenario: &Scenario, phase: &Phase, elapsed: f64) -> String {
 fn events(out: &mut String, events: &[Event]) {
     for event in events {
         // Writing to a string can't fail.
-        let _ = writeln!(out, "{:>8.1} s  {}", event.at, event.text);
+        let _ = writeln!(out, "{:>8.1} s  {}", event.at, event.text());
     }
 }
 

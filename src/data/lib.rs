@@ -22,7 +22,8 @@
 //! - `history`: what holders of locks did: a `holder`, and the evidence of a `double_hold`; a history as a file: each `operation`, its
 //!   `reader` (by `lines`), and the `section`s that operations make up; an `event` that another program reports, and the history that
 //!   events make up (`reported`)
-//! - `model`: ids, events, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
+//! - `facts`: events and caveats of a run as data; `words` makes their English, which nothing reads back
+//! - `model`: ids, outcomes, and `fault/`: the tables of the kinds of fault and of the conditions that they
 //!   bring, with their targets, the obstacles to an action, its undo, and the proof of its effect. `std`, `serde` and
 //!   `strum` only
 //!
@@ -32,6 +33,7 @@
 //!   starts.
 #![warn(missing_docs)]
 
+pub mod facts;
 pub mod history;
 pub mod metrics;
 pub mod model;

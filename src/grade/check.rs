@@ -2,11 +2,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::subject::Subject;
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::model::{Condition, Fault, ServerId};
 use lockstorm_data::scenario::{ArmSpec, LabSpec, LockKind, Overrides, ScenarioErrors, Source, parse};
 use lockstorm_lab::{Lab, LabOptions, NodeName, Role, ServerBinary};
 use lockstorm_lock::Refusal;
-use lockstorm_run::client::{Can, Complaints, Link, NoClient, Program, begin, first_order};
+use lockstorm_run::client::{Can, Complaints, Link, NoClient, Program, Whose, begin, first_order};
 use lockstorm_run::under_test::{Granted, OtherHold};
 use serde::Serialize;
 use tokio::task::JoinSet;
@@ -92,8 +93,9 @@ pub async fn check(command: &[String], binary: &ServerBinary) -> Result<(Vec<Che
         .await
         .map_err(|error| error.to_string())?;
     let (start, complaints) = (first_order(&lab, &arm, AT_ONCE), Arc::<Complaints>::default());
-    let (socket, who) = (lab.dir().join("client.sock"), "the client".to_owned());
-    let begun = begin(&lab, ServerId(1), command, socket, who, start, Arc::clone(&complaints)).await;
+    let (socket, server, arm) = (lab.dir().join("client.sock"), ServerId(1), arm.name);
+    let whose = Whose { arm, server };
+    let begun = begin(&lab, server, command, socket, whose, start, Arc::clone(&complaints)).await;
     let program = match begun {
         Ok(program) => program,
         Err(why) => {
@@ -227,11 +229,15 @@ impl Check {
             "it goes on, and is killed in the end"
         };
         self.note("stop", right.then_some(true), said.to_owned());
-        for why in self.complaints.take() {
-            self.note("messages", Some(false), why);
+        for caveat in self.complaints.take() {
+            if let Caveat::Client { fault, .. } = caveat {
+                self.note("messages", Some(false), format!("the client {fault}"));
+            }
         }
-        for error in self.complaints.take_errors() {
-            self.note("errors", None, error);
+        for caveat in self.complaints.take_errors() {
+            if let Caveat::ClientError { to, quoted, .. } = caveat {
+                self.note("errors", None, format!("the client: {to} ended with: {quoted}"));
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use lockstorm_base::Stop;
+use lockstorm_data::facts::{Caveat, ClientFault};
 use lockstorm_data::history::Removal;
 use lockstorm_data::model::TargetKind;
-use lockstorm_run::client::{ENDED_WITH, UNANSWERED};
 use lockstorm_run::{Ended, Record, RunOptions, headless};
 
 use super::act::{ACTS, ALWAYS, Act};
@@ -109,27 +109,25 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) ->
     let found = marks.iter().any(|mark| mark.letter == Letter::F);
     marks.retain(|mark| !found || mark.letter != Letter::Unknown);
     for why in &record.inconclusive {
-        let is_its_own = why.contains(": the client of ");
-        let letter = match is_its_own && why.contains(UNANSWERED) {
-            true => Letter::D,
-            false => Letter::Unknown,
+        let letter = match why {
+            Caveat::Client {
+                fault: ClientFault::NotAnswered { .. },
+                ..
+            } => Letter::D,
+            Caveat::Client { .. } => Letter::Unknown,
+            _ if found => continue,
+            _ => Letter::Unknown,
         };
-        if is_its_own || !found {
-            marks.push(Mark::new(letter, why.clone()));
-        }
+        marks.push(Mark::new(letter, why.to_string()));
     }
     marks.sort_by_key(|mark| std::cmp::Reverse(mark.letter));
     let letter = marks.first().map_or(Letter::A, |mark| mark.letter);
     let mut why: Vec<String> = marks.into_iter().map(|mark| mark.why).collect();
     if !why.is_empty() {
         // What the client itself says may explain it.
-        let texts = record.events.iter().map(|event| event.text.as_str());
-        why.extend(
-            texts
-                .filter(|text| text.contains(ENDED_WITH))
-                .take(ERRORS)
-                .map(str::to_owned),
-        );
+        let errors = record.warnings.iter();
+        let errors = errors.filter(|caveat| matches!(caveat, Caveat::ClientError { .. }));
+        why.extend(errors.take(ERRORS).map(Caveat::to_string));
     }
     Grade {
         act: act.name,

@@ -168,7 +168,7 @@ pub use self::server::probe_keys::Kept;
 pub use self::server::programs::is_command;
 pub use self::server::secret_url::secret_url;
 pub use self::server::settings::{NodeSettings, TlsFiles};
-pub use self::server::state::{HostState, is_back};
+pub use self::server::state::HostState;
 pub use self::server::stats::NodeStats;
 pub use self::server::version::{Flavour, Version};
 pub use self::topology::replication::MASTER_NAME;

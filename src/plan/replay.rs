@@ -16,8 +16,9 @@ use super::spread::Spread;
 use super::surroundings::Surroundings;
 use super::validation::Verdict;
 use super::worlds::{FromWorld, in_parallel, seed_of};
+use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::{Count, Time};
-use lockstorm_data::model::{Action, Condition, Direction, EventKind, Fault, HostId, Target};
+use lockstorm_data::model::{Action, Condition, Direction, Fault, HostId, Target};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence, Popularity, Renew, Scenario, WorkloadSpec};
 use lockstorm_lock::simulation::{Order, Span, World};
 use lockstorm_run::{ArmRecord, Record};
@@ -326,7 +327,7 @@ fn orders(record: &Record, hosts: &[HostId]) -> (Vec<(Duration, Order)>, Vec<Str
         };
         match found {
             Some(found) => orders.extend(found.into_iter().map(|order| (at, order))),
-            None => left_out.push(event.text.clone()),
+            None => left_out.push(event.text()),
         }
     }
     (orders, left_out)

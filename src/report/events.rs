@@ -1,5 +1,6 @@
 //! What was found in the events of another program.
 
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::{Holder, Reported};
 use lockstorm_data::model::printable;
 use lockstorm_run::oracle::past::PastDouble;
@@ -135,7 +136,7 @@ pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
 }
 
 /// The same as a page, with the double holds to scale. `source`: where the events came from; `doubt`: why nothing was shown.
-pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&str>) -> String {
+pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&Caveat>) -> String {
     let (tone, verdict) = match (judged.judged.is_broken(), doubt) {
         (true, _) => (
             Tone::Bad,

@@ -9,10 +9,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::figures::moment;
 use super::pen::Pen;
 use lockstorm_base::output;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::figure;
 use lockstorm_data::metrics::units::{micros, rate, rounded};
 use lockstorm_data::metrics::{Alarm, Count, Figures, Metric};
-use lockstorm_data::model::{Event, EventKind, printable};
+use lockstorm_data::model::printable;
 use lockstorm_data::scenario::WorkloadSpec;
 use lockstorm_run::{ArmView, Phase, Snapshot};
 
@@ -78,7 +79,7 @@ impl Progress {
         }
         for event in snapshot.events.iter() {
             if worth_telling(event, &snapshot.phase) && self.is_news(event) {
-                self.say(&format!("{:>7} s  {}", moment(event.came_true_at()), event.text));
+                self.say(&format!("{:>7} s  {}", moment(event.came_true_at()), event.text()));
             }
         }
         if let Out::Bar(bar) = &self.out {
@@ -120,7 +121,7 @@ impl Progress {
     fn is_news(&mut self, event: &Event) -> bool {
         match &event.kind {
             // Only the first of an arm; the table has the sum.
-            EventKind::Damage { arm } => self.damaged.insert(arm.clone()),
+            EventKind::Damage { arm, .. } => self.damaged.insert(arm.clone()),
             _ => self.told.insert(event.id),
         }
     }
@@ -151,10 +152,10 @@ const fn worth_telling(event: &Event, phase: &Phase) -> bool {
         | EventKind::Cluster { .. }
         | EventKind::DoubleHold { .. }
         | EventKind::Lock { .. }
-        | EventKind::Caption
+        | EventKind::Caption { .. }
         | EventKind::Proxy { .. } => true,
-        EventKind::Warning => !matches!(phase, Phase::Finished { .. } | Phase::Failed(_)),
-        EventKind::Phase | EventKind::Knob => false,
+        EventKind::Warning { .. } => !matches!(phase, Phase::Finished { .. } | Phase::Failed(_)),
+        EventKind::Phase { .. } | EventKind::Knob { .. } => false,
     }
 }
 

@@ -1,9 +1,8 @@
 //! What the oracles made of broken locks, as text.
 
-use std::collections::BTreeSet;
-
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::units::count;
 use lockstorm_selftest::{Row, SelfTest, Verdict};
 
@@ -33,7 +32,8 @@ pub fn render_selftest(result: &SelfTest, paint: Paint) -> String {
         if !locks.is_empty() {
             text += &format!("{} {word}: {}\n", paint.apply(tone, mark), locks.join(", "));
         }
-        let doubts: BTreeSet<&String> = result.rows.iter().filter_map(|row| row.doubt.as_ref()).collect();
+        let mut doubts: Vec<&Caveat> = result.rows.iter().filter_map(|row| row.doubt.as_ref()).collect();
+        doubts.dedup();
         if verdict == Verdict::Inconclusive {
             text.extend(doubts.into_iter().map(|doubt| format!("  {doubt}\n")));
         }

@@ -7,15 +7,18 @@ use std::time::{Duration, Instant};
 use super::file::RecordFile;
 use super::paint::Paint;
 use super::text::{render, summary};
+use lockstorm_data::facts::{
+    Caveat, CheckedExpectation, Event, EventKind, GivenUp, NoEffect, NotProven, OrderedBy, Unmet,
+};
 use lockstorm_data::history::{Belief, DoubleHold, Holder, Ruling};
 use lockstorm_data::metrics::{
-    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, NodeLoad, PhaseTimes, Point, Quantiles, Series,
-    ServerLoad, Time,
+    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, Metric, NodeLoad, PhaseTimes, Point, Quantiles,
+    Series, ServerLoad, Time,
 };
-use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Outcomes, Target};
-use lockstorm_data::scenario::Scenario;
+use lockstorm_data::model::{Action, CheckResult, Condition, Fault, HostId, Outcomes, Target};
+use lockstorm_data::scenario::{Expectation, Op, Scenario};
 use lockstorm_kit::{eventually, play};
-use lockstorm_run::{ArmRecord, CheckedExpectation, JournalLine, Record};
+use lockstorm_run::{ArmRecord, JournalLine, Record};
 use serde_json::Value;
 use strum::VariantArray;
 
@@ -49,21 +52,12 @@ fn quantiles(p50: u64, p99: u64, max: u64) -> Quantiles {
 }
 
 /// A fault on host 1.
-fn fault(id: u64, at: f64, action: Action, effect_at: Option<f64>, error: Option<&str>) -> Event {
-    Event {
-        id,
-        at,
-        kind: EventKind::Fault {
-            action,
-            target: Target::Host(HostId(1)),
-            order: None,
-            ends: None,
-            effect_at,
-            proof: Vec::new(),
-            error: error.map(str::to_owned),
-        },
-        text: String::new(),
+fn fault(id: u64, at: f64, action: Action, effect_at: Option<f64>, error: Option<NoEffect>) -> Event {
+    let mut kind = EventKind::fault(action, Target::Host(HostId(1)), OrderedBy::User, effect_at);
+    if let EventKind::Fault { error: why, .. } = &mut kind {
+        *why = error;
     }
+    Event { id, at, kind }
 }
 
 fn sales() -> Record {
@@ -126,35 +120,37 @@ fn sales() -> Record {
             16.0,
             Action::Undo(Condition::Down),
             None,
-            Some("no effect: it does not answer"),
+            Some(NoEffect::Failed {
+                quoted: "it does not answer".to_owned(),
+            }),
         ),
-        fault(2, 17.0, Fault::Shutdown.into(), None, Some("not verified within 10 s")),
+        fault(
+            2,
+            17.0,
+            Fault::Shutdown.into(),
+            None,
+            Some(NoEffect::NotVerified { within_s: 10 }),
+        ),
     ];
-    let checked = |expectation: &str, result, text: &str| CheckedExpectation {
-        expectation: expectation.to_owned(),
-        value: 0.0,
+    let checked = |arm: &str, value, result| CheckedExpectation {
+        expectation: Expectation {
+            arm: arm.to_owned(),
+            metric: Metric::Oversold,
+            op: Op::Equal,
+            bound: 0.0,
+            text: "== 0".to_owned(),
+        },
+        value: Some(value),
         result,
-        text: text.to_owned(),
+        reason: (result == CheckResult::Inconclusive).then_some(NotProven::NotMeasurable),
     };
     record.expectations = vec![
-        checked(
-            "redlock.oversold == 0",
-            CheckResult::Held,
-            "redlock: oversold 0 (expected = 0)",
-        ),
-        checked(
-            "none.oversold == 0",
-            CheckResult::Failed,
-            "none: oversold 214 (expected = 0)",
-        ),
-        checked(
-            "single.oversold == 0",
-            CheckResult::Inconclusive,
-            "single: oversold 0 (expected = 0); but oversold is not measurable until the stock is sold out",
-        ),
+        checked("redlock", 0.0, CheckResult::Held),
+        checked("none", 214.0, CheckResult::Failed),
+        checked("single", 0.0, CheckResult::Inconclusive),
     ];
-    record.warnings =
-        vec!["\"single\": oversold is not measurable until sold out, lost updates are measurable".to_owned()];
+    let arms = vec!["single".to_owned()];
+    record.warnings = vec![Caveat::Unsold { arms }];
     record
 }
 
@@ -195,12 +191,20 @@ fn a_summary_of_sales() {
 #[test]
 fn what_proves_nothing_is_not_praised() {
     let mut record = sales();
+    let why = Unmet::NeverHeld {
+        arm: "single".to_owned(),
+        figure: Metric::Holding,
+        best: 31.0,
+        op: Op::AtLeast,
+        bound: 48.0,
+    };
+    let unmet = Caveat::FaultUnmet { fault: 1, why };
     let reason = "fault 1 never fired: single.holding reached 31 of 48";
-    record.inconclusive = vec![reason.to_owned()];
-    record.warnings.push(reason.to_owned());
+    record.inconclusive = vec![unmet.clone()];
+    record.warnings.push(unmet.clone());
     record.expectations.clear();
     for arm in &mut record.arms {
-        arm.doubt = Some(reason.to_owned());
+        arm.doubt = Some(unmet.clone());
     }
     let text = summary(&record);
     assert!(!text.contains('✔'), "{text}");
@@ -221,7 +225,10 @@ fn what_was_counted_in_part_is_told_as_a_part() {
     );
     for arm in &mut record.arms {
         arm.figures.incomplete = true;
-        arm.doubt = Some("its books can't be read".to_owned());
+        arm.doubt = Some(Caveat::LedgerUnreadable {
+            arm: arm.name.clone(),
+            quoted: "disk I/O error".to_owned(),
+        });
     }
     let part = summary(&record);
     assert!(part.contains("≥ 414") && part.contains("✖ ≥ 214"), "{part}");
@@ -315,7 +322,9 @@ fn journal(record: &Record) -> String {
     lines.extend(seconds);
     let mut event = fault(0, 1.5, Fault::Kill.into(), None, None);
     lines.push(JournalLine::Event(event.clone()));
-    event.text = "in effect".to_owned();
+    if let EventKind::Fault { effect_at, .. } = &mut event.kind {
+        *effect_at = Some(1.6);
+    }
     lines.push(JournalLine::Event(event));
     let belief = || Belief {
         holder: Holder { server: 1, worker: 2 },
@@ -365,13 +374,13 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
         fs::write(&path, format!("{whole}{torn}")).unwrap();
         let read = RecordFile::read(&path).unwrap();
         assert!(
-            read.interrupted && read.partial[0].contains("until second 4"),
+            read.interrupted && read.partial == [Caveat::Killed { until_s: 4 }],
             "{:?}",
             read.partial
         );
         assert_eq!(
-            (read.elapsed, read.events.len(), read.events[0].text.as_str()),
-            (3.5, 1, "in effect")
+            (read.elapsed, read.events.len(), read.events[0].came_true_at()),
+            (3.5, 1, 1.6)
         );
         let evidence = &read.arms[1].evidence;
         assert_eq!((evidence.len(), evidence[0].ruling), (1, Some(Ruling::Explained)));
@@ -622,17 +631,25 @@ fn places_where_no_record_can_be() {
 
 #[test]
 fn a_partial_record_says_what_is_missing_once() {
-    let missing = "redlock: 3 requests under way at the end had no answer and were given up: none ended for 5 s";
+    let missing = "redlock: 3 requests under way at the end had no answer and were given up: none ended for 5 s, so the database or the \
+                   cache node hangs or is too slow";
     let mut record = sales();
-    record.partial = vec![missing.to_owned()];
-    record.inconclusive = vec!["the machine's wall clock stepped".to_owned(), missing.to_owned()];
-    record.warnings = vec![missing.to_owned()];
+    let unanswered = Caveat::Unanswered {
+        arm: "redlock".to_owned(),
+        requests: 3,
+        why: GivenUp::NoneEnded { for_s: 5 },
+    };
+    record.partial = vec![unanswered.clone()];
+    record.inconclusive = vec![Caveat::KeeperStopped, unanswered.clone()];
+    record.warnings = vec![unanswered];
     let text = summary(&record);
     let wanted = format!("partial: closed with what was known at the end, since\n  ? {missing}\n");
     assert!(text.contains(&wanted), "{text}");
     assert_eq!(text.matches(missing).count(), 1, "{text}");
     assert!(
-        text.contains("inconclusive\n  ? the machine's wall clock stepped\n"),
+        text.contains(
+            "inconclusive\n  ? a signal from outside stopped the keeper process: changes to hosts can't be seen\n"
+        ),
         "{text}"
     );
 }

@@ -1,8 +1,6 @@
 //! A record as text, in short or whole: what was run, tables of the locks, of the load and of its results, a sentence for each arm, faults,
 //! expectations, what is missing, warnings.
 
-use std::collections::BTreeSet;
-
 use textwrap::core::display_width;
 
 use super::columns::Arm;
@@ -12,10 +10,11 @@ use super::sentence::sentence;
 use super::story::{conclusion, counted, happened, legend, lesson, tally, verdicts};
 use super::tables;
 use super::wrap::fold;
+use lockstorm_data::facts::{Caveat, CheckedExpectation, Event, EventKind};
 use lockstorm_data::metrics::units::{counted as number, rate};
-use lockstorm_data::model::{CheckResult, Event, EventKind, Finding, Proof, printable, setting};
+use lockstorm_data::model::{CheckResult, Finding, Proof, printable, setting};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
-use lockstorm_run::{CheckedExpectation, Record, Snapshot, rate_not_kept};
+use lockstorm_run::{Record, Snapshot, rate_not_kept};
 
 /// Heads what a record lacks.
 const PARTIAL: &str = "partial: closed with what was known at the end, since";
@@ -58,7 +57,7 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
         table += &format!("{}\n", paint.apply(Tone::Faint, &fold("", &legend, columns)));
     }
     let not_kept = not_kept(record);
-    let care = |text: &String| (Tone::Doubt, "  ! ".to_owned(), text.clone());
+    let care = |caveat: &Caveat| (Tone::Doubt, "  ! ".to_owned(), caveat.to_string());
     let mut sections = vec![first + &title];
     sections.extend(folded(NOT_KEPT, not_kept.iter().map(care), columns, paint));
     sections.push(table);
@@ -77,15 +76,20 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let told = told.map(|(at, tone, words)| (tone, format!("{:>6}  ", moment(at)), words));
     sections.extend(folded("what happened", told, columns, paint));
     sections.extend(folded(PARTIAL, record.partial.iter().map(care), columns, paint));
-    let mut seen: BTreeSet<&String> = record.partial.iter().chain(&not_kept).collect();
-    let doubts = record.inconclusive.iter().chain(&record.warnings);
-    let doubts = doubts.filter(|text| seen.insert(text)).map(care);
+    let mut shown: Vec<&Caveat> = record.partial.iter().chain(&not_kept).collect();
+    let before = shown.len();
+    for caveat in record.inconclusive.iter().chain(&record.warnings) {
+        if !shown.contains(&caveat) {
+            shown.push(caveat);
+        }
+    }
+    let doubts = shown.into_iter().skip(before).map(care);
     sections.extend(folded("read this with care", doubts, columns, paint));
     sections.join("\n")
 }
 
 /// Of which arms more than a few requests were never begun.
-fn not_kept(record: &Record) -> Vec<String> {
+fn not_kept(record: &Record) -> Vec<Caveat> {
     let arms = record.arms.iter();
     arms.filter_map(|arm| rate_not_kept(&arm.name, &arm.figures)).collect()
 }
@@ -111,7 +115,8 @@ pub fn render(record: &Record, paint: Paint) -> String {
     let arms = Arm::all_of_record(record);
     let not_kept = not_kept(record);
     let mut sections = vec![head(record, paint)];
-    let first = not_kept.iter().map(|text| (Tone::Doubt, format!("! {text}")));
+    let warning = |caveat: &Caveat| (Tone::Doubt, format!("! {caveat}"));
+    let first = not_kept.iter().map(warning);
     sections.extend(list(NOT_KEPT, first, paint));
     sections.extend(tables::locks(&arms).map(|table| table.render(paint)));
     sections.extend(tables::sections(&arms).map(|table| table.render(paint)));
@@ -127,21 +132,16 @@ pub fn render(record: &Record, paint: Paint) -> String {
         record.expectations.iter().map(expectation),
         paint,
     ));
-    let doubtful = |reason: &String| (Tone::Doubt, format!("? {reason}"));
+    let doubtful = |caveat: &Caveat| (Tone::Doubt, format!("? {caveat}"));
     let missing = record.partial.iter().map(doubtful);
     sections.extend(list(PARTIAL, missing, paint));
     let inconclusive = record.inconclusive.iter();
-    let inconclusive = inconclusive.filter(|text| !record.partial.contains(text));
+    let inconclusive = inconclusive.filter(|caveat| !record.partial.contains(caveat));
     sections.extend(list("inconclusive", inconclusive.map(doubtful), paint));
     let warnings = record.warnings.iter();
-    let told = |text: &String| {
-        [&record.inconclusive, &record.partial, &not_kept]
-            .iter()
-            .any(|texts| texts.contains(text))
-    };
-    let warnings = warnings.filter(|text| !told(text));
-    let warnings = warnings.map(|text| (Tone::Doubt, format!("! {text}")));
-    sections.extend(list("warnings", warnings, paint));
+    let shown = [&record.inconclusive, &record.partial, &not_kept];
+    let warnings = warnings.filter(|caveat| !shown.iter().any(|caveats| caveats.contains(caveat)));
+    sections.extend(list("warnings", warnings.map(warning), paint));
     sections.join("\n")
 }
 
@@ -253,8 +253,8 @@ fn fault(event: &Event) -> Option<(Tone, String)> {
 
 fn expectation(checked: &CheckedExpectation) -> (Tone, String) {
     match checked.result {
-        CheckResult::Held => (Tone::Good, format!("= {}", checked.text)),
-        CheckResult::Failed => (Tone::Bad, format!("≠ {}", checked.text)),
-        CheckResult::Inconclusive => (Tone::Doubt, format!("? {}", checked.text)),
+        CheckResult::Held => (Tone::Good, format!("= {checked}")),
+        CheckResult::Failed => (Tone::Bad, format!("≠ {checked}")),
+        CheckResult::Inconclusive => (Tone::Doubt, format!("? {checked}")),
     }
 }

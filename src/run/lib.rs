@@ -30,7 +30,7 @@
 //!   servers, `activity` the last seconds; `announce` tells of figures that users should see at once;
 //!   `hold_audit` has the judge of an arm's holds and the evidence of what it finds; `arm_history` writes down what clients do, if
 //!   somebody wants to know
-//! - `show`: what others see (`snapshot`, `events`, `lacking` in words, `outlasted`), and how it gets there (`notice`,
+//! - `show`: what others see (`snapshot`, `events`, `outlasted`), and how it gets there (`notice`,
 //!   `stage`)
 //! - `redis_client` makes the redis crate's clients, for the cache and for the bench's peers
 //! - `swarm`: app servers (`app_server` is the handle, `control` its commands and faults, `serve` what runs on its
@@ -129,7 +129,7 @@ mod watch;
 
 pub use close::doubt::rate_not_kept;
 pub use close::journal::JournalLine;
-pub use close::record::{ArmRecord, CheckedExpectation, Machine, Record, ReportedEvents, RoundTripRecord, Timeouts};
+pub use close::record::{ArmRecord, Machine, Record, ReportedEvents, RoundTripRecord, Timeouts};
 pub use close::recovered::Recovered;
 pub use error::RunError;
 pub use handle::{RunHandle, not_begun, start};
@@ -139,7 +139,6 @@ pub use options::RunOptions;
 pub use orders::command::{Command, Knob};
 pub use redis_client::{connection_info, redis_client};
 pub use schedule::{Due, Next, Schedule};
-pub use show::lacking::{lacking, lacking_in_short};
 pub use show::outlasted::{Outlasted, Part, TTLS, ladder};
 pub use show::snapshot::{
     Act, ArmView, Behind, Health, HostView, Knobs, LastLock, Live, OldMaster, Phase, ServerView, Snapshot,

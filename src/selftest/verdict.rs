@@ -3,7 +3,8 @@ use strum::VariantArray;
 
 use super::flaw::{Flaw, Layer};
 use super::trigger::MUTEX;
-use lockstorm_data::model::{Action, Event, EventKind};
+use lockstorm_data::facts::{Caveat, Event, EventKind};
+use lockstorm_data::model::Action;
 use lockstorm_run::{ArmRecord, Record};
 
 /// What the oracles made of all locks.
@@ -34,7 +35,7 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why nothing follows, as far as it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
+    pub doubt: Option<Caveat>,
 }
 
 /// Whether the oracles see right.
@@ -214,7 +215,7 @@ mod tests {
             never.arms[0].figures.outcomes.acquired = 0;
             assert_eq!(SelfTest::of(&[never], true).with(Verdict::Inconclusive), [lock]);
             let mut lost = played(&[(name, 0)]);
-            lost.arms[0].doubt = Some("the keeper process is gone".to_owned());
+            lost.arms[0].doubt = Some(Caveat::KeeperStopped);
             assert_eq!(SelfTest::of(&[lost], true).with(Verdict::Inconclusive), [lock]);
         }
     }
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn what_a_doubtful_or_cut_run_has_not_found_proves_nothing() {
         let mut doubtful = played(&[("no-nx", 3), ("max-incr", 100), ("lying-server", 0)]);
-        doubtful.inconclusive.push("the machine was busy".to_owned());
+        doubtful.inconclusive.push(Caveat::MachineBusy { percent: 30 });
         let result = SelfTest::of(&[doubtful.clone()], true);
         assert_eq!(result.with(Verdict::Inconclusive), ["no-nx"]);
         assert_eq!(result.with(Verdict::Caught), ["max-incr"]);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lockstorm_data::metrics::{Count, Quantiles, Time};
 use lockstorm_kit::place::Place;
+use lockstorm_kit::play::texts;
 use lockstorm_kit::program::{children, read_until, says, under_way};
 use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::scenario::TWO_ARMS;
@@ -345,7 +346,7 @@ fn a_killed_keeper_ends_the_run_with_a_summary() {
         assert!(said.contains("the keeper process is gone"), "{said}");
         assert!(record.interrupted && record.elapsed < 60.0);
         assert!(record.arms.iter().all(|arm| arm.figures.outcomes.acquired > 0));
-        is_said(&record.inconclusive, "the keeper process is gone");
+        is_said(&texts(&record.inconclusive), "the keeper process is gone");
         assert!(!stdout.contains('✔'), "{stdout}");
         assert_eq!(place.labs().len(), 0, "its directory is removed");
         for (name, pid) in servers {
@@ -369,7 +370,7 @@ fn a_keeper_that_is_stopped_sees_nothing_and_proves_nothing() {
     send(keeper, Signal::SIGCONT);
     let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    is_said(&record.inconclusive, "stopped the keeper process");
+    is_said(&texts(&record.inconclusive), "stopped the keeper process");
     assert_eq!(place.labs().len(), 0, "its directory is removed");
 }
 
@@ -384,7 +385,7 @@ fn a_run_that_is_stopped_for_longer_than_a_ttl_proves_nothing() {
     read_until(&mut stderr, "this program was stopped for ");
     let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    is_said(&record.inconclusive, "this program was stopped for 2.");
+    is_said(&texts(&record.inconclusive), "this program was stopped for 2.");
     assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
     assert_eq!(place.labs().len(), 0, "its directory is removed");
 }
@@ -403,8 +404,8 @@ fn a_cache_node_that_dies_leaves_everything_open() {
         read_until(&mut stderr, fate);
         let (code, record, stdout, said) = rest(&place, run, stderr);
         assert_eq!(code, Some(5), "{stdout}{said}");
-        is_said(&record.inconclusive, fate);
-        is_said(&record.warnings, fate);
+        is_said(&texts(&record.inconclusive), fate);
+        is_said(&texts(&record.warnings), fate);
         assert_eq!(record.expectations[0].result, CheckResult::Inconclusive);
         assert!(!stdout.contains('✔'), "{stdout}");
         assert_eq!(place.labs().len(), 0);
@@ -428,10 +429,10 @@ fn hosts_that_somebody_else_kills_or_stops_are_events_and_void_nothing() {
     );
     let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(0), "{stdout}{said}");
-    assert_eq!(record.inconclusive, [""; 0]);
+    assert_eq!(texts(&record.inconclusive), [""; 0]);
     for fate in ["host 3 was stopped", "host 3 was resumed", "host 1 died"] {
-        is_said(&record.warnings, fate);
-        assert!(record.events.iter().any(|event| event.text.contains(fate)), "{fate}");
+        is_said(&texts(&record.warnings), fate);
+        assert!(record.events.iter().any(|event| event.text().contains(fate)), "{fate}");
     }
 }
 
@@ -458,7 +459,7 @@ fn a_lock_misses_its_own_nodes_and_no_others_of_their_hosts() {
         "the lock node of host 3 died: killed by a signal from outside: redlock has no quorum (1 of 3)",
     );
     let (_, record, ..) = rest(&place, run, stderr);
-    let told = record.events.iter().filter(|event| event.text.contains("no quorum"));
+    let told = record.events.iter().filter(|event| event.text().contains("no quorum"));
     assert_eq!(told.count(), 1, "{:?}", record.events);
 }
 
@@ -490,7 +491,7 @@ fn a_database_that_can_not_write_is_not_a_success() {
             "{stderr}"
         );
         assert!(stdout.contains(first), "{stdout}");
-        assert!(arm.doubt.is_some() && !record.inconclusive.is_empty());
+        assert!(arm.doubt.is_some() && !texts(&record.inconclusive).is_empty());
     }
     // A scenario that expects failures takes them into account; the other arms stay inconclusive.
     let expected = ["expect.single.errors=> 0", "expect.single.acquired=> 0", HOLDS];
@@ -499,11 +500,11 @@ fn a_database_that_can_not_write_is_not_a_success() {
         let mut of = record
             .expectations
             .iter()
-            .filter(|checked| checked.expectation.starts_with(name));
+            .filter(|checked| checked.expectation.arm == name);
         of.any(|checked| checked.result == CheckResult::Inconclusive)
     };
-    assert!(!open("single."), "{stdout}{stderr}");
-    assert!(open("redlock."), "{stdout}{stderr}");
+    assert!(!open("single"), "{stdout}{stderr}");
+    assert!(open("redlock"), "{stdout}{stderr}");
     assert_eq!(code, Some(5), "{stdout}{stderr}");
 }
 
@@ -518,16 +519,16 @@ fn a_database_that_is_lost_leaves_its_arm_open() {
     // Another process overwrites the arm's database and then deletes it.
     fs::write(&database, vec![7; 1 << 17]).unwrap();
     fs::write(&database, "").unwrap();
-    let lost = "single: its books can't be read: ";
+    let lost = "single: its ledger can't be read: ";
     read_until(&mut stderr, lost);
     let (code, record, stdout, said) = rest(&place, run, stderr);
     assert_eq!(code, Some(5), "{stdout}{said}");
-    is_said(&record.inconclusive, lost);
-    is_said(&record.partial, lost);
+    is_said(&texts(&record.inconclusive), lost);
+    is_said(&texts(&record.partial), lost);
     let of = |arm: &str| {
         let mut expectations = record.expectations.iter();
         expectations
-            .find(|checked| checked.expectation.starts_with(arm))
+            .find(|checked| checked.expectation.arm.starts_with(arm))
             .unwrap()
             .result
     };

@@ -799,14 +799,14 @@ fn faults_of_a_kept_lab_are_told_in_the_record() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|event| (&event["kind"]["kind"], &event["at_us"]))
+        .map(|event| (&event["kind"], &event["at_us"]))
         .collect();
     let [fault, double]: [Value; 2] = ["fault", "double_hold"].map(Into::into);
     let [paused, resumed, killed, restarted, held]: [Value; 5] = [-100_000, 500, 900, 1500, 1_010_000].map(Into::into);
     let faults = [&paused, &resumed, &killed, &restarted].map(|at| (&fault, at));
     assert_eq!(events, [&faults[..], &[(&double, &held)]].concat());
-    assert_eq!(record["events"][2]["kind"]["effect_at_us"], 1000);
-    let ends = [1, 3].map(|event: usize| &record["events"][event]["kind"]["ends"]);
+    assert_eq!(record["events"][2]["effect_at_us"], 1000);
+    let ends = [1, 3].map(|event: usize| &record["events"][event]["ends"]);
     assert_eq!(ends, [0, 2]);
     let (_, out, _) = run(&["record", "show", "r.json"]);
     says(&out, &["host 2", "two held one lock at once → program"]);

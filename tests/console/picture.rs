@@ -4,11 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lockstorm_data::facts::{
+    CheckedExpectation, Damage, Event, EventKind, LockChange, NotProven, OrderedBy, Step, Turn,
+};
 use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
 use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{
-    Action, Cause, Condition, Conditions, Event, EventKind, Fault, HostId, How, NoVote, Outcomes, ServerId, Target,
-    Wait,
+    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, Outcomes, ServerId, Target, Wait,
 };
 use lockstorm_data::scenario::{
     AccountLocks, ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence,
@@ -216,8 +218,14 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         servers: servers.collect(),
         arms,
         events: Arc::new(vec![
-            event(0, -2.4, EventKind::Phase, "set-up: 3 hosts answer"),
-            event(1, 0.0, EventKind::Phase, "the measured part begins"),
+            event(0, -2.4, EventKind::Phase { step: Step::WarmUp }),
+            event(
+                1,
+                0.0,
+                EventKind::Phase {
+                    step: Step::MeasureBegins,
+                },
+            ),
         ]),
         knobs,
         caption: None,
@@ -349,27 +357,13 @@ fn outlasted(ttl: Duration, sections: u64) -> Outlasted {
     }
 }
 
-fn event(id: u64, at: f64, kind: EventKind, text: &str) -> Event {
-    let text = text.to_owned();
-    Event { id, at, kind, text }
+const fn event(id: u64, at: f64, kind: EventKind) -> Event {
+    Event { id, at, kind }
 }
 
 fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) -> Event {
-    let did = match action {
-        Action::Fault(Fault::Kill) => "killed",
-        Action::Fault(Fault::Pause) => "paused",
-        _ => "restarted",
-    };
-    let kind = EventKind::Fault {
-        action,
-        target,
-        order: None,
-        ends: None,
-        effect_at: effect.map(|after| at + after),
-        proof: Vec::new(),
-        error: None,
-    };
-    event(id, at, kind, &format!("{target} {did}"))
+    let effect_at = effect.map(|after| at + after);
+    event(id, at, EventKind::fault(action, target, OrderedBy::User, effect_at))
 }
 
 /// The main scenario after a kill, a restart and another kill: damage in three arms, host 3 paused.
@@ -383,6 +377,8 @@ pub fn storm() -> Snapshot {
     now.servers[2].conditions = Conditions::only(Condition::Paused, None, ms(2_100));
     let single = "single".to_owned();
     let redlock = "redlock".to_owned();
+    let (ttl, were_us) = (ms(2_000), None);
+    let turn = Turn::Ttl { ttl, were_us };
     let (kill, restart) = (Action::Fault(Fault::Kill), Action::Undo(Condition::Down));
     Arc::make_mut(&mut now.events).extend([
         fault(2, 22.0, kill, Target::Host(HostId(1)), Some(0.003)),
@@ -390,13 +386,26 @@ pub fn storm() -> Snapshot {
         event(
             4,
             23.4,
-            EventKind::Damage { arm: single },
-            "single: 14 units of sku 7 sold twice",
+            EventKind::Damage {
+                arm: single,
+                damage: Damage::Oversold {
+                    product: Some(7),
+                    units: 14,
+                },
+                by_stall: false,
+            },
         ),
-        event(5, 30.2, EventKind::Knob, "TTL 2 s, was 1 s"),
+        event(5, 30.2, EventKind::Knob { turn }),
         fault(6, 41.1, kill, Target::Host(HostId(2)), Some(0.002)),
         fault(7, 45.5, Fault::Pause.into(), Target::Host(HostId(3)), Some(0.001)),
-        event(8, 45.6, EventKind::Lock { arm: redlock }, "redlock: no quorum"),
+        event(
+            8,
+            45.6,
+            EventKind::Lock {
+                arm: redlock,
+                change: LockChange::AllRefused { lacking: None },
+            },
+        ),
         fault(9, 47.2, restart, Target::Host(HostId(2)), None),
     ]);
     for (index, oversold) in [(0, 214), (1, 96), (2, 14)] {
@@ -512,8 +521,32 @@ pub fn stampeded() -> Snapshot {
     now
 }
 
+/// The result of an expectation.
+pub fn checked(
+    arm: &str,
+    metric: Metric,
+    (op, bound, value): (Op, f64, f64),
+    result: CheckResult,
+) -> CheckedExpectation {
+    let expectation = Expectation {
+        arm: arm.to_owned(),
+        metric,
+        op,
+        bound,
+        text: String::new(),
+    };
+    let reason = (result == CheckResult::Inconclusive).then_some(NotProven::StillUnavailable);
+    let value = Some(value);
+    CheckedExpectation {
+        expectation,
+        value,
+        result,
+        reason,
+    }
+}
+
 /// The same snapshot, finished.
-pub fn finished(mut snapshot: Snapshot, expectations: Vec<(lockstorm_data::model::CheckResult, String)>) -> Snapshot {
+pub fn finished(mut snapshot: Snapshot, expectations: Vec<CheckedExpectation>) -> Snapshot {
     snapshot.phase = Phase::Finished {
         interrupted: false,
         expectations,

@@ -7,8 +7,9 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lockstorm_data::facts::{Event, EventKind, OrderedBy};
 use lockstorm_data::metrics::{ConsequenceKind, Metric};
-use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, Fault, HostId, Target};
+use lockstorm_data::model::{Action, CheckResult, Condition, Fault, HostId, Target};
 use lockstorm_data::scenario::{LockKind, Update, builtin};
 use lockstorm_kit::alone;
 use lockstorm_kit::console::{Console, Screen, Size};
@@ -177,7 +178,7 @@ fn is_true(shown: &Shown) {
             CheckResult::Failed => '≠',
             CheckResult::Inconclusive => '?',
         };
-        let line = bare(&format!("{sign} {}", checked.text));
+        let line = bare(&format!("{sign} {checked}"));
         assert!(said.contains(&line), "{line} is not on the screen:\n{screen}");
         assert!(bare(printed).contains(&line), "{line} was not printed:\n{printed}");
     }
@@ -208,8 +209,8 @@ fn is_true(shown: &Shown) {
     }
     // If a fault of the scenario did not happen, there is nothing to praise.
     let scripted = |event: &Event| {
-        let begins = event.text.contains("fault 1") && !event.text.contains("end of fault 1");
-        begins && took_effect(event)
+        let by = OrderedBy::Fault(1);
+        matches!(event.kind, EventKind::Fault { by: of, .. } if of == by) && took_effect(event)
     };
     if !record.scenario.faults.is_empty() && !record.events.iter().any(scripted) {
         assert!(!said.contains('✔'), "the scenario's fault did not happen:\n{screen}");
@@ -277,14 +278,14 @@ fn is_shown(shown: &Shown, at: f64, what: &str, is_so: impl Fn(&str) -> bool) {
 /// forgot is told.
 fn damage_is_named_at_once(shown: &Shown) {
     for event in &shown.record.events {
-        let EventKind::Damage { arm } = &event.kind else {
+        let EventKind::Damage { arm, by_stall, .. } = &event.kind else {
             continue;
         };
         // What this machine did has no cause in a lock.
-        if event.text.contains("this machine") {
+        if *by_stall {
             continue;
         }
-        is_shown(shown, event.at, &event.text, |text| {
+        is_shown(shown, event.at, &event.text(), |text| {
             text.lines().any(|row| {
                 let cost = row
                     .split("✖ ")

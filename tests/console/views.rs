@@ -8,12 +8,13 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
-use lockstorm_data::metrics::{Count, Latency, RecentTenths, Time};
+use lockstorm_data::facts::{Caveat, CheckedExpectation, Event, EventKind, GivenUp, OrderedBy, Unmet};
+use lockstorm_data::metrics::{Count, Latency, Metric, RecentTenths, Time};
 use lockstorm_data::model::{
-    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, OrderId, ReplicationRole, ServerId,
-    Target,
+    Action, Cause, CheckResult, Condition, Conditions, Fault, Finding, HostId, How, NoVote, Observer, OrderId, Proof,
+    ReplicationRole, ServerId, Target,
 };
-use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
+use lockstorm_data::scenario::{GivenNodes, LockKind, Op, Update};
 use lockstorm_kit::program::says;
 use lockstorm_lab::Role;
 use lockstorm_run::{Behind, Command, Health, Knob, Live, Next, OldMaster, Phase, RunError, Snapshot};
@@ -160,17 +161,15 @@ fn screens(app: &App) -> String {
         .collect()
 }
 
-fn results_of_expectations() -> Vec<(CheckResult, String)> {
+fn results_of_expectations() -> Vec<CheckedExpectation> {
+    results([CheckResult::Held, CheckResult::Held, CheckResult::Failed])
+}
+
+fn results([none, some, fast]: [CheckResult; 3]) -> Vec<CheckedExpectation> {
     vec![
-        (
-            CheckResult::Held,
-            "redlock.oversold == 0: it is 0 of 7,520 orders".to_owned(),
-        ),
-        (CheckResult::Held, "single.oversold > 0: it is 14".to_owned()),
-        (
-            CheckResult::Failed,
-            "redlock.acquire_p99 < 50ms: it is 61 ms".to_owned(),
-        ),
+        picture::checked("redlock", Metric::Oversold, (Op::Equal, 0.0, 0.0), none),
+        picture::checked("single", Metric::Oversold, (Op::Greater, 0.0, 14.0), some),
+        picture::checked("redlock", Metric::AcquireP99, (Op::Less, 50_000.0, 61_000.0), fast),
     ]
 }
 
@@ -237,11 +236,10 @@ screens_of! {
 
 #[test]
 fn expectations_at_the_end() {
-    let mut results_of_expectations = results_of_expectations();
-    results_of_expectations[1].0 = CheckResult::Inconclusive;
-    let app = after(picture::finished(picture::storm(), results_of_expectations), "e");
+    let results = results([CheckResult::Held, CheckResult::Inconclusive, CheckResult::Failed]);
+    let app = after(picture::finished(picture::storm(), results), "e");
     let screen = drawn(&app, SMALL);
-    let lines = ["= redlock.oversold", "? single.oversold", "≠ redlock.acquire_p99"];
+    let lines = ["= redlock: oversold", "? single: oversold", "≠ redlock: acquire p99"];
     says(&screen, &lines);
     assert!(!screen.contains("so far"));
 }
@@ -1068,16 +1066,7 @@ fn the_head_says_which_rate_it_is() {
 
 #[test]
 fn inconclusive_expectations_are_counted_and_not_praised() {
-    let summary = |results: [CheckResult; 3]| {
-        let mut results_of_expectations = results_of_expectations();
-        for (expectation, held) in results_of_expectations.iter_mut().zip(results) {
-            expectation.0 = held;
-        }
-        drawn(
-            &showing(picture::finished(picture::storm(), results_of_expectations)),
-            WIDE,
-        )
-    };
+    let summary = |all: [CheckResult; 3]| drawn(&showing(picture::finished(picture::storm(), results(all))), WIDE);
     let doubtful = summary([CheckResult::Inconclusive, CheckResult::Held, CheckResult::Inconclusive]);
     says(
         &doubtful,
@@ -1136,7 +1125,10 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     });
     running.server = bad.as_str().into();
     for event in Arc::make_mut(&mut running.events) {
-        event.text.clone_from(&bad);
+        event.kind = EventKind::Caption {
+            fault: None,
+            quoted: bad.clone(),
+        };
     }
     running.hosts[0].conditions = Conditions::only(Condition::Down, Some(How::Died(bad.clone())), Duration::ZERO);
     for arm in &mut running.arms {
@@ -1145,7 +1137,15 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
             cause: Cause::Error(bad.clone()),
         }];
     }
-    let over = picture::finished(running.clone(), vec![(CheckResult::Failed, bad.clone())]);
+    let over = picture::finished(
+        running.clone(),
+        vec![picture::checked(
+            &bad,
+            Metric::Oversold,
+            (Op::Equal, 0.0, 1.0),
+            CheckResult::Failed,
+        )],
+    );
     let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
     for keys in ["", "v", "vv", "e", "?", " ", "q"] {
         let app = after(running.clone(), keys);
@@ -1318,20 +1318,12 @@ fn and_then(
 ) -> Snapshot {
     let events = Arc::make_mut(&mut snapshot.events);
     let id = events.last().map_or(0, |event| event.id + 1);
-    events.push(lockstorm_data::model::Event {
-        id,
-        at: snapshot.elapsed,
-        kind: lockstorm_data::model::EventKind::Fault {
-            action,
-            target,
-            order: order.map(OrderId),
-            ends: None,
-            effect_at,
-            proof: Vec::new(),
-            error: None,
-        },
-        text: format!("{action} {target}, told by the run"),
-    });
+    let mut kind = EventKind::fault(action, target, OrderedBy::Fault(1), effect_at);
+    if let EventKind::Fault { order: of, .. } = &mut kind {
+        *of = order.map(OrderId);
+    }
+    let at = snapshot.elapsed;
+    events.push(Event { id, at, kind });
     snapshot
 }
 
@@ -1398,7 +1390,7 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         assert!(!screen(&app).contains("killing"), "{}", screen(&app));
         let lines = screen(&app);
         let said = lines.lines().nth(22).unwrap_or_default();
-        assert_eq!(said.contains("kill host 1, told by the run"), frozen, "{lines}");
+        assert_eq!(said.contains("host 1 killed"), frozen, "{lines}");
         // The end of the load ends all orders.
         let mut app = after(calm(), "k");
         publish(&mut app, picture::finished(calm(), results_of_expectations()));
@@ -1609,9 +1601,11 @@ fn views_and_hints_follow_the_run() {
 #[test]
 fn doubtful_figures_get_no_check_mark() {
     let mut snapshot = picture::finished(picture::storm(), Vec::new());
-    let reason = "fault 1 never fired: single.holding reached 31 of 48";
+    let why = Unmet::WaitedFor { other: 2 };
+    let unmet = Caveat::FaultUnmet { fault: 1, why };
+    let reason = unmet.to_string();
     for arm in &mut snapshot.arms {
-        arm.doubt = Some(reason.to_owned());
+        arm.doubt = Some(unmet.clone());
     }
     let mut app = showing(snapshot);
     for (view, name) in [(View::Summary, "summary"), (View::Scoreboard, "scoreboard")] {
@@ -1681,12 +1675,19 @@ fn the_scoreboard_shows_who_is_stuck_and_what_was_done() {
     // Long words are cut and not left out.
     let mut snapshot = stuck_in_the_storm();
     for event in Arc::make_mut(&mut snapshot.events) {
-        event.text += ", effective after 8 ms: its process is gone and its port refuses";
+        if let EventKind::Fault { proof, .. } = &mut event.kind {
+            proof.push(Proof {
+                finding: Finding::PortRefuses { port: 7001 },
+                by: Observer::Connect,
+                of: "host 3".to_owned(),
+                at: event.at,
+            });
+        }
     }
     publish(&mut app, snapshot);
     for size in [WIDE, SMALL] {
         let screen = drawn(&app, size);
-        says(&screen, &["45.5s host 3 paused, ef"]);
+        says(&screen, &["45.5s host 3 paused (po"]);
     }
 }
 
@@ -1730,10 +1731,15 @@ fn names_are_large_and_a_rule_stands_between_two_arms() {
 
 #[test]
 fn the_summary_says_that_a_record_is_partial() {
-    let missing = "redlock: 3 requests under way at the end had no answer and were given up";
+    let unanswered = Caveat::Unanswered {
+        arm: "redlock".to_owned(),
+        requests: 3,
+        why: GivenUp::ToldNotToWait,
+    };
+    let missing = &unanswered.to_string();
     let mut snapshot = picture::finished(picture::storm(), Vec::new());
-    snapshot.partial = vec![missing.to_owned()];
-    snapshot.arms[0].doubt = Some(missing.to_owned());
+    snapshot.partial = vec![unanswered.clone()];
+    snapshot.arms[0].doubt = Some(unanswered);
     let shown = drawn(&showing(snapshot), (160, 40));
     assert!(shown.contains(&format!("? partial: {missing}")), "{shown}");
     assert_eq!(shown.matches(missing).count(), 1, "{shown}");
@@ -1933,7 +1939,11 @@ fn a_click_selects_a_second_one_shows_more_and_the_wheel_zooms() {
 fn what_is_saved_after_the_end_is_the_newest_in_the_log() {
     let mut now = over();
     let mut late = now.events[0].clone();
-    (late.at, late.text) = (now.elapsed + 1.5, "the ledger is read".to_owned());
+    late.at = now.elapsed + 1.5;
+    late.kind = EventKind::Caption {
+        fault: None,
+        quoted: "the ledger is read".to_owned(),
+    };
     Arc::make_mut(&mut now.events).push(late);
     let mut app = showing(now);
     app.update(Message::Saved(Ok("x.json".to_owned())));

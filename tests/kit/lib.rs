@@ -12,6 +12,8 @@ mod lock;
 
 pub mod console;
 pub mod lab;
+pub mod old_records;
+mod old_texts;
 pub mod password;
 pub mod place;
 #[cfg(feature = "run")]

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lockstorm_data::facts::Caveat;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::{Count, Figures, Point, Series};
-use lockstorm_data::model::{Action, CheckResult, Condition, Event, EventKind, HostId, OrderId, ServerId, Target};
+use lockstorm_data::model::{Action, CheckResult, Condition, HostId, OrderId, ServerId, Target};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{ArmRecord, Command, Machine, Phase, Record, RunHandle, RunOptions, Snapshot, Timeouts};
 
@@ -134,7 +136,7 @@ pub fn held(scenario: Scenario) -> Record {
             CheckResult::Held,
             "{}: {}\n{}",
             record.scenario.name,
-            checked.text,
+            checked,
             told(&record)
         );
     }
@@ -147,13 +149,20 @@ pub fn arm<'a>(record: &'a Record, name: &str) -> &'a ArmRecord {
     arm.unwrap_or_else(|| panic!("there is no arm {name}"))
 }
 
+/// Each caveat in words.
+pub fn texts(caveats: &[Caveat]) -> Vec<String> {
+    caveats.iter().map(Caveat::to_string).collect()
+}
+
 /// What happened, a line for each event: a failure must say it within what a log keeps.
 pub fn told(record: &Record) -> String {
     lines(&record.events)
 }
 
 fn lines(events: &[Event]) -> String {
-    let lines = events.iter().map(|event| format!("{:8.3} s  {}", event.at, event.text));
+    let lines = events
+        .iter()
+        .map(|event| format!("{:8.3} s  {}", event.at, event.text()));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -15,6 +15,7 @@ use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_kit::authority::{Authority, needs_tls};
 use lockstorm_kit::lab::{KILL, PAUSE, RESTART, RESUME, SHUTDOWN, runs, tells, up};
+use lockstorm_kit::play::texts;
 #[cfg(feature = "tls")]
 use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::scenario::scenario;
@@ -259,7 +260,7 @@ fn tls_and_a_user_who_may_do_little_are_enough_and_hosts_can_lag() {
         record
             .events
             .iter()
-            .any(|event| event.text.starts_with("host 1 lagged by 20 ms")),
+            .any(|event| event.text().starts_with("host 1 lagged by 20 ms")),
         "{said}"
     );
     assert!(!said.contains("can't be removed"), "{said}");
@@ -300,7 +301,7 @@ fn keys_that_can_not_be_found_expire() {
     let place = Place::new(SCENARIO, &urls);
     let (code, said, record) = place.run(&[]);
     assert_eq!(code, 0, "{said}");
-    let warnings = record.unwrap().warnings;
+    let warnings = texts(&record.unwrap().warnings);
     assert!(
         warnings
             .iter()
@@ -460,13 +461,12 @@ fn a_server_that_goes_and_comes_back_is_told() {
     let record = recorded_in(place.path("out.json"));
     for words in events {
         assert!(
-            record.events.iter().any(|event| event.text.starts_with(words)),
+            record.events.iter().any(|event| event.text().starts_with(words)),
             "{words}"
         );
     }
     assert!(
-        record
-            .warnings
+        texts(&record.warnings)
             .iter()
             .any(|warning| warning.starts_with("host 1: keys of this run")),
         "{said}"

@@ -11,7 +11,7 @@ use lockstorm_data::metrics::{Count, Figures};
 use lockstorm_data::model::CheckResult;
 use lockstorm_kit::eventually;
 use lockstorm_kit::place::Place;
-use lockstorm_kit::play::arm;
+use lockstorm_kit::play::{arm, texts};
 use lockstorm_kit::postgres::{Database, Postgres};
 use lockstorm_run::Record;
 
@@ -120,13 +120,16 @@ fn same_verdicts(name: &'static str, text: &str, same: &[(&str, Figure)]) {
     let verdicts = |record: &Record| -> Vec<(String, CheckResult)> {
         let checked = record.expectations.iter();
         checked
-            .map(|checked| (checked.expectation.clone(), checked.result))
+            .map(|checked| (checked.expectation.as_written(), checked.result))
             .collect()
     };
     assert_eq!(verdicts(&here), verdicts(&there));
     assert!(verdicts(&here).iter().all(|(_, result)| *result == CheckResult::Held));
     for record in [&here, &there] {
-        assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
+        assert_eq!(
+            (texts(&record.partial).len(), texts(&record.inconclusive).len()),
+            (0, 0)
+        );
         assert!(record.arms.iter().all(|arm| arm.figures.counts[Count::Errors] == 0));
     }
     for (name, figure) in same {
@@ -172,7 +175,7 @@ fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Live<
     let record = ended.record.unwrap();
     for arm in ["local", "redlock"] {
         let named = |text: &String| text.starts_with(&format!("{arm}: ")) && text.contains(words);
-        assert!(record.inconclusive.iter().any(named), "{words}: {said}");
+        assert!(texts(&record.inconclusive).iter().any(named), "{words}: {said}");
     }
     assert!(ended.stdout.contains(words), "{words}: {said}");
     for expectation in &record.expectations {
@@ -193,7 +196,7 @@ fn a_postgresql_that_dies_for_good_is_named() {
     let record = dies("its database was lost in mid-run", "3s", |server, _| {
         server.stop("immediate");
     });
-    assert_ne!(record.partial, [""; 0]);
+    assert_ne!(texts(&record.partial), [""; 0]);
 }
 
 #[test]
@@ -202,9 +205,9 @@ fn a_postgresql_that_crashes_and_comes_back_at_once_counts_nothing_that_came_lat
     let record = dies("has crashed and started again", "8s", |server, run| {
         server.stop("immediate");
         server.restart();
-        run.until("local: its books can't be read: the database has crashed");
+        run.until("local: its ledger can't be read: the database has crashed");
     });
-    assert_ne!(record.partial, [""; 0]);
+    assert_ne!(texts(&record.partial), [""; 0]);
 }
 
 #[test]
@@ -224,13 +227,13 @@ fn a_postgresql_that_is_restarted_in_order_keeps_its_books_but_proves_nothing() 
         server.stop("fast");
         server.restart();
     });
-    assert_eq!(record.partial, [""; 0], "it has forgotten nothing");
+    assert_eq!(texts(&record.partial), [""; 0], "it has forgotten nothing");
 }
 
 #[test]
 #[ignore = "slow: .ci/long postgres"]
 fn a_postgresql_whose_processes_stay_stopped_is_named() {
-    dies("its books can't be read: no answer within", "5s", |server, run| {
+    dies("its ledger can't be read: no answer within", "5s", |server, run| {
         server.pause();
         run.until("redlock: its database has not answered for 2 s");
     });

@@ -6,9 +6,11 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::{Count, Time};
-use lockstorm_data::model::{CheckResult, EventKind};
+use lockstorm_data::model::CheckResult;
 use lockstorm_kit::place::Place;
+use lockstorm_kit::play::texts;
 use lockstorm_kit::postgres::Database;
 use lockstorm_kit::program::program;
 use lockstorm_kit::proxy::Proxy;
@@ -78,11 +80,15 @@ fn what_is_written_to_a_node_by_hand_is_an_event() {
     let event = record
         .events
         .iter()
-        .find(|event| flushes(&event.text))
+        .find(|event| flushes(&event.text()))
         .expect("an event");
-    assert!(event.at > 0.0 && matches!(event.kind, EventKind::Warning), "{event:?}");
-    let told: Vec<&String> = record.warnings.iter().filter(|text| text.contains("lab cli")).collect();
-    assert!(told.len() == 1 && flushes(told[0]), "{told:?}");
+    assert!(
+        event.at > 0.0 && matches!(event.kind, EventKind::Warning { .. }),
+        "{event:?}"
+    );
+    let mut told = texts(&record.warnings);
+    told.retain(|text| text.contains("lab cli"));
+    assert!(told.len() == 1 && flushes(&told[0]), "{told:?}");
 }
 
 /// Our locks are not to blame for keys that somebody deletes by `lab cli`: all of them, or those of some locks.
@@ -124,7 +130,7 @@ fn what_is_deleted_by_hand_is_no_violation_of_our_lock() {
 fn result(record: &Record, arm: &str) -> CheckResult {
     let mut expectations = record.expectations.iter();
     expectations
-        .find(|checked| checked.expectation.starts_with(arm))
+        .find(|checked| checked.expectation.arm.starts_with(arm))
         .unwrap()
         .result
 }
@@ -135,9 +141,9 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
     assert_eq!(record.format, Record::FORMAT);
     for missing in missing {
         assert!(
-            is_said(&record.partial, missing),
+            is_said(&texts(&record.partial), missing),
             "{missing}: {:?}\n{said}",
-            record.partial
+            texts(&record.partial)
         );
         // Its lines are folded.
         let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -147,19 +153,18 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
         ended.stdout.contains("partial: closed with what was known at the end"),
         "{said}"
     );
-    for missing in &record.partial {
+    for missing in texts(&record.partial) {
         assert!(
-            is_said(&record.inconclusive, missing),
+            is_said(&texts(&record.inconclusive), &missing),
             "{missing}: {:?}",
-            record.inconclusive
+            texts(&record.inconclusive)
         );
     }
     assert_eq!(result(record, "redlock"), CheckResult::Inconclusive, "{said}");
     assert!(!ended.stdout.contains('✔'), "{said}");
     // Nothing good is said about what is missing, and its counts are marked as incomplete.
     let in_part = |arm: &ArmRecord| {
-        record
-            .partial
+        texts(&record.partial)
             .iter()
             .any(|text| text.starts_with(&format!("{}: ", arm.name)))
     };
@@ -175,16 +180,19 @@ fn ended_in_part(ended: &Ended, record: &Record, missing: &[&str]) {
     }
     assert!(took(record) < BOUND, "{} s: {said}", took(record));
     assert!(
-        !is_said(&record.warnings, "answers again"),
+        !is_said(&texts(&record.warnings), "answers again"),
         "nobody did: {:?}",
-        record.warnings
+        texts(&record.warnings)
     );
 }
 
 /// Seconds from the end of the load to the end of the run.
 fn took(record: &Record) -> f64 {
     let at = |wanted: &[&str]| {
-        let found = record.events.iter().find(|event| wanted.contains(&event.text.as_str()));
+        let found = record
+            .events
+            .iter()
+            .find(|event| wanted.contains(&event.text().as_str()));
         found.unwrap_or_else(|| panic!("{wanted:?} in {:#?}", record.events)).at
     };
     at(&["finished", "stopped"]) - at(&["the load has ended"])
@@ -227,8 +235,8 @@ fn a_cache_node_that_stays_stopped_makes_the_record_partial() {
     run.until("redlock: the cache node has not answered for 2 s");
     let (ended, record) = run.record(5);
     let missing = [
-        "none: its books can't be read: no answer within",
-        "redlock: its books can't be read: no answer within",
+        "none: its ledger can't be read: no answer within",
+        "redlock: its ledger can't be read: no answer within",
         "under way at the end had no answer and were given up",
     ];
     ended_in_part(&ended, &record, &missing);
@@ -243,7 +251,7 @@ fn damage_that_is_proven_stays_damage_in_a_partial_record() {
     send(run.server("cache"), Signal::SIGSTOP);
     let (ended, record) = run.record(3);
     assert_eq!(result(&record, "none"), CheckResult::Failed);
-    ended_in_part(&ended, &record, &["none: its books can't be read"]);
+    ended_in_part(&ended, &record, &["none: its ledger can't be read"]);
 }
 
 #[test]
@@ -269,7 +277,10 @@ fn a_lock_node_that_stays_stopped_leaves_the_record_whole() {
     send(run.server("host-1"), Signal::SIGSTOP);
     run.until("host 1 was stopped by a signal from outside");
     let (_, record) = run.record(0);
-    assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
+    assert_eq!(
+        (texts(&record.partial).len(), texts(&record.inconclusive).len()),
+        (0, 0)
+    );
     assert!(took(&record) < BOUND, "{}", took(&record));
 }
 
@@ -319,9 +330,9 @@ fn a_database_that_stays_locked_makes_its_arm_partial() {
     let (ended, record) = end.unwrap();
     ended_in_part(&ended, &record, &["redlock: "]);
     assert!(
-        record.partial.iter().all(|text| text.starts_with("redlock: ")),
+        texts(&record.partial).iter().all(|text| text.starts_with("redlock: ")),
         "{:?}",
-        record.partial
+        texts(&record.partial)
     );
     assert_eq!(result(&record, "none"), CheckResult::Failed);
 }
@@ -333,7 +344,10 @@ fn a_database_that_comes_back_within_the_load_leaves_the_record_whole() {
     run.until_it_sells();
     while_locked(&place, 1, || sleep(Duration::from_secs(3)));
     let (_, record) = run.record(0);
-    assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
+    assert_eq!(
+        (texts(&record.partial).len(), texts(&record.inconclusive).len()),
+        (0, 0)
+    );
     assert_eq!(record.arms[1].figures.counts[Count::Errors], 0);
     let slowest = record.arms[1].figures.times[Time::Response].max;
     assert!(slowest > 2_000_000, "its requests waited: {slowest} us");
@@ -394,7 +408,7 @@ fn left(record: &Record) -> Vec<String> {
         let rest = text.strip_prefix("the schema ")?;
         Some(rest.split_once(" is left in PostgreSQL at ")?.0.to_owned())
     };
-    record.warnings.iter().filter_map(schema).collect()
+    texts(&record.warnings).iter().filter_map(schema).collect()
 }
 
 #[test]
@@ -409,10 +423,10 @@ fn a_postgresql_that_hangs_in_mid_run_makes_the_record_partial_and_the_next_run_
     ended_in_part(
         &ended,
         &record,
-        &["redlock: its books can't be read: no answer within", "were given up"],
+        &["redlock: its ledger can't be read: no answer within", "were given up"],
     );
     let left = left(&record);
-    assert_eq!(left.len(), 2, "{:?}", record.warnings);
+    assert_eq!(left.len(), 2, "{:?}", texts(&record.warnings));
     assert_eq!(remote.schemas(&left).len(), 2);
     // The schema locks end with the connections of the run that is gone.
     remote.proxy.cut();
@@ -433,7 +447,7 @@ fn a_postgresql_that_is_cut_off_for_good_makes_the_record_partial() {
     remote.proxy.freeze();
     remote.proxy.cut();
     let (ended, record) = run.record(5);
-    ended_in_part(&ended, &record, &["redlock: its books can't be read"]);
+    ended_in_part(&ended, &record, &["redlock: its ledger can't be read"]);
     remote.proxy.thaw();
     start(&place, &[&remote.set, "duration=1s"]).end();
 }
@@ -449,7 +463,10 @@ fn a_postgresql_that_goes_on_within_the_load_leaves_the_record_whole() {
     remote.proxy.thaw();
     run.until("redlock: its database answers again");
     let (_, record) = run.record(0);
-    assert_eq!((record.partial.len(), record.inconclusive.len()), (0, 0));
+    assert_eq!(
+        (texts(&record.partial).len(), texts(&record.inconclusive).len()),
+        (0, 0)
+    );
     assert_eq!(left(&record), [""; 0]);
 }
 
@@ -465,7 +482,7 @@ fn a_second_signal_ends_a_run_whose_postgresql_hangs() {
     run.until("draining");
     run.send(Signal::SIGTERM);
     let (ended, record) = run.record(130);
-    ended_in_part(&ended, &record, &["redlock: its books can't be read"]);
+    ended_in_part(&ended, &record, &["redlock: its ledger can't be read"]);
     remote.proxy.cut();
     remote.proxy.thaw();
     start(&place, &[&remote.set, "duration=1s"]).end();
@@ -517,8 +534,13 @@ fn a_schema_that_somebody_uses_is_left_with_a_warning_and_goes_with_the_next_run
         user
     });
     let (_, record) = run.record(0);
-    assert_eq!(record.partial, [""; 0], "nothing of the run is missing");
-    assert_eq!(left(&record), std::slice::from_ref(&used), "{:?}", record.warnings);
+    assert_eq!(texts(&record.partial), [""; 0], "nothing of the run is missing");
+    assert_eq!(
+        left(&record),
+        std::slice::from_ref(&used),
+        "{:?}",
+        texts(&record.warnings)
+    );
     drop((user, runtime));
     eventually("the schema goes", || {
         start(&place, &[&remote.set, "duration=1s"]).end();

@@ -183,12 +183,12 @@ fn faults(case: &Case, seen: &Seen) -> Vec<String> {
                 "a ✔ for an arm without its database",
             );
             let green = |record: &Record| {
-                let good = |checked: &&lockstorm_run::CheckedExpectation| checked.result == CheckResult::Held;
+                let good = |checked: &&lockstorm_data::facts::CheckedExpectation| checked.result == CheckResult::Held;
                 record
                     .expectations
                     .iter()
                     .filter(good)
-                    .any(|checked| checked.expectation.starts_with("single"))
+                    .any(|checked| checked.expectation.arm.starts_with("single"))
             };
             must(
                 !seen.record.as_ref().is_some_and(green),

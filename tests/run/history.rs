@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::Time;
-use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::builtin;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::play::arm;
@@ -227,7 +227,7 @@ fn orders_of_payments_prove_what_money_is_made_and_lost() {
         assert_eq!((figures.lost_updates, figures.oversold, figures.run_again), (0, 0, 0));
         for text in ["money is made from nothing", "money is lost: "] {
             let is_told = record.events.iter().any(|event| {
-                event.text.contains(text) && matches!(&event.kind, EventKind::Damage { arm } if arm == name)
+                event.text().contains(text) && matches!(&event.kind, EventKind::Damage { arm, .. } if arm == name)
             });
             assert_eq!(is_told, !is_kept, "{name}: {text}");
         }

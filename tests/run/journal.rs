@@ -4,9 +4,10 @@ use std::fs;
 use std::time::Duration;
 
 use lockstorm::report::RecordFile;
+use lockstorm_data::facts::Event;
 use lockstorm_data::metrics::{Count, Time};
-use lockstorm_data::model::Event;
 use lockstorm_kit::place::Place;
+use lockstorm_kit::play::texts;
 use lockstorm_kit::program::{says, under_way};
 use lockstorm_kit::recorded::recorded_in;
 use lockstorm_kit::scenario::TWO_ARMS;
@@ -49,12 +50,12 @@ fn a_killed_run_leaves_all_but_its_last_two_seconds() {
     assert!(!place.at("out.json").exists());
     let record = RecordFile::read(&place.at("out.json.journal")).expect("a journal");
     assert!(
-        record.interrupted && record.partial[0].contains("was killed"),
+        record.interrupted && texts(&record.partial)[0].contains("was killed"),
         "{:?}",
-        record.partial
+        texts(&record.partial)
     );
     assert!(record.elapsed > 2.0 && !record.nodes.is_empty(), "{}", record.elapsed);
-    let begins = |event: &Event| event.text == "the measured part begins";
+    let begins = |event: &Event| event.text() == "the measured part begins";
     assert!(record.events.iter().any(begins), "{:#?}", record.events);
     for arm in &record.arms {
         let seconds: Vec<i64> = arm.series.iter().map(|point| point.time).collect();

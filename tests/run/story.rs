@@ -3,7 +3,7 @@
 use lockstorm_data::metrics::{Consequence, ConsequenceKind};
 use lockstorm_data::model::{Condition, Fault, HostId, Target};
 use lockstorm_kit::alone;
-use lockstorm_kit::play::{Run, play, told};
+use lockstorm_kit::play::{Run, play, texts, told};
 use lockstorm_kit::scenario::scenario;
 use lockstorm_run::{Command, Phase, RunOptions, Snapshot};
 
@@ -103,7 +103,7 @@ fn a_held_run_has_no_end_until_it_is_let_go_or_ended() {
     run.order(Command::Hold(false));
     let record = run.finish();
     assert!(record.elapsed > 2.5 && !record.interrupted, "{}", record.elapsed);
-    let told = record.warnings.join("\n");
+    let told = texts(&record.warnings).join("\n");
     assert!(told.contains("the schedule was held: the load lasted"), "{told}");
     // Or it is ended by a key, as if its time were over.
     let run = held();

@@ -11,8 +11,9 @@ use crate::console::app::{App, Hit};
 use crate::console::axis::{TimeAxis, WINDOWS};
 use crate::console::text;
 use crate::report::Moment;
+use lockstorm_data::facts::{Lacking, lacking_in_short};
 use lockstorm_data::model::printable;
-use lockstorm_run::{Snapshot, lacking, lacking_in_short};
+use lockstorm_run::Snapshot;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, told: &[Moment]) {
     let frames = if area.height >= 18 {
@@ -97,7 +98,10 @@ fn title(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, curv
     }
     // Why the chosen one's acquires are being refused.
     let spec = snapshot.scenario.arms.get(app.arm).zip(snapshot.arms.get(app.arm));
-    let lacking = spec.and_then(|(spec, view)| Some([lacking(spec, &view.lacking)?, lacking_in_short(&view.lacking)]));
+    let lacking = spec.and_then(|(spec, view)| {
+        let lacking = Lacking::of(spec, &view.lacking)?;
+        Some([lacking.to_string(), lacking_in_short(&lacking.nodes)])
+    });
     let lacking = lacking.into_iter().flatten();
     parts.extend(
         lacking

@@ -13,9 +13,10 @@ use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
 use crate::report::{Arm, Verdict, is_control, whys};
+use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Group, Metric, Quantiles, Time};
-use lockstorm_data::model::{EventKind, Target, printable};
+use lockstorm_data::model::{Target, printable};
 use lockstorm_run::{LastLock, Snapshot};
 
 /// The columns of the names.
@@ -213,7 +214,7 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
         .rev()
         .filter(|event| its(&event.kind))
         .take(EVENTS);
-    lines.extend(events.map(|event| Line::from(format!("{:>6.1}  {}", event.at, event.text))));
+    lines.extend(events.map(|event| Line::from(format!("{:>6.1}  {}", event.at, event.text()))));
     if let Some(log) = log.filter(|log| !log.is_empty()) {
         let head = Line::styled("the last lines of its logs", theme.strong);
         lines.extend([Line::default(), head]);

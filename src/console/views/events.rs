@@ -9,8 +9,7 @@ use super::parts::boxed;
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use lockstorm_data::metrics::units;
-use lockstorm_data::model::{Event, EventKind};
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_run::Snapshot;
 
 /// The columns before the text of an event: its time and its symbol.
@@ -107,37 +106,28 @@ fn entries<'a>(app: &'a App, snapshot: &'a Snapshot) -> impl Iterator<Item = Ent
 
 fn symbol(event: &Event, theme: &Theme) -> (char, Style) {
     match &event.kind {
-        EventKind::Phase | EventKind::Proxy { .. } => ('·', theme.dim),
+        EventKind::Phase { .. } | EventKind::Proxy { .. } => ('·', theme.dim),
         EventKind::Fault { error: Some(_), .. } => ('?', theme.warn),
         EventKind::Fault { action, .. } => (action.mark(), theme.warn),
         EventKind::Failover { .. } | EventKind::Demoted { .. } => ('M', theme.warn),
-        EventKind::Caption => ('▸', theme.accent),
+        EventKind::Caption { .. } => ('▸', theme.accent),
         EventKind::Cluster { .. } => ('!', theme.warn),
-        EventKind::Knob => ('±', theme.accent),
+        EventKind::Knob { .. } => ('±', theme.accent),
         EventKind::Damage { .. } | EventKind::DoubleHold { .. } => ('✖', theme.bad),
         EventKind::Lock { .. } => ('!', theme.base),
-        EventKind::Warning => ('!', theme.warn),
+        EventKind::Warning { .. } => ('!', theme.warn),
     }
 }
 
-/// The event's text, and for a fault when it took effect, if the text doesn't say that.
+/// The event's text; a fault without an effect may still get one.
 fn words(event: &Event) -> String {
-    let text = &event.text;
-    match &event.kind {
-        EventKind::Fault { error: Some(error), .. } if !text.contains(error.as_str()) => format!("{text}: {error}"),
-        EventKind::Fault {
-            effect_at: Some(effect_at),
-            error: None,
-            ..
-        } if !text.contains("effective") => {
-            let after = units::rounded((effect_at - event.at) * 1e6);
-            format!("{text}, effective after {}", units::micros(after))
-        }
+    let is_open = matches!(
+        event.kind,
         EventKind::Fault {
             effect_at: None,
             error: None,
             ..
-        } => format!("{text} …"),
-        _ => text.clone(),
-    }
+        }
+    );
+    event.text() + if is_open { " …" } else { "" }
 }

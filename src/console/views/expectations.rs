@@ -37,9 +37,9 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
 /// The result of an expectation, `None` while that is open, and a sentence about it.
 fn standing(app: &App, snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) {
     if let Phase::Finished { expectations, .. } = &snapshot.phase
-        && let Some((held, words)) = expectations.get(index)
+        && let Some(checked) = expectations.get(index)
     {
-        return (Some(*held), words.clone());
+        return (Some(checked.result), checked.to_string());
     }
     let expectation = &snapshot.scenario.expect[index];
     let Expectation { arm, metric, text, .. } = expectation;

@@ -10,8 +10,9 @@ use super::parts::fitting;
 use crate::console::app::{App, RunStage, View};
 use crate::console::text;
 use crate::console::theme::Theme;
+use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::units;
-use lockstorm_data::model::{EventKind, printable};
+use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::{Phase, Snapshot};
 
@@ -44,7 +45,12 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         let held = snapshot.filter(|snapshot| snapshot.held);
         parts.extend(held.map(|_| vec![Span::styled("held", theme.warn)]));
         // Of a turned knob a record has only words.
-        let is_turned = |snapshot: &Snapshot| snapshot.events.iter().any(|event| event.kind == EventKind::Knob);
+        let is_turned = |snapshot: &Snapshot| {
+            snapshot
+                .events
+                .iter()
+                .any(|event| matches!(event.kind, EventKind::Knob { .. }))
+        };
         let reported = app.record.as_ref().and_then(|record| record.reported.as_ref());
         if let Some(reported) = reported.filter(|_| app.replay.is_some()) {
             parts.push(vec![Span::raw(reported.to_string())]);

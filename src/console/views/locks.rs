@@ -13,6 +13,7 @@ use crate::console::score::Score;
 use crate::console::stuck::Stuck;
 use crate::console::text;
 use crate::report::{Arm, Moment, Verdict, Why, cost, counted, is_control, order, whys};
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{micros, rounded, short_count};
 use lockstorm_run::{ArmView, Phase, Snapshot};
@@ -243,7 +244,8 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
 
 /// The cause at this position; of an arm in doubt it is first of all that. What an arm is stuck for follows the first one.
 fn why(whys: &[Why], view: &ArmView, verdict: Verdict, stuck: Option<&Stuck>, at: usize) -> String {
-    let doubt = (verdict == Verdict::Inconclusive).then(|| view.doubt.clone().unwrap_or_default());
+    let doubt =
+        (verdict == Verdict::Inconclusive).then(|| view.doubt.as_ref().map(Caveat::to_string).unwrap_or_default());
     let mut words = whys.iter().map(|why| why.words.clone());
     let first = doubt.or_else(|| words.next());
     let stuck = stuck.map(|stuck| stuck.cause().to_owned());

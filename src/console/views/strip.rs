@@ -8,7 +8,8 @@ use super::conditions::{of_host, state};
 use super::parts::fitting;
 use crate::console::app::App;
 use crate::console::text;
-use lockstorm_data::model::{EventKind, Target};
+use lockstorm_data::facts::EventKind;
+use lockstorm_data::model::Target;
 use lockstorm_run::Snapshot;
 
 /// From this height on, the title, the hosts and the faults have a row each.
@@ -69,6 +70,6 @@ fn faults<'a>(app: &App, snapshot: &Snapshot, columns: usize) -> impl Iterator<I
         .filter(|event| matches!(event.kind, EventKind::Fault { .. }))
         .map(move |event| {
             let at = Span::styled(format!("{:.1}s ", event.at), theme.dim);
-            vec![at, Span::styled(text::fit(&event.text, room), theme.warn)]
+            vec![at, Span::styled(text::fit(&event.text(), room), theme.warn)]
         })
 }

@@ -10,6 +10,7 @@ use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::{Arm, conclusion, counted, happened, legend, lesson, tally, verdicts};
+use lockstorm_data::facts::{Caveat, CheckedExpectation};
 use lockstorm_data::model::CheckResult;
 use lockstorm_run::Snapshot;
 
@@ -19,7 +20,7 @@ pub(super) fn render(
     app: &App,
     snapshot: &Snapshot,
     interrupted: bool,
-    expectations: &[(CheckResult, String)],
+    expectations: &[CheckedExpectation],
 ) {
     let theme = &app.theme;
     let scenario = &snapshot.scenario;
@@ -46,31 +47,32 @@ pub(super) fn render(
         lines.push(Line::default());
         lines.extend(hanging("▸", theme.accent, &said, columns, theme.strong));
     }
-    let lesson = lesson(scenario, expectations.iter().map(|(held, _)| *held));
+    let lesson = lesson(scenario, expectations.iter().map(|checked| checked.result));
     lines.extend(
         lesson
             .into_iter()
             .flat_map(|lesson| hanging("▸", theme.accent, lesson, columns, theme.strong)),
     );
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
-    let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_deref());
-    let mut doubts: Vec<&str> = doubts
-        .filter(|doubt| !snapshot.partial.iter().any(|missing| missing == doubt))
-        .collect();
+    let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_ref());
+    let mut doubts: Vec<&Caveat> = doubts.filter(|doubt| !snapshot.partial.contains(doubt)).collect();
     doubts.dedup();
     let doubts = doubts.into_iter().map(|doubt| format!("inconclusive: {doubt}"));
     for words in missing.chain(doubts) {
         let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
         lines.extend(hanging(mark, style, &words, columns, theme.base));
     }
-    if let Some((tone, words)) = tally(expectations.iter().map(|(held, _)| *held)) {
+    if let Some((tone, words)) = tally(expectations.iter().map(|checked| checked.result)) {
         let more = Span::styled("   e lists them", theme.dim);
         let tally = Line::from(vec![Span::styled(words, tone_style(tone, theme)), more]);
         lines.extend([Line::default(), tally]);
     }
-    for (held, words) in expectations.iter().filter(|(held, _)| *held != CheckResult::Held) {
-        let (mark, style) = sign_of(*held, theme);
-        lines.extend(hanging(mark, style, words, columns, theme.base));
+    for checked in expectations
+        .iter()
+        .filter(|checked| checked.result != CheckResult::Held)
+    {
+        let (mark, style) = sign_of(checked.result, theme);
+        lines.extend(hanging(mark, style, &checked.to_string(), columns, theme.base));
     }
 
     lines.extend([Line::default(), Line::styled("What happened", theme.accent)]);

@@ -9,6 +9,7 @@ use super::event::{Event, EventWord};
 use super::holder::Holder;
 use super::load::Load;
 use super::operation::{Acquire, Answer, Head, Operation, Release};
+use crate::facts::Caveat;
 use crate::metrics::{Count, Outage, Time};
 use crate::model::{Outcome, printable};
 
@@ -58,7 +59,7 @@ pub struct Reported {
     #[serde(skip)]
     pub overtaken: BTreeMap<(String, i64), (usize, i64)>,
     /// That the times of some clients may be by another clock, and why.
-    pub clocks: Option<String>,
+    pub clocks: Option<Caveat>,
     /// Whether all that was reported could be read.
     #[serde(skip)]
     pub is_whole: bool,
@@ -242,7 +243,9 @@ impl Reported {
             clients: made.clients.iter().filter(|name| has_room(name)).cloned().collect(),
             damage: made.unguarded().unwrap_or(0) + made.handed_out_twice(),
             // A line has no room for long names of clients.
-            doubt: made.doubt().map(|doubt| doubt.chars().take(DOUBT).collect()),
+            doubt: made
+                .doubt()
+                .map(|doubt| doubt.to_string().chars().take(DOUBT).collect()),
         };
         put(&mut made.history, &head);
         made.history += &lines;
@@ -261,23 +264,19 @@ impl Reported {
     }
 
     /// Why nothing can be shown, if that is known without a judge.
-    pub fn doubt(&self) -> Option<String> {
+    pub fn doubt(&self) -> Option<Caveat> {
         Some(if self.events == 0 {
-            "there was no event".to_owned()
+            Caveat::NoEvents
         } else if !self.load.is_of_one_clock() {
-            "the first event and the last one are more than a year apart, so their times are not those of one clock"
-                .to_owned()
+            Caveat::MoreThanAYear
         } else if self.shared_keys == 0 {
-            "no lock was held by two clients, so no overlap could show".to_owned()
+            Caveat::NoSharedLock
         } else if let Some(clocks) = &self.clocks {
             clocks.clone()
         } else if self.doubtful > 0 {
-            format!(
-                "of {} of the holds and sections nobody reported the end, or they had no length: those may have overlapped with others",
-                self.doubtful
-            )
+            Caveat::EndsMissing { holds: self.doubtful }
         } else if !self.is_whole {
-            "not all of what came could be read".to_owned()
+            Caveat::NotAllRead
         } else {
             return None;
         })
@@ -508,7 +507,7 @@ impl Reported {
 
     /// Whether some clients were heard so long after all others that their times may be by another clock: the pause is longer than any
     /// client was heard.
-    fn other_clocks(&self, spans: &[[i64; 2]]) -> Option<String> {
+    fn other_clocks(&self, spans: &[[i64; 2]]) -> Option<Caveat> {
         let longest = spans.iter().map(|[from, until]| from.abs_diff(*until)).max()?;
         let mut order: Vec<usize> = (0..spans.len()).collect();
         order.sort_by_key(|client| spans[*client][0]);
@@ -518,10 +517,12 @@ impl Reported {
             if begin > end && begin.abs_diff(end) > longest {
                 let [before, after] =
                     [last, next].map(|client| printable(self.clients.get(client).map_or("", String::as_str)));
-                return Some(format!(
-                    "the times of {before} end at {end}, and those of {after} and all later ones begin at {begin}: that is longer than any client was \
-                     heard. They are by different clocks, or ran one after the other"
-                ));
+                return Some(Caveat::OtherClocks {
+                    before,
+                    ended_ns: end,
+                    after,
+                    began_ns: begin,
+                });
             }
             if spans[next][1] > end {
                 last = next;

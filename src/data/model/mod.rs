@@ -2,7 +2,6 @@
 //! variants, and the types of the lock engine.
 
 mod check_result;
-mod event;
 mod fault;
 mod id;
 pub mod in_us;
@@ -15,7 +14,6 @@ mod wait;
 pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 
 pub use check_result::CheckResult;
-pub use event::{Event, EventKind};
 pub use fault::{
     Action, Condition, Conditions, Direction, Fault, Finding, How, Link, Observer, Obstacle, Ongoing, Parameters,
     Proof, SHORTEST_LAG, Seat, Seats, Target, TargetKind, Targets, Verified, Way,

@@ -62,11 +62,12 @@ impl Outcomes {
 }
 
 /// A node that an acquire lacked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoVote {
     /// Its position in the lock, from 1.
     pub node: usize,
-    /// Why it gave no vote.
+    /// Why it gave no vote: a name, or an object with the node's own error.
+    #[schemars(with = "serde_json::Value")]
     pub cause: Cause,
 }
 

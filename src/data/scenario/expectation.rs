@@ -61,6 +61,11 @@ impl Expectation {
 
     /// The figure beside its bound, in words: `redlock: oversold 0 (expected = 0)`.
     pub fn in_words(&self, figures: &Figures) -> String {
+        self.with_value(self.metric.is_known(figures).then(|| self.judged().of(figures)))
+    }
+
+    /// What it says, beside the value of its figure; `None` if there was nothing to measure.
+    pub fn with_value(&self, value: Option<f64>) -> String {
         let title = self.metric.title();
         let number = |value| {
             let number = figure(self.metric, value);
@@ -70,13 +75,14 @@ impl Expectation {
                 _ => number,
             }
         };
-        let value = if self.metric.is_known(figures) {
-            number(self.judged().of(figures))
-        } else {
-            "–".to_owned()
-        };
+        let value = value.map_or_else(|| "–".to_owned(), number);
         let bound = number(self.bound);
         format!("{}: {title} {value} (expected {} {bound})", self.arm, self.op.sign())
+    }
+
+    /// As in a scenario: `redlock.oversold == 0`.
+    pub fn as_written(&self) -> String {
+        format!("{}.{} {}", self.arm, self.metric.name(), self.text)
     }
 
     /// Whether it is an upper bound, which a growing count can break but not reach.

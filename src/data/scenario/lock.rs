@@ -77,7 +77,8 @@ pub enum Follow {
 }
 
 /// One node of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Voter {
     /// The node on this host.
     Host(HostId),

@@ -12,7 +12,7 @@ use crate::emit;
 use crate::server::node_name::NodeName;
 use crate::server::stats::FLUSHES;
 use lockstorm_base::input;
-use lockstorm_data::metrics::units::{count, counted};
+use lockstorm_data::facts::Caveat;
 
 /// Its name in the run directory.
 const FILE: &str = "writes.jsonl";
@@ -41,23 +41,14 @@ impl ManualWrite {
     }
 
     /// What was done, in words.
-    pub fn text(&self) -> String {
-        let keys = match self.keys {
-            None | Some(0) => String::new(),
-            Some(keys) => format!(" of {}", counted(keys as u64, "key", "keys")),
-        };
-        let times = match self.times {
-            0 | 1 => String::new(),
-            times => format!("{} × ", count(times as u64)),
-        };
-        let doubt = match self.done_us {
-            Some(_) => "",
-            None => ", which was not answered",
-        };
-        format!(
-            "{}: {times}{}{keys} by `lockstorm lab cli`{doubt}",
-            self.node, self.command
-        )
+    pub fn caveat(&self) -> Caveat {
+        Caveat::ManualWrite {
+            node: self.node.to_string(),
+            command: self.command.clone(),
+            times: self.times,
+            keys: self.keys,
+            is_answered: self.done_us.is_some(),
+        }
     }
 }
 

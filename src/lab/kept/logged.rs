@@ -145,7 +145,7 @@ fn written(number: u64, write: &ManualWrite) -> Logged {
             Some(_) => Effect::Verified,
             None => Effect::Late,
         },
-        words: write.text(),
+        words: write.caveat().to_string(),
     }
 }
 

@@ -1,7 +1,6 @@
 use std::time::Instant;
 
-use lockstorm_data::model::{Condition, Conditions, HostId, How};
-use lockstorm_data::scenario::Persistence;
+use lockstorm_data::model::{Condition, Conditions, How};
 
 /// The state of a process or a host, as the kernel reports it, even if somebody else has killed or stopped it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,15 +61,6 @@ impl HostState {
     pub const fn is_up(&self) -> bool {
         self.conditions.is_up()
     }
-}
-
-/// That a host which was down is back, and whether it still knows what it had.
-pub fn is_back(host: HostId, persistence: Persistence) -> String {
-    let memory = match persistence {
-        Persistence::None => "EMPTY",
-        Persistence::Rdb | Persistence::AofEverysec | Persistence::AofAlways => "with what it kept",
-    };
-    format!("{host} is back {memory}")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::{Figures, by_name};
 use lockstorm_data::model::{CheckResult, in_us};
 use lockstorm_run::Record;
@@ -16,7 +17,7 @@ pub struct Outcome {
     #[serde(rename = "elapsed_us", with = "in_us")]
     pub elapsed: f64,
     /// Why the run proves nothing good; empty if it does.
-    pub inconclusive: Vec<String>,
+    pub inconclusive: Vec<Caveat>,
     /// Expectations that did not hold, as in the scenario: `redlock.oversold == 0`.
     pub failed: Vec<String>,
     /// Its arms.
@@ -29,7 +30,7 @@ pub struct ArmOutcome {
     /// Its name.
     pub name: String,
     /// Why nothing good can be said about it.
-    pub doubt: Option<String>,
+    pub doubt: Option<Caveat>,
     /// Its figures, as in a record.
     #[serde(flatten, with = "by_name")]
     pub figures: Figures,
@@ -44,7 +45,7 @@ impl Outcome {
             cell,
             seed: record.seed,
             elapsed: record.elapsed,
-            failed: failed.map(|checked| checked.expectation.clone()).collect(),
+            failed: failed.map(|checked| checked.expectation.as_written()).collect(),
             inconclusive: record.inconclusive.into_iter().chain(record.partial).collect(),
             arms: record
                 .arms

@@ -159,6 +159,7 @@ fn proves_nothing(play: &Outcome, arm: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::Caveat;
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     /// The workload of a built-in scenario.
@@ -167,12 +168,12 @@ mod tests {
         parse(&source, &Overrides::default()).unwrap().workload
     }
 
-    fn outcome(ttl: &str, figures: Figures, inconclusive: &[&str]) -> Outcome {
+    fn outcome(ttl: &str, figures: Figures, inconclusive: &[Caveat]) -> Outcome {
         Outcome {
             cell: Cell(vec![("ttl".to_owned(), ttl.to_owned())]),
             seed: 1,
             elapsed: 10.0,
-            inconclusive: inconclusive.iter().map(ToString::to_string).collect(),
+            inconclusive: inconclusive.to_vec(),
             failed: Vec::new(),
             arms: vec![ArmOutcome {
                 name: "redlock".to_owned(),
@@ -201,7 +202,7 @@ mod tests {
     fn repeats_are_added_up_cell_by_cell_and_what_could_not_show_is_not_a_zero() {
         let plays = [
             outcome("1s", figures(100, 3, 50, true), &[]),
-            outcome("2s", figures(100, 0, 0, false), &["the run lost its keeper"]),
+            outcome("2s", figures(100, 0, 0, false), &[Caveat::KeeperStopped]),
             outcome("1s", figures(300, 1, 50, true), &[]),
         ];
         let cells: Vec<Cell> = ["1s", "2s", "3s"]

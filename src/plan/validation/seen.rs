@@ -4,9 +4,10 @@ use hdrhistogram::Histogram;
 
 use super::stage::PlayedLock;
 use crate::replay::Replay;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::metrics::{Count, Time, histogram};
-use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, Target};
+use lockstorm_data::model::{Action, Condition, Fault, Target};
 use lockstorm_run::Record;
 
 /// What one lock did on real nodes, in microseconds.
@@ -57,7 +58,7 @@ impl Seen {
 /// The run proves nothing, or the record is not that of a stage; a sentence.
 pub fn seen(record: &Record) -> Result<Vec<Seen>, String> {
     if let Some(why) = record.inconclusive.iter().chain(&record.partial).next() {
-        return Err(why.clone());
+        return Err(why.to_string());
     }
     PlayedLock::ALL.into_iter().map(|lock| of_lock(record, lock)).collect()
 }

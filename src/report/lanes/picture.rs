@@ -1,8 +1,9 @@
 //! What happened to one lock as lanes over time, before anybody draws them.
 
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::{Belief, DoubleHold};
 use lockstorm_data::metrics::units::rounded;
-use lockstorm_data::model::{Action, Condition, Event, EventKind, HostId, Target, printable};
+use lockstorm_data::model::{Action, Condition, HostId, Target, printable};
 
 /// How many characters of a name have room before a lane.
 const LABEL: usize = 8;

@@ -1,5 +1,5 @@
+use lockstorm_data::facts::Event;
 use lockstorm_data::history::DoubleHold;
-use lockstorm_data::model::Event;
 use lockstorm_run::{ArmRecord, Record, Snapshot};
 
 /// A double hold, and what must be known of its run.

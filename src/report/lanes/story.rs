@@ -1,9 +1,10 @@
 //! What happened to one lock, in sentences in the order of their time.
 
 use super::picture::micros;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Removal, Ruling};
 use lockstorm_data::metrics::units::{counted, micros as time};
-use lockstorm_data::model::{Action, Event, EventKind};
+use lockstorm_data::model::Action;
 
 /// A moment, in microseconds since second 0, and what happened then.
 pub(super) type Line = (i64, String);
@@ -69,7 +70,7 @@ fn lasts(event: &Event, events: &[Event], at: i64) -> bool {
 
 /// What happened to a host, and when, without what it meant for others and how it was proved.
 fn told(event: &Event) -> Option<Line> {
-    let text = event.text.split([':', ';', '(']).next().unwrap_or_default().trim_end();
+    let text = event.headline();
     match &event.kind {
         // Who comes back may grant before that is proved.
         EventKind::Fault {
@@ -80,8 +81,8 @@ fn told(event: &Event) -> Option<Line> {
             micros(event.at),
             format!("{text} (ordered then, and seen to answer at {effect:.3} s)"),
         )),
-        EventKind::Fault { effect_at, .. } => Some((micros(effect_at.unwrap_or(event.at)), text.to_owned())),
-        EventKind::Failover { .. } | EventKind::Demoted { .. } => Some((micros(event.at), text.to_owned())),
+        EventKind::Fault { effect_at, .. } => Some((micros(effect_at.unwrap_or(event.at)), text)),
+        EventKind::Failover { .. } | EventKind::Demoted { .. } => Some((micros(event.at), text)),
         _ => None,
     }
 }

@@ -75,8 +75,9 @@ fn row(lane: &Lane, picture: &Picture, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::{Event, EventKind, OrderedBy};
     use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
-    use lockstorm_data::model::{Action, Condition, Direction, Event, EventKind, Fault, HostId, Target};
+    use lockstorm_data::model::{Action, Condition, Direction, Fault, HostId, Target};
 
     fn belief(worker: usize, [from, until, relied]: [i64; 3], votes: &[usize]) -> Belief {
         Belief {
@@ -101,16 +102,7 @@ mod tests {
         Event {
             id,
             at,
-            kind: EventKind::Fault {
-                action,
-                target,
-                order: None,
-                ends: None,
-                effect_at,
-                proof: Vec::new(),
-                error: None,
-            },
-            text: format!("{}: and more (proved)", action.done_to(target)),
+            kind: EventKind::fault(action, target, OrderedBy::User, effect_at),
         }
     }
 

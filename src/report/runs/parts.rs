@@ -211,7 +211,7 @@ fn caveats(runs: &Runs) -> Vec<String> {
             .interrupted
             .then(|| format!("the run was interrupted after {:.1} s", record.elapsed));
         let texts = [&record.partial, &record.inconclusive, &record.warnings];
-        let texts = texts.into_iter().flatten().map(|text| printable(text));
+        let texts = texts.into_iter().flatten().map(|caveat| printable(&caveat.to_string()));
         for text in interrupted.into_iter().chain(texts) {
             match all.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, of)) if of.last().is_some_and(|last| std::ptr::eq(*last, record)) => {}

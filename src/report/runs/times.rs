@@ -6,9 +6,10 @@ use crate::report::figures::moment;
 use crate::report::paint::Tone;
 use crate::report::story::order;
 use crate::report::table::{Cell, Table};
+use lockstorm_data::facts::Event;
 use lockstorm_data::metrics::units::{micros, rounded};
 use lockstorm_data::metrics::{NotAHistogram, PhaseTimes, Time, histogram};
-use lockstorm_data::model::{Event, printable};
+use lockstorm_data::model::printable;
 use lockstorm_run::{ArmRecord, Record};
 
 /// Fewer values than this beyond a percentile say nothing about it.
@@ -86,8 +87,7 @@ fn names(record: &Record) -> Vec<String> {
     let text = |id: &u64| {
         let event = record.events.iter().find(|event| event.id == *id)?;
         // What it meant, and how it was proved, stand elsewhere.
-        let text = event.text.split([':', '(']).next()?;
-        Some(printable(text.trim()))
+        Some(printable(&event.headline()))
     };
     let parts = with_nodes(record).next().map_or(&[][..], |arm| &arm.phases);
     let name = |part: &PhaseTimes| match part.events.as_slice() {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::curves::{Axis, Curves, Line, Spot};
 use crate::report::page::round_time;
+use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::{Point, units};
-use lockstorm_data::model::{Action, EventKind};
+use lockstorm_data::model::Action;
 use lockstorm_run::Record;
 
 /// The most points of a curve; of longer runs several seconds are one.

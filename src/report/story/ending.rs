@@ -8,9 +8,10 @@ use super::why::whys;
 use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Table};
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric, NO_OUTAGE};
-use lockstorm_data::model::{CheckResult, Event, EventKind, printable};
+use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
 
 /// The most moments that an ending tells.

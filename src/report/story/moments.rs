@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::columns::Arm;
 use crate::report::figures::moment;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Metric, Series};
-use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault, HostId, Target};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, Target};
 
 /// How long damage counts as that of the fault before it, in seconds.
 const AFTERMATH: f64 = 5.0;
@@ -96,7 +97,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
     let mut moments: Vec<Moment> = Vec::new();
     let (mut found, mut hit): (BTreeMap<&str, usize>, BTreeSet<&str>) = Default::default();
     for event in events {
-        let text = || event.text.clone();
+        let text = || event.text();
         let (what, letter) = match &event.kind {
             EventKind::Fault { error: Some(_), .. } => (text(), Some('?')),
             EventKind::Fault {
@@ -128,21 +129,21 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                 };
                 (done(*action, *target, effect_at.is_some()), Some(letter))
             }
-            EventKind::Failover { host } => (format!("{host} is the master now"), Some('M')),
+            EventKind::Failover { host, .. } => (format!("{host} is the master now"), Some('M')),
             EventKind::Demoted { host } => (format!("{host} learns that it is a replica"), Some('M')),
-            EventKind::DoubleHold { arm } => {
+            EventKind::DoubleHold { arm, .. } => {
                 join(&mut moments, &mut found, event, ("two held one lock at once", arm));
                 continue;
             }
-            EventKind::Damage { arm } if hit.insert(arm) => {
+            EventKind::Damage { arm, .. } if hit.insert(arm) => {
                 join(&mut moments, &mut found, event, ("first damage", arm));
                 continue;
             }
-            EventKind::Warning | EventKind::Knob | EventKind::Cluster { .. } => (text(), None),
-            EventKind::Phase
+            EventKind::Warning { .. } | EventKind::Knob { .. } | EventKind::Cluster { .. } => (text(), None),
+            EventKind::Phase { .. }
             | EventKind::Proxy { .. }
             | EventKind::Lock { .. }
-            | EventKind::Caption
+            | EventKind::Caption { .. }
             | EventKind::Damage { .. } => continue,
         };
         let at = event.came_true_at();
@@ -152,7 +153,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             what,
             meant: Vec::new(),
             is_bad: false,
-            is_warning: event.kind == EventKind::Warning,
+            is_warning: matches!(event.kind, EventKind::Warning { .. }),
             brings_old_master: false,
             events: vec![event.id],
             until: letter.map(|_| at + AFTERMATH),
@@ -227,7 +228,7 @@ fn doings(moments: &[Moment], arm: &Arm<'_>, cost: Metric) -> Vec<Doing> {
 /// The event with which the host came back that had the master before the change at `changed`.
 fn return_of_master(events: &[Event], changed: f64) -> Option<u64> {
     let mut masters = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Failover { host } if event.at < changed - 1e-3 => Some(*host),
+        EventKind::Failover { host, .. } if event.at < changed - 1e-3 => Some(*host),
         _ => None,
     });
     // The first one is on host 1.
@@ -389,27 +390,26 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::{Damage, OrderedBy};
     use lockstorm_data::metrics::{Figures, Outage};
 
     const HOST: Target = Target::Host(HostId(1));
 
     fn fault(id: u64, at: f64, action: Action, ends: Option<u64>) -> Event {
-        let kind = EventKind::Fault {
-            action,
-            target: HOST,
-            order: None,
-            ends,
-            effect_at: Some(at),
-            proof: Vec::new(),
-            error: None,
-        };
-        let text = String::new();
-        Event { id, at, kind, text }
+        let mut kind = EventKind::fault(action, HOST, OrderedBy::User, Some(at));
+        if let EventKind::Fault { ends: of, .. } = &mut kind {
+            *of = ends;
+        }
+        Event { id, at, kind }
     }
 
     fn damage(id: u64, at: f64, arm: &str) -> Event {
-        let (kind, text) = (EventKind::Damage { arm: arm.to_owned() }, String::new());
-        Event { id, at, kind, text }
+        let kind = EventKind::Damage {
+            arm: arm.to_owned(),
+            damage: Damage::LostUpdates,
+            by_stall: false,
+        };
+        Event { id, at, kind }
     }
 
     /// An arm with these figures, that lost so many updates in these seconds.
@@ -585,13 +585,12 @@ mod tests {
 
     #[test]
     fn what_an_old_master_granted_is_told_where_it_came_back() {
-        let kind = EventKind::Failover { host: HostId(2) };
-        let failover = Event {
-            id: 1,
-            at: 8.0,
-            kind,
-            text: String::new(),
+        let kind = EventKind::Failover {
+            host: HostId(2),
+            cluster_masters: None,
+            consequences: Vec::new(),
         };
+        let failover = Event { id: 1, at: 8.0, kind };
         let mut other = fault(3, 15.0, RESTART, None);
         if let EventKind::Fault { target, .. } = &mut other.kind {
             *target = Target::Host(HostId(3));

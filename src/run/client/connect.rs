@@ -9,11 +9,12 @@ use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::time::{sleep, timeout};
 
-use super::complaints::Complaints;
+use super::complaints::{Complaints, Whose};
 use super::link::Link;
 use super::lock::{Absent, ClientLock};
 use super::message::{Can, Hello, Start, VERSION};
 use crate::under_test::{Lock, OtherLocks, Reply, Site};
+use lockstorm_data::facts::ClientFault;
 use lockstorm_data::model::ServerId;
 use lockstorm_data::scenario::{ArmSpec, LockNodes};
 use lockstorm_lab::{Guest, Lab, MASTER_NAME, NodeName, Role, secret_url};
@@ -82,14 +83,17 @@ impl Clients {
         let given = start.nodes.len();
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let socket = self.lab.dir().join(format!("client-{}-{number}.sock", self.index));
-        let who = format!("{}: the client of {server}", self.arm.name);
+        let whose = Whose {
+            arm: self.arm.name.clone(),
+            server,
+        };
         let complaints = Arc::clone(&self.complaints);
         let began = begin(
             &self.lab,
             server,
             &self.arm.command,
             socket,
-            who.clone(),
+            whose.clone(),
             start,
             complaints,
         )
@@ -99,7 +103,7 @@ impl Clients {
             Err(NoClient::NotStarted(why)) => return Err(why),
             Err(NoClient::Mute(why)) => {
                 self.is_mute.store(true, Ordering::Relaxed);
-                self.complaints.add(format!("{who} {why}"));
+                self.complaints.add(whose, ClientFault::Failed { quoted: why });
                 return Ok(Lock::Other(Arc::new(Absent)));
             }
         };
@@ -187,7 +191,7 @@ pub fn servers(lab: &Lab, arm: &ArmSpec) -> Vec<SocketAddr> {
     lab.names().filter(is_used).flat_map(|name| lab.servers(name)).collect()
 }
 
-/// Starts a client at `socket` and waits until it has started; `who` is its name in complaints.
+/// Starts a client at `socket` and waits until it has started; `whose` it is stands in complaints.
 ///
 /// # Errors
 /// Why it has not, in words.
@@ -196,13 +200,13 @@ pub async fn begin(
     server: ServerId,
     command: &[String],
     socket: PathBuf,
-    who: String,
+    whose: Whose,
     start: Start,
     complaints: Arc<Complaints>,
 ) -> Result<Program, NoClient> {
     let no_socket = |error| NoClient::NotStarted(format!("no socket for it at {}: {error}", socket.display()));
     let listener = UnixListener::bind(&socket).map_err(no_socket)?;
-    let link = Link::listen(listener, who, start, complaints);
+    let link = Link::listen(listener, whose, start, complaints);
     let started = lab.start_guest(server, command, socket).await;
     let guest = started.map_err(|error| NoClient::NotStarted(error.to_string()))?;
     let noise = || {

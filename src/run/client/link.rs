@@ -12,9 +12,10 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::clock::Clock;
-use super::complaints::Complaints;
+use super::complaints::{Complaints, Whose};
 use super::message::{Answer, Can, Heard, Hello, Is, Order, Start};
 use crate::under_test::{Granted, OtherHold};
+use lockstorm_data::facts::{self, ClientFault};
 use lockstorm_data::model::printable;
 use lockstorm_lock::Refusal;
 use percent_encoding::percent_decode_str;
@@ -38,8 +39,7 @@ pub struct Link(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Who it is, in words.
-    who: String,
+    whose: Whose,
     start: Start,
     complaints: Arc<Complaints>,
     hello: watch::Sender<Option<Hello>>,
@@ -83,9 +83,9 @@ enum Asked {
 impl Link {
     /// Awaits the client at `listener`, and greets it each time that it comes; the newest connection counts. `who` is its name in
     /// complaints.
-    pub fn listen(listener: UnixListener, who: String, start: Start, complaints: Arc<Complaints>) -> Self {
+    pub fn listen(listener: UnixListener, whose: Whose, start: Start, complaints: Arc<Complaints>) -> Self {
         let shared = Arc::new(Shared {
-            who,
+            whose,
             start,
             complaints,
             hello: watch::Sender::new(None),
@@ -176,9 +176,15 @@ impl Link {
         self.0.state().put(&Order::Stop);
     }
 
-    /// Adds a complaint about the client.
+    /// Adds a complaint about the client: what it sent, or how it ended.
     pub fn complain(&self, why: &str) {
-        self.0.complaints.add(self.hidden(&format!("{} {why}", self.0.who)));
+        self.0.failed(self.hidden(why));
+    }
+
+    /// Adds that it has not answered an order in time.
+    pub fn complain_of_silence(&self, to: facts::Order, waited: Duration, limit: Duration) {
+        let fault = ClientFault::NotAnswered { to, waited, limit };
+        self.0.complaints.add(self.0.whose.clone(), fault);
     }
 
     /// Text, such as the client's log, without the passwords that it was told.
@@ -297,7 +303,7 @@ impl Shared {
         if self.hello.borrow().is_none() {
             state.noise.get_or_insert_with(|| format!("{text} ({why}{hint})"));
         } else if is_new {
-            self.complaints.add(format!("{} said {text}: {why}{hint}", self.who));
+            self.failed(format!("said {text}: {why}{hint}"));
         }
         state.wrong < MOST_WRONG
     }
@@ -395,7 +401,7 @@ impl Shared {
             }
             (Some(Asked::Acquire(_, send)), Is::Busy | Is::Outage | Is::Unknown | Is::Error) => {
                 if is == Is::Error {
-                    self.error("an acquire", answer);
+                    self.error(facts::Order::Acquire, answer);
                 }
                 let _ = send.send(Err(match is {
                     Is::Busy => Refusal::Contended,
@@ -414,14 +420,14 @@ impl Shared {
                     hold.lose(Instant::now());
                 }
                 if is == Is::Error {
-                    self.error("an extension", answer);
+                    self.error(facts::Order::Extend, answer);
                 }
                 let _ = send.send(is);
                 Ok(())
             }
             (Some(Asked::Release(send)), Is::Released | Is::Lost | Is::Unknown | Is::Error) => {
                 if is == Is::Error {
-                    self.error("a release", answer);
+                    self.error(facts::Order::Release, answer);
                 }
                 let _ = send.send(is);
                 Ok(())
@@ -430,9 +436,13 @@ impl Shared {
         }
     }
 
-    fn error(&self, what: &str, answer: &Answer) {
+    fn error(&self, to: facts::Order, answer: &Answer) {
         let text = self.shown(answer.text.as_deref().unwrap_or("no text"));
-        self.complaints.error(&format!("{}: {what}", self.who), text);
+        self.complaints.error(self.whose.clone(), to, text);
+    }
+
+    fn failed(&self, quoted: String) {
+        self.complaints.add(self.whose.clone(), ClientFault::Failed { quoted });
     }
 
     /// The client takes orders from now on.

@@ -9,14 +9,13 @@ use tokio::time::{sleep, timeout};
 use super::link::{Link, missing, unknown};
 use super::message::{Can, Hello, Is};
 use crate::under_test::{Granted, OtherHold, OtherLock, Reply};
+use lockstorm_data::facts;
 use lockstorm_lock::{AcquireOptions, Refusal, Wait};
 
 /// How much longer than its timeout an acquire may take before the client counts as one that does not answer.
 pub const GRACE: Duration = Duration::from_secs(5);
 /// An acquire that is given up so much after its timeout was not answered; before that, the answer may have been on its way.
 const LATE: Duration = Duration::from_secs(1);
-/// What is said of a client that does not answer an order in time.
-pub const UNANSWERED: &str = "has not answered";
 /// How long a worker pauses whose client is not there.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -93,7 +92,7 @@ impl OtherLock for ClientLock {
                 Ok(_) => false,
                 Err(_) => {
                     if !self.is_mute.swap(true, Ordering::Relaxed) {
-                        self.link.complain(&format!("{UNANSWERED} a release within {GRACE:?}"));
+                        self.link.complain_of_silence(facts::Order::Release, GRACE, GRACE);
                     }
                     false
                 }
@@ -113,10 +112,8 @@ impl Drop for Awaited<'_> {
     fn drop(&mut self) {
         let waited = self.since.elapsed();
         if waited > self.within.saturating_add(LATE) && self.link.is_open() {
-            let (waited, within) = (waited.as_secs_f64(), self.within);
-            self.link.complain(&format!(
-                "{UNANSWERED} an acquire in {waited:.1} s, although its timeout is {within:?}"
-            ));
+            self.link
+                .complain_of_silence(facts::Order::Acquire, waited, self.within);
         }
     }
 }
@@ -157,7 +154,7 @@ async fn renew(link: Link, hold: Arc<OtherHold>, every: Duration) {
         match timeout(GRACE, link.extend(hold.granted.number)).await {
             Ok(Is::Lost) => return,
             Ok(_) => {}
-            Err(_) => return link.complain(&format!("{UNANSWERED} an extension within {GRACE:?}")),
+            Err(_) => return link.complain_of_silence(facts::Order::Extend, GRACE, GRACE),
         }
     }
 }

@@ -9,10 +9,10 @@ mod message;
 mod null;
 mod price;
 
-pub use self::complaints::{Complaints, ENDED_WITH};
+pub use self::complaints::{Complaints, Whose};
 pub use self::connect::{Clients, NoClient, Program, begin, first_order, servers};
 pub use self::link::Link;
-pub use self::lock::{GRACE, UNANSWERED};
+pub use self::lock::GRACE;
 pub use self::message::{Answer, Can, Hello, Is, Order, Start, schema};
 pub use self::null::null;
 pub use self::price::Price;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::complaints::Whose;
 use super::connect::{Program, begin, first_order};
 use crate::under_test::Granted;
 use lockstorm_data::metrics::{Durations, Part, Quantiles, Timeline, When};
@@ -55,8 +56,11 @@ async fn ask(
     let command = lab.program().to_string_lossy().into_owned();
     let command = [command, "client".to_owned(), "null".to_owned()];
     let start = first_order(&lab, &arm, 1);
-    let who = format!("{}: the client that does nothing", arm.name);
-    let Ok(Program { link, .. }) = begin(&lab, server, &command, socket, who, start, Arc::default()).await else {
+    let whose = Whose {
+        arm: arm.name.clone(),
+        server,
+    };
+    let Ok(Program { link, .. }) = begin(&lab, server, &command, socket, whose, start, Arc::default()).await else {
         return;
     };
     while link.is_open() {

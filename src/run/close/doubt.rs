@@ -2,8 +2,9 @@
 
 use super::flaws::{Doubt, Flaws, Leaves};
 use crate::collect::arm::Arm;
-use lockstorm_data::metrics::units::{count, counted};
-use lockstorm_data::metrics::{Count, Figures, Metric, figure};
+use lockstorm_data::facts::Caveat;
+use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::metrics::{Count, Figures, Metric};
 use lockstorm_data::scenario::{Expectation, Scenario};
 
 /// If more than one request in this many failed, the others don't stand for all.
@@ -20,43 +21,25 @@ fn is_expected(name: &str, metric: Metric, expect: &[Expectation]) -> bool {
 
 /// Why an arm's figures don't stand for all its requests: too many failed, and no expectation of the scenario is about
 /// that.
-fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<String> {
+fn failures(name: &str, figures: &Figures, first: Option<&str>, expect: &[Expectation]) -> Option<Caveat> {
     let many = figures.counts[Count::Errors].saturating_mul(FEW) > figures.counts[Count::Completed];
     let is_doubt = many && figures.counts[Count::Errors] > 0 && !is_expected(name, Metric::Errors, expect);
     is_doubt.then(|| failed(name, figures, first))
 }
 
 /// That more than 1 % of an arm's requests found no free worker, or still waited at the end of the run.
-pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<String> {
+pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<Caveat> {
     let Figures {
         never_begun, offered, ..
     } = *figures;
     let waiting = figures.waiting();
     let missing = never_begun.saturating_add(waiting);
-    let share = missing as f64 / offered.max(1) as f64;
-    let digits = usize::from(share < 0.1);
-    let (why, cure) = match (never_begun, waiting) {
-        (_, 0) => (
-            "were due and never begun, since no worker was free".to_owned(),
-            ". Lower the rate, or add workers",
-        ),
-        (0, _) => ("still waited at the end of the run".to_owned(), ""),
-        _ => (
-            format!(
-                "still waited at the end of the run, and {} of them never began",
-                count(never_begun)
-            ),
-            ". Lower the rate, or add workers",
-        ),
-    };
-    (missing.saturating_mul(FEW) > offered).then(|| {
-        format!(
-            "{name}: {} of {} requests ({:.digits$} %) {why}: times and percentiles cover only the {} that ended{cure}",
-            count(missing),
-            count(offered),
-            share * 100.0,
-            count(figures.counts[Count::Completed]),
-        )
+    (missing.saturating_mul(FEW) > offered).then(|| Caveat::RateNotKept {
+        arm: name.to_owned(),
+        never_begun,
+        waiting,
+        offered,
+        ended: figures.counts[Count::Completed],
     })
 }
 
@@ -70,34 +53,31 @@ pub(crate) fn other_load(name: &str, figures: &Figures, expect: &[Expectation]) 
 }
 
 /// Why damage in an arm does not speak against its lock: this machine may have done all of it, or a stop of this program.
-fn too_busy(name: &str, figures: &Figures, is_stopped: bool) -> Option<String> {
+fn by_stalls(name: &str, figures: &Figures, is_stopped: bool) -> Option<Caveat> {
     let done = Metric::proven(figures).find(|metric| metric.by_stalls(figures) >= metric.of(figures))?;
-    let sections = counted(figures.counts[Count::Stalled], "section", "sections");
-    let (by, so) = match is_stopped {
-        true => ("a stop of this program", "they prove nothing"),
-        false => ("this machine", "it is too busy for a verdict"),
-    };
-    Some(format!(
-        "{name}: {sections} outlasted their lock because {by} stalled them; this may explain up to {} of its {}: {so}",
-        figure(done, done.by_stalls(figures)),
-        done.title(),
-    ))
+    Some(Caveat::DamageByStalls {
+        arm: name.to_owned(),
+        sections: figures.counts[Count::Stalled],
+        figure: done,
+        up_to: rounded(done.by_stalls(figures)),
+        is_stopped,
+    })
 }
 
 /// How many requests of an arm failed, with the error of the first.
-pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> String {
-    let of = counted(figures.counts[Count::Completed], "request", "requests");
-    let first = first.map_or_else(String::new, |first| format!(", the first: {first}"));
-    format!("{name}: {} of {of} failed{first}", count(figures.counts[Count::Errors]))
+pub(crate) fn failed(name: &str, figures: &Figures, first: Option<&str>) -> Caveat {
+    Caveat::RequestsFailed {
+        arm: name.to_owned(),
+        failed: figures.counts[Count::Errors],
+        of: figures.counts[Count::Completed],
+        quoted: first.map(str::to_owned),
+    }
 }
 
 /// Why it is not known how the locks bear faults: the scenario has some, and none of them has tested any lock.
 pub(crate) fn untested<'a>(scenario: &Scenario, arms: impl Iterator<Item = &'a Figures>) -> Option<Doubt> {
-    scenario.is_untested(arms).then(|| {
-        let why = "no fault tested a lock: no node came back without a key that was held, no holder outlived its validity, and no acquire was \
-                   refused or delayed through a fault; let hosts come back while locks are held (longer sections: workload.hold), or break more of them";
-        Doubt::new(Leaves::AllButSafety, why.to_owned())
-    })
+    let is_so = scenario.is_untested(arms);
+    is_so.then_some(Doubt::new(Leaves::AllButSafety, Caveat::Untested))
 }
 
 /// Everything that casts doubt on an arm with these figures, of the whole run first.
@@ -108,7 +88,7 @@ pub(crate) fn all(flaws: &Flaws, arm: &Arm, figures: &Figures, expect: &[Expecta
     let own = own.chain(failures(name, figures, first, expect));
     let mut doubts = flaws.doubts();
     doubts.extend(own.map(|why| Doubt::new(Leaves::Damage, why)));
-    doubts.extend(too_busy(name, figures, flaws.is_stopped).map(|why| Doubt::new(Leaves::All, why)));
+    doubts.extend(by_stalls(name, figures, flaws.is_stopped).map(|why| Doubt::new(Leaves::All, why)));
     doubts
 }
 
@@ -126,21 +106,25 @@ mod tests {
             lost_by_stalls,
             ..Figures::default()
         };
-        assert_eq!(too_busy("redlock", &figures(2, 0, 2), false), None, "nothing was lost");
-        assert_eq!(too_busy("redlock", &figures(0, 3, 0), false), None, "the lock lost it");
+        assert_eq!(by_stalls("redlock", &figures(2, 0, 2), false), None, "nothing was lost");
+        assert_eq!(by_stalls("redlock", &figures(0, 3, 0), false), None, "the lock lost it");
         assert_eq!(
-            too_busy("redlock", &figures(2, 5, 4), false),
+            by_stalls("redlock", &figures(2, 5, 4), false),
             None,
             "the lock lost one of them"
         );
         assert_eq!(
-            too_busy("redlock", &figures(2, 3, 4), false).as_deref(),
+            by_stalls("redlock", &figures(2, 3, 4), false)
+                .map(|caveat| caveat.to_string())
+                .as_deref(),
             Some(
                 "redlock: 2 sections outlasted their lock because this machine stalled them; this may explain up to 3 of its lost updates: it \
                  is too busy for a verdict"
             )
         );
-        let stopped = too_busy("redlock", &figures(2, 3, 4), true).expect("it is in doubt");
+        let stopped = by_stalls("redlock", &figures(2, 3, 4), true)
+            .expect("it is in doubt")
+            .to_string();
         assert!(
             stopped.contains("a stop of this program stalled them") && !stopped.contains("busy"),
             "{stopped}"
@@ -158,7 +142,9 @@ mod tests {
         let doubt = |never_begun, expect: &[Expectation]| other_load("single", &figures(never_begun), expect);
         assert_eq!(rate_not_kept("single", &figures(10)), None);
         assert_eq!(
-            rate_not_kept("single", &figures(11)).as_deref(),
+            rate_not_kept("single", &figures(11))
+                .map(|caveat| caveat.to_string())
+                .as_deref(),
             Some(
                 "single: 11 of 1,000 requests (1.1 %) were due and never begun, since no worker was free: times and percentiles cover only \
                  the 989 that ended. Lower the rate, or add workers"
@@ -184,7 +170,12 @@ mod tests {
             ..figures(101)
         };
         let why = "single: 101 of 1,000 requests (10 %) still waited at the end of the run: times and percentiles cover only the 899 that ended";
-        assert_eq!(rate_not_kept("single", &open).as_deref(), Some(why));
+        assert_eq!(
+            rate_not_kept("single", &open)
+                .map(|caveat| caveat.to_string())
+                .as_deref(),
+            Some(why)
+        );
         // The load was the one that was asked for.
         assert_eq!(other_load("single", &open, &[]), None);
     }
@@ -199,7 +190,7 @@ mod tests {
         assert_eq!(doubt(0, &[]), None);
         assert_eq!(doubt(10, &[]), None);
         assert_eq!(
-            doubt(11, &[]).as_deref(),
+            doubt(11, &[]).map(|caveat| caveat.to_string()).as_deref(),
             Some("none: 11 of 1,000 requests failed, the first: disk full")
         );
         let mut expected = Expectation {

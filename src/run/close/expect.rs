@@ -1,9 +1,9 @@
 //! Whether an expectation held, failed, or is inconclusive, by the figures of its arm and all doubts.
 
 use crate::close::flaws::{Doubt, Leaves};
-use crate::close::record::{ArmRecord, CheckedExpectation};
-use lockstorm_data::metrics::units::counted;
-use lockstorm_data::metrics::{Count, Evidence, Metric, Outage, figure};
+use crate::close::record::ArmRecord;
+use lockstorm_data::facts::{CheckedExpectation, NotProven};
+use lockstorm_data::metrics::{Count, Evidence, Metric, Outage};
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{Expectation, Scenario};
 
@@ -22,23 +22,21 @@ pub(crate) fn check_all(scenario: &Scenario, arms: &[ArmRecord], doubts: &[Vec<D
 fn check(expectation: &Expectation, arm: &ArmRecord, doubts: &[Doubt], end: f64) -> CheckedExpectation {
     let value = expectation.judged().of(&arm.figures);
     let held = expectation.op.holds(value, expectation.bound);
-    let name = format!("{}.{}", expectation.arm, expectation.metric.name());
-    let (result, why) = match doubt(expectation, arm, held, doubts).or_else(|| by_rest(expectation, arm, held, end)) {
-        Some(why) => (CheckResult::Inconclusive, format!("; but {why}")),
-        None if held => (CheckResult::Held, String::new()),
-        None => (CheckResult::Failed, String::new()),
-    };
-    let text = format!("{}{why}", expectation.in_words(&arm.figures));
+    let reason = doubt(expectation, arm, held, doubts).or_else(|| by_rest(expectation, arm, held, end));
     CheckedExpectation {
-        expectation: format!("{name} {}", expectation.text),
-        value,
-        result,
-        text,
+        expectation: expectation.clone(),
+        value: expectation.metric.is_known(&arm.figures).then_some(value),
+        result: match reason {
+            Some(_) => CheckResult::Inconclusive,
+            None if held => CheckResult::Held,
+            None => CheckResult::Failed,
+        },
+        reason,
     }
 }
 
 /// Why the figure proves nothing either way, if that is the case.
-fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt]) -> Option<String> {
+fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt]) -> Option<NotProven> {
     let decided = expectation.decided(&arm.figures);
     let stands = |doubt: &&Doubt| match doubt.leaves {
         Leaves::Nothing => false,
@@ -50,18 +48,18 @@ fn doubt(expectation: &Expectation, arm: &ArmRecord, held: bool, doubts: &[Doubt
         Leaves::All => true,
     };
     match doubts.iter().find(|doubt| !stands(doubt)) {
-        Some(Doubt { leaves, why }) => Some(match leaves {
-            Leaves::Nothing => format!("{why}, so it proves nothing"),
-            _ => why.clone(),
+        Some(Doubt { leaves, why }) => Some(NotProven::Doubted {
+            caveat: why.clone(),
+            is_void: *leaves == Leaves::Nothing,
         }),
-        None if !expectation.metric.is_known(&arm.figures) => Some("there was nothing to measure".to_owned()),
+        None if !expectation.metric.is_known(&arm.figures) => Some(NotProven::NothingToMeasure),
         None => by_stalls(expectation, arm, held).or_else(|| could_not_show(expectation, arm, held)),
     }
 }
 
 /// What this machine did itself, by holding up sections until their lock had expired, says nothing about the lock: neither that it is
 /// broken, nor that it broke as expected.
-fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
+fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<NotProven> {
     let judged = expectation.judged();
     let (value, by_stalls) = (judged.of(&arm.figures), judged.by_stalls(&arm.figures));
     // Any part of them may be its work: none of them, all, or as many as would make the figure equal to the bound.
@@ -70,17 +68,12 @@ fn by_stalls(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<S
     let could_change = possible
         .into_iter()
         .any(|value| expectation.op.holds(value, expectation.bound) != held);
-    could_change.then(|| {
-        format!(
-            "up to {} of them come from sections that a stall held up until their lock had expired",
-            figure(judged, by_stalls)
-        )
-    })
+    could_change.then_some(NotProven::ByStalls { up_to: by_stalls })
 }
 
 /// What had not ended, or is not known, may make the figure larger: then a bound that it would break, or reach, proves nothing. The load
 /// ended at `end`, in seconds.
-fn by_rest(expectation: &Expectation, arm: &ArmRecord, held: bool, end: f64) -> Option<String> {
+fn by_rest(expectation: &Expectation, arm: &ArmRecord, held: bool, end: f64) -> Option<NotProven> {
     /// An outage was still open if its last refusal is no longer than this before the end of the load, in seconds.
     const UNSEEN: f64 = 1.0;
     let (metric, figures) = (expectation.judged(), &arm.figures);
@@ -91,27 +84,18 @@ fn by_rest(expectation: &Expectation, arm: &ArmRecord, held: bool, end: f64) -> 
     let waiting = figures.waiting();
     let all = figures.counts[Count::Completed].saturating_add(waiting) as f64;
     let (more, why) = match metric {
-        Metric::UnavailableMs if is_open(|outage| outage.over) => {
-            (f64::INFINITY, "a lock was still unavailable at the end".to_owned())
-        }
+        Metric::UnavailableMs if is_open(|outage| outage.over) => (f64::INFINITY, NotProven::StillUnavailable),
         Metric::AllUnavailableMs if is_open(|outage| outage.all_us == 0 || outage.all_over) => {
-            (f64::INFINITY, "all locks were still unavailable at the end".to_owned())
+            (f64::INFINITY, NotProven::AllStillUnavailable)
         }
-        Metric::Deleted | Metric::ExpiredHolds => (
-            figures.unjudged as f64,
-            format!(
-                "{} of the double holds could not be judged",
-                figure(Metric::Unjudged, figures.unjudged as f64)
-            ),
-        ),
+        Metric::Deleted | Metric::ExpiredHolds => {
+            let double_holds = figures.unjudged;
+            (double_holds as f64, NotProven::Unjudged { double_holds })
+        }
         _ => match metric.share_beyond() {
-            Some(share) if waiting as f64 > share * all => (
-                f64::INFINITY,
-                format!(
-                    "{} still waited at the end, and their times are not in it",
-                    counted(waiting, "request", "requests")
-                ),
-            ),
+            Some(share) if waiting as f64 > share * all => {
+                (f64::INFINITY, NotProven::StillWaiting { requests: waiting })
+            }
             _ => return None,
         },
     };
@@ -126,8 +110,8 @@ fn by_rest(expectation: &Expectation, arm: &ArmRecord, held: bool, end: f64) -> 
 /// Why a figure can't be judged yet. Some damage is visible only late: units are oversold once the stock is sold out. Until then a zero
 /// proves nothing if an earlier sign of damage is there, or could not be visible either; and a missed lower bound proves nothing if the
 /// earlier sign reaches it. Without an earlier sign a zero proves nothing until the damage could be visible.
-fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<String> {
-    let Evidence { shows, until, before } = expectation.metric.evidence()?;
+fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Option<NotProven> {
+    let Evidence { shows, before, .. } = expectation.metric.evidence()?;
     let from_above = expectation.is_from_above();
     let can_show = |metric: &Metric| metric.evidence().is_none_or(|evidence| (evidence.shows)(&arm.figures));
     let is_hidden = match before.map(|before| (before.peak().of(&arm.figures), can_show(&before))) {
@@ -136,8 +120,7 @@ fn could_not_show(expectation: &Expectation, arm: &ArmRecord, held: bool) -> Opt
         Some((before, can_show)) if from_above => held && (before > 0.0 || !can_show),
         Some((before, _)) => !held && expectation.op.holds(before, expectation.bound),
     };
-    let title = expectation.metric.title();
-    (is_hidden && !shows(&arm.figures)).then(|| format!("{title} is not measurable until {until}"))
+    (is_hidden && !shows(&arm.figures)).then_some(NotProven::NotMeasurable)
 }
 
 #[cfg(test)]
@@ -146,6 +129,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use lockstorm_data::facts::{Caveat, Unmet};
     use lockstorm_data::metrics::{Figures, Point, Quantiles, Series, Time};
     use lockstorm_data::scenario::{Op, Overrides, Source, parse};
 
@@ -199,19 +183,19 @@ mod tests {
         }
     }
 
-    fn doubts(all: &[(Leaves, &str)]) -> Vec<Doubt> {
+    fn doubts(all: &[(Leaves, Caveat)]) -> Vec<Doubt> {
         all.iter()
-            .map(|(leaves, why)| Doubt::new(*leaves, (*why).to_owned()))
+            .map(|(leaves, why)| Doubt::new(*leaves, why.clone()))
             .collect()
     }
 
-    const DOUBTS: [(Leaves, &str); 6] = [
-        (Leaves::Nothing, "the machine's wall clock stepped"),
-        (Leaves::Damage, "redlock: 11 of 1,000 requests failed"),
-        (Leaves::Excess, "fault 1 never fired"),
-        (Leaves::Decided, "the run was stopped before its end"),
-        (Leaves::Success, "this machine is too busy"),
-        (Leaves::All, "1 section was held up by this machine"),
+    const DOUBTS: [(Leaves, Caveat); 6] = [
+        (Leaves::Nothing, Caveat::ClockStepped { by_ms: 120 }),
+        (Leaves::Damage, Caveat::KeeperStopped),
+        (Leaves::Excess, Caveat::FaultsUnknown),
+        (Leaves::Decided, Caveat::StoppedEarly),
+        (Leaves::Success, Caveat::MachineBusy { percent: 30 }),
+        (Leaves::All, Caveat::KeeperResumed),
     ];
 
     /// Each kind of expectation, and which of the doubts leave its result standing.
@@ -264,10 +248,10 @@ mod tests {
                     true => without,
                     false => CheckResult::Inconclusive,
                 };
-                let mut all = doubts(&of_set.iter().map(|doubt| DOUBTS[*doubt]).collect::<Vec<_>>());
+                let mut all = doubts(&of_set.iter().map(|doubt| DOUBTS[*doubt].clone()).collect::<Vec<_>>());
                 for _ in 0..2 {
                     let checked = check((metric, op, bound), figures.clone(), &all);
-                    assert_eq!(checked.result, expected, "{what}, with {all:?}: {}", checked.text);
+                    assert_eq!(checked.result, expected, "{what}, with {all:?}: {checked}");
                     all.reverse();
                 }
             }
@@ -291,7 +275,11 @@ mod tests {
         };
         let explained = judge(Metric::LostUpdates, Op::Equal, 0.0, 7);
         assert_eq!(explained.result, CheckResult::Inconclusive);
-        assert!(explained.text.contains("; but up to 3 of them"), "{}", explained.text);
+        assert!(
+            explained.to_string().contains("; but up to 3 of them"),
+            "{}",
+            explained.to_string()
+        );
         for (metric, op, bound, lost_by_stalls, result) in [
             (Metric::LostUpdates, Op::Equal, 0.0, 2, CheckResult::Failed),
             (Metric::LostUpdates, Op::Equal, 0.0, 0, CheckResult::Failed),
@@ -311,7 +299,7 @@ mod tests {
             (Metric::Orders, Op::AtLeast, 100.0, 7, CheckResult::Held),
         ] {
             let checked = judge(metric, op, bound, lost_by_stalls);
-            assert_eq!(checked.result, result, "{lost_by_stalls}: {}", checked.text);
+            assert_eq!(checked.result, result, "{lost_by_stalls}: {checked}");
         }
     }
 
@@ -343,10 +331,10 @@ mod tests {
         assert_eq!(nothing.result, CheckResult::Inconclusive);
         assert!(
             nothing
-                .text
+                .to_string()
                 .ends_with("lost updates is not measurable until two orders meet at one lock"),
             "{}",
-            nothing.text
+            nothing.to_string()
         );
         assert_eq!(judge(1, 0, Op::Equal).result, CheckResult::Held);
         assert_eq!(
@@ -519,19 +507,20 @@ mod tests {
         let nothing = judge(0);
         assert_eq!(nothing.result, CheckResult::Inconclusive);
         assert_eq!(
-            nothing.text,
+            nothing.to_string(),
             "redlock: acquire p99 – (expected ≤ 5.0 ms); but there was nothing to measure"
         );
     }
 
     #[test]
     fn a_checked_expectation_says_figure_and_bound_alike() {
-        let said = judge(1400, 1400, true, &[]).text;
+        let said = judge(1400, 1400, true, &[]).to_string();
         assert_eq!(said, "redlock: oversold 1,400 (expected = 0)");
-        let unmet = doubts(&[(Leaves::Excess, "fault 1 never fired: single.holding reached 31 of 48")]);
+        let why = Unmet::WaitedFor { other: 2 };
+        let unmet = doubts(&[(Leaves::Excess, Caveat::FaultUnmet { fault: 1, why })]);
         assert_eq!(
-            judge(0, 0, true, &unmet).text,
-            "redlock: oversold 0 (expected = 0); but fault 1 never fired: single.holding reached 31 of 48"
+            judge(0, 0, true, &unmet).to_string(),
+            "redlock: oversold 0 (expected = 0); but fault 1 never fired: it waited for fault 2"
         );
     }
 }

@@ -1,27 +1,29 @@
 //! Why a run proves nothing, or less than it should: what was lost or stepped, and which results stand in spite of it.
 
+use lockstorm_data::facts::Caveat;
+
 /// Why a run proves nothing, or less than it should.
 #[derive(Debug, Default)]
 pub(crate) struct Flaws {
     /// What makes all figures worthless: the machine's wall clock stepped, or the run itself stood still.
-    pub void: Vec<String>,
+    pub void: Vec<Caveat>,
     /// What the run needs and has lost.
-    pub lost: Vec<String>,
+    pub lost: Vec<Caveat>,
     /// What could not be read or finished, besides what the arms list themselves.
-    pub missing: Vec<String>,
+    pub missing: Vec<Caveat>,
     /// That the machine is too busy, if it is.
-    pub busy: Option<String>,
+    pub busy: Option<Caveat>,
     /// Whether a signal has stopped the program for a while: what was late then is not the machine's doing.
     pub is_stopped: bool,
     /// The scheduled faults that had no effect, and why; known at the end.
-    pub unmet: Vec<String>,
+    pub unmet: Vec<Caveat>,
 }
 
 /// A reason to doubt figures. Doubts are a set: none of them makes another one smaller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Doubt {
     pub leaves: Leaves,
-    pub why: String,
+    pub why: Caveat,
 }
 
 /// Which results stand in spite of a doubt.
@@ -44,10 +46,10 @@ pub(crate) enum Leaves {
 }
 
 /// Adds a reason. Returns whether it is new.
-pub(crate) fn add(reasons: &mut Vec<String>, why: &str) -> bool {
-    let is_new = !reasons.iter().any(|known| known == why);
+pub(crate) fn add(reasons: &mut Vec<Caveat>, why: &Caveat) -> bool {
+    let is_new = !reasons.contains(why);
     if is_new {
-        reasons.push(why.to_owned());
+        reasons.push(why.clone());
     }
     is_new
 }
@@ -55,7 +57,7 @@ pub(crate) fn add(reasons: &mut Vec<String>, why: &str) -> bool {
 impl Flaws {
     /// What casts doubt on every figure of the run: losses, what voids it, scheduled faults without effect.
     pub fn doubts(&self) -> Vec<Doubt> {
-        let all = |leaves, reasons: &[String]| -> Vec<Doubt> {
+        let all = |leaves, reasons: &[Caveat]| -> Vec<Doubt> {
             reasons.iter().map(|why| Doubt::new(leaves, why.clone())).collect()
         };
         [
@@ -68,7 +70,7 @@ impl Flaws {
 }
 
 impl Doubt {
-    pub const fn new(leaves: Leaves, why: String) -> Self {
+    pub const fn new(leaves: Leaves, why: Caveat) -> Self {
         Self { leaves, why }
     }
 }

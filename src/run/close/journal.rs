@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::record::Record;
 use lockstorm_base::output::Stream;
+use lockstorm_data::facts::Event;
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Figures, Point, Series};
-use lockstorm_data::model::{Event, in_us};
+use lockstorm_data::model::in_us;
 
 /// How often lines are written.
 const EVERY: Duration = Duration::from_secs(1);

@@ -11,12 +11,13 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::needs;
+use lockstorm_data::facts::{Caveat, CheckedExpectation, Event};
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::units::counted;
 use lockstorm_data::metrics::{
     Figures, HistogramText, NotAHistogram, PhaseTimes, Point, Quantiles, Series, Time, by_name, histogram,
 };
-use lockstorm_data::model::{CheckResult, Event, in_us};
+use lockstorm_data::model::in_us;
 use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_lab::NodeSettings;
 
@@ -51,11 +52,11 @@ pub struct Record {
     pub interrupted: bool,
     /// Why the run, or one of its arms, proves nothing good: what was lost or is missing, a clock that stepped, faults of
     /// the scenario that did not take effect, arms with too many failed requests. Empty if there is no such reason.
-    pub inconclusive: Vec<String>,
-    /// What could not be read or finished at the end of the run, a sentence each: requests that were given up without an
+    pub inconclusive: Vec<Caveat>,
+    /// What could not be read or finished at the end of the run: requests that were given up without an
     /// answer, books that could not be closed. Figures and books hold what was known by then. Empty when the record is
     /// complete.
-    pub partial: Vec<String>,
+    pub partial: Vec<Caveat>,
     /// One for each arm, in the scenario's order.
     pub arms: Vec<ArmRecord>,
     /// How long each lock node took to answer; empty if no arm uses lock nodes.
@@ -69,7 +70,7 @@ pub struct Record {
     pub events: Vec<Event>,
     /// What a reader should know: a fault that did not take effect, a wall clock that stepped, stock that did not sell
     /// out.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Caveat>,
 }
 
 impl Record {
@@ -198,7 +199,7 @@ pub struct ArmRecord {
     #[schemars(with = "Option<u64>")]
     pub node_timeout: Option<Duration>,
     /// Why nothing good can be said about the arm, no matter what its figures are.
-    pub doubt: Option<String>,
+    pub doubt: Option<Caveat>,
     /// Whether damage was proven in spite of `doubt`: whatever was lost or failed, it is in the books.
     #[serde(default)]
     pub damage_stands: bool,
@@ -279,23 +280,11 @@ pub struct RoundTripRecord {
     pub histogram: HistogramText,
 }
 
-/// An expectation and its result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CheckedExpectation {
-    /// As in the scenario: `redlock.oversold == 0`.
-    pub expectation: String,
-    /// The figure that it was compared with (durations in microseconds).
-    pub value: f64,
-    /// The result.
-    pub result: CheckResult,
-    /// Why, in one sentence.
-    pub text: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::Value;
+    use std::collections::BTreeSet;
 
     /// The descriptions of fields whose names end in `_us`.
     fn of_micros(schema: &Value, found: &mut Vec<String>) {
@@ -321,4 +310,46 @@ mod tests {
         found.retain(|text| words(text));
         assert!(found.is_empty(), "{found:#?}");
     }
+
+    /// The names of all fields in a schema that hold a string, or several.
+    fn strings(schema: &Value, found: &mut BTreeSet<String>) {
+        fn is_string(schema: &Value) -> bool {
+            let is_free = schema.get("const").is_none() && schema.get("enum").is_none();
+            let of_type = |name: &str| match &schema["type"] {
+                Value::String(one) => one == name,
+                Value::Array(some) => some.iter().any(|one| one == name),
+                _ => false,
+            };
+            is_free && of_type("string")
+                || ["items", "additionalProperties"]
+                    .iter()
+                    .any(|part| is_string(&schema[part]))
+        }
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        found.extend(
+            fields
+                .filter(|(_, field)| is_string(field))
+                .map(|(name, _)| name.clone()),
+        );
+        match schema {
+            Value::Object(parts) => parts.values().for_each(|part| strings(part, found)),
+            Value::Array(parts) => parts.iter().for_each(|part| strings(part, found)),
+            _ => {}
+        }
+    }
+
+    /// A record says in types what happened and what is in doubt. Its strings are names, versions, times of a clock, and what others wrote.
+    #[test]
+    fn no_field_of_a_record_holds_a_sentence_of_ours() {
+        let mut found = BTreeSet::new();
+        strings(Record::schema().as_value(), &mut found);
+        let known = NAMES.iter().chain(&FROM_OTHERS).map(ToString::to_string).collect();
+        let unknown: Vec<&String> = found.difference(&known).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        let unused: Vec<&String> = known.difference(&found).collect();
+        assert!(unused.is_empty(), "{unused:?}");
+    }
+
+    const NAMES: [&str; 1] = ["name"];
+    const FROM_OTHERS: [&str; 2] = ["quoted", "first_error"];
 }

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::journal::{JournalLine, value_of};
 use super::record::Record;
+use lockstorm_data::facts::{Caveat, Event, EventKind};
 use lockstorm_data::metrics::Figures;
-use lockstorm_data::model::{Event, EventKind};
+use lockstorm_data::metrics::units::rounded;
 
 /// The most events that are read, and the most double holds of an arm; a run of days has thousands.
 const MOST: usize = 1_000_000;
@@ -100,12 +101,13 @@ impl Recovered {
             arm.figures = Figures::deserialize(figures)?;
         }
         let record = &mut self.record;
-        let warning = |event: &Event| matches!(event.kind, EventKind::Warning).then(|| event.text.clone());
+        let warning = |event: &Event| match &event.kind {
+            EventKind::Warning { caveat } => Some(caveat.clone()),
+            _ => None,
+        };
         record.warnings = record.events.iter().filter_map(warning).collect();
-        record.partial.push(format!(
-            "the run was killed before it had made its record: this is what its journal says until second {:.0}",
-            record.elapsed
-        ));
+        let until_s = rounded(record.elapsed);
+        record.partial.push(Caveat::Killed { until_s });
         Ok(self.record)
     }
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime};
 use super::record::{ArmRecord, Machine, Record, ReportedEvents, Timeouts};
 use crate::oracle::past::PastDouble;
 use crate::oracle::reported::JudgedEvents;
+use lockstorm_data::facts::{Caveat, Event, EventKind, OrderedBy};
 use lockstorm_data::history::{Belief, DoubleHold, Holder, Load, Removal, Reported};
-use lockstorm_data::metrics::units::counted;
 use lockstorm_data::metrics::{Count, Figures, Quantiles, Time};
-use lockstorm_data::model::{Action, Condition, Event, EventKind, Target, printable};
+use lockstorm_data::model::{Action, Condition, Target, printable};
 use lockstorm_data::scenario::{
     ArmSpec, LabSpec, LockKind, Overrides, ReportedSpec, Scenario, Source, WorkloadSpec, parse,
 };
@@ -28,7 +28,7 @@ impl Record {
     pub fn of_reported(
         [name, source]: [&str; 2],
         events: &JudgedEvents,
-        doubt: Option<String>,
+        doubt: Option<Caveat>,
         faults: Option<&[Logged]>,
     ) -> Self {
         let (reported, load) = (&events.reported, &events.reported.load);
@@ -41,6 +41,7 @@ impl Record {
             arm
         });
         let untested = untested(faults, load.span);
+        let late = reported.late.iter().cloned().map(|quoted| Caveat::Reported { quoted });
         Self {
             format: Self::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
@@ -70,26 +71,21 @@ impl Record {
                 second_zero_ns: load.span[0],
             }),
             events: happened(faults.unwrap_or_default(), found.first().copied(), reported),
-            warnings: reported.late.iter().cloned().chain(untested).collect(),
+            warnings: late.chain(untested).collect(),
             scenario,
         }
     }
 }
 
 /// Why nothing is known of how the lock bears faults, if that is so.
-fn untested(faults: Option<&[Logged]>, [from, until]: [i64; 2]) -> Option<String> {
+fn untested(faults: Option<&[Logged]>, [from, until]: [i64; 2]) -> Option<Caveat> {
     let Some(faults) = faults else {
-        return Some("what was broken meanwhile is not known: that a lock has held says nothing of faults".to_owned());
+        return Some(Caveat::FaultsUnknown);
     };
     let span = from / 1000..=until / 1000;
     let is_within = |logged: &Logged| logged.deed().is_some() && logged.effect_us.is_some_and(|at| span.contains(&at));
-    (!faults.iter().any(is_within)).then(|| {
-        format!(
-            "nothing in the log of the lab ({}) took effect between the first event and the last: nothing was broken meanwhile, or the \
-             clocks differ",
-            counted(faults.len() as u64, "entry", "entries")
-        )
-    })
+    let entries = faults.len() as u64;
+    (!faults.iter().any(is_within)).then_some(Caveat::FaultsOutside { entries })
 }
 
 /// The double holds in the order in which they began.
@@ -115,35 +111,24 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
         let Some((action, target)) = logged.deed() else {
             // What somebody has written to a node by hand.
             if effect >= from {
-                all.push((seconds(effect), EventKind::Warning, printable(&logged.words)));
+                let quoted = printable(&logged.words);
+                let caveat = Caveat::LabLog { quoted };
+                all.push((seconds(effect), EventKind::Warning { caveat }));
             }
             continue;
         };
-        let kind = EventKind::Fault {
-            action,
-            target,
-            order: None,
-            ends: None,
-            effect_at: Some(seconds(effect)),
-            proof: Vec::new(),
-            error: None,
-        };
-        all.push((
-            seconds(logged.ordered_us.saturating_mul(1000)),
-            kind,
-            logged.words.clone(),
-        ));
+        let kind = EventKind::fault(action, target, OrderedBy::User, Some(seconds(effect)));
+        all.push((seconds(logged.ordered_us.saturating_mul(1000)), kind));
     }
     if let Some(double) = first {
-        let names = [double.first, double.second].map(|holder| printable(name_of(reported, holder)));
-        let text = format!(
-            "program: {} and {} hold one lock: {}",
-            names[0],
-            names[1],
-            printable(&double.key)
-        );
-        let arm = "program".to_owned();
-        all.push((seconds(double.second_relied[0]), EventKind::DoubleHold { arm }, text));
+        let began = double.second_relied[0];
+        let kind = EventKind::DoubleHold {
+            arm: "program".to_owned(),
+            began_us: began.saturating_sub(from).div_euclid(1000),
+            holders: [double.first, double.second].map(|holder| printable(name_of(reported, holder))),
+            key: printable(&double.key),
+        };
+        all.push((seconds(began), kind));
     }
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
     // Of what was done before, only what lasted matters.
@@ -155,7 +140,7 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
             action: Action::Undo(_),
             ..
         } => true,
-        fault @ EventKind::Fault { .. } => all[place..].iter().any(|(_, later, _)| match later {
+        fault @ EventKind::Fault { .. } => all[place..].iter().any(|(_, later)| match later {
             EventKind::Fault {
                 action: Action::Undo(undone),
                 target,
@@ -173,7 +158,7 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
         .filter(|(_, is_over)| !is_over)
         .map(|(one, _)| one);
     let mut events: Vec<Event> = Vec::new();
-    for (id, (at, mut kind, text)) in (0..).zip(all) {
+    for (id, (at, mut kind)) in (0..).zip(all) {
         if let EventKind::Fault {
             action: Action::Undo(undone),
             target,
@@ -187,7 +172,7 @@ fn happened(faults: &[Logged], first: Option<&PastDouble>, reported: &Reported) 
                 .find(|event| brings(&event.kind, *undone, *target))
                 .map(|event| event.id);
         }
-        events.push(Event { id, at, kind, text });
+        events.push(Event { id, at, kind });
     }
     events
 }
@@ -228,7 +213,7 @@ fn scenario(name: &str) -> Scenario {
     all
 }
 
-fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble], doubt: Option<String>) -> ArmRecord {
+fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble], doubt: Option<Caveat>) -> ArmRecord {
     let mut load = events.reported.load.clone();
     for double in found {
         let [from, until] = double.overlap();

@@ -4,11 +4,10 @@
 use std::time::{Duration, Instant};
 
 use crate::collect::collector::Collector;
-use crate::show::lacking::lacking;
 use crate::show::notice::Notice;
+use lockstorm_data::facts::{Caveat, Damage, EventKind, Lacking, Ledger, LockChange, Step};
 use lockstorm_data::metrics::Count;
-use lockstorm_data::metrics::units::count;
-use lockstorm_data::model::{EventKind, NoVote, Outcomes};
+use lockstorm_data::model::{NoVote, Outcomes};
 use lockstorm_data::scenario::{ArmSpec, OrdersOf};
 
 /// What has been announced of an arm.
@@ -41,46 +40,44 @@ impl Announced {
     /// Announces what an arm's figures show for the first time.
     pub fn look(&mut self, arm: &ArmSpec, collector: &Collector) -> Vec<Notice> {
         let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
-        let damage = || EventKind::Damage { arm: name.clone() };
-        let how = match (books.lost_by_stalls, books.of) {
-            (1.., _) => "what was held up until its lock had expired overwrote others",
-            (0, OrdersOf::Payments) => "one payment overwrote another",
-            (0, _) => "one sale overwrote another",
+        let damage = |damage| EventKind::Damage {
+            arm: name.clone(),
+            damage,
+            by_stall: books.lost_by_stalls > 0,
         };
         if first(books.lost_updates > 0, &mut self.lost_updates) {
             let what = match books.of {
-                OrdersOf::Sales | OrdersOf::Ticks => "updates are lost",
-                OrdersOf::Payments => "money is made from nothing",
+                OrdersOf::Sales | OrdersOf::Ticks => Damage::LostUpdates,
+                OrdersOf::Payments => Damage::MoneyMade,
             };
             // It is found a little later.
             let at = collector.first_loss().unwrap_or_else(Instant::now);
-            notices.push(Notice::Event(at, damage(), format!("{name}: {what}: {how}")));
+            notices.push(Notice::Event(at, damage(what)));
         }
-        let mut tell = |kind, text: String| notices.push(Notice::now(kind, format!("{name}: {text}")));
         if first(books.oversold > 0, &mut self.oversold) {
-            let product = books.worst.map_or_else(String::new, |(product, units)| {
-                format!(": of product {product}, {} too many", count(units))
-            });
-            let text = match books.of {
-                OrdersOf::Sales => format!("more is sold than there is{product}"),
-                OrdersOf::Ticks => "a job has run twice for one tick".to_owned(),
-                OrdersOf::Payments => format!("money is lost: {how}"),
+            let what = match books.of {
+                OrdersOf::Sales => Damage::Oversold {
+                    product: books.worst.map(|(product, _)| product),
+                    units: books.worst.map_or(0, |(_, units)| units),
+                },
+                OrdersOf::Ticks => Damage::RunAgain,
+                OrdersOf::Payments => Damage::MoneyLost,
             };
-            tell(damage(), text);
+            notices.push(Notice::now(damage(what)));
         }
         if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
-            let text = "a section was held up until its lock had expired, since this machine is too busy or this program was \
-                        stopped: damage from now on may come from that";
-            tell(EventKind::Warning, text.to_owned());
+            let arm = name.clone();
+            notices.push(Notice::Warning(Caveat::SectionStalled { arm }));
         }
         if first(books.of == OrdersOf::Sales && books.sold_out, &mut self.sold_out) {
-            let text = "sold out: from now on buyers find nothing left";
-            tell(EventKind::Phase, text.to_owned());
+            let step = Step::SoldOut { arm: name.clone() };
+            notices.push(Notice::now(EventKind::Phase { step }));
         }
-        if let Some(why) = &collector.first_error
+        if let Some(quoted) = collector.first_error.clone()
             && first(true, &mut self.failing)
         {
-            tell(EventKind::Warning, format!("requests fail: {why}"));
+            let arm = name.clone();
+            notices.push(Notice::Warning(Caveat::RequestFails { arm, quoted }));
         }
         notices
     }
@@ -88,49 +85,35 @@ impl Announced {
     /// Announces that an arm's lock is refused because nodes are missing (`last_lacking`), and later that it is granted again, by
     /// how it fared in a second that has just ended.
     pub fn quorum(&mut self, arm: &ArmSpec, outcomes: Outcomes, last_lacking: &[NoVote]) -> Option<Notice> {
-        let name = &arm.name;
         let refused = outcomes.no_quorum + outcomes.unknown;
-        let text = if refused > 0 && outcomes.acquired == 0 && !self.blocked {
+        let change = if refused > 0 && outcomes.acquired == 0 && !self.blocked {
             self.blocked = true;
-            all_failing(name, lacking(arm, last_lacking).as_deref())
+            LockChange::AllRefused {
+                lacking: Lacking::of(arm, last_lacking),
+            }
         } else if outcomes.acquired > 0 && self.blocked {
             self.blocked = false;
-            format!("{name}: locks are granted again")
+            LockChange::AcquiredAgain
         } else {
             return None;
         };
-        Some(Notice::now(EventKind::Lock { arm: name.clone() }, text))
+        let arm = arm.name.clone();
+        Some(Notice::now(EventKind::Lock { arm, change }))
     }
 
     /// Announces that an arm's `books` have not been answered for so long, and later that they are again.
-    pub fn silence(&mut self, arm: &ArmSpec, books: &str, silent: Option<Duration>) -> Option<Notice> {
+    pub fn silence(&mut self, arm: &ArmSpec, ledger: Ledger, silent: Option<Duration>) -> Option<Notice> {
         if std::mem::replace(&mut self.silent, silent.is_some()) == silent.is_some() {
             return None;
         }
+        let arm = arm.name.clone();
         Some(Notice::Warning(match silent {
-            Some(time) => format!("{}: {books} has not answered for {} s", arm.name, time.as_secs()),
-            None => format!("{}: {books} answers again", arm.name),
+            Some(time) => Caveat::LedgerSilent {
+                arm,
+                ledger,
+                for_s: time.as_secs(),
+            },
+            None => Caveat::LedgerAnswers { arm, ledger },
         }))
-    }
-}
-
-/// Says that no acquire was granted for a second, with the cause if it is known.
-fn all_failing(name: &str, why: Option<&str>) -> String {
-    let why = why.unwrap_or("no lock was granted for a second");
-    format!("{name}: all acquires failing: {why}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_event_has_an_empty_cause() {
-        assert_eq!(
-            all_failing("redlock", Some("node 1 down")),
-            "redlock: all acquires failing: node 1 down"
-        );
-        let text = all_failing("redlock", None);
-        assert_eq!(text, "redlock: all acquires failing: no lock was granted for a second");
     }
 }

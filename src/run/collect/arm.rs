@@ -16,9 +16,10 @@ use crate::store::ArmDatabase;
 use crate::under_test::OtherLocks;
 use crate::workload;
 use lockstorm_base::output::Stream;
+use lockstorm_data::facts::{Caveat, EventKind, Ledger};
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Recorder, Timeline};
-use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::{ArmSpec, LockKind, Scenario, StockIn, Voter};
 use lockstorm_lab::Lab;
 
@@ -43,15 +44,15 @@ pub(crate) struct Arm {
     pub history: Option<ArmHistory>,
     pub activity: Activity,
     /// Why the run can prove nothing good about this arm: its books were lost for a while, or something is missing.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Caveat>,
     /// What could not be read or finished for this arm.
-    pub missing: Vec<String>,
+    pub missing: Vec<Caveat>,
     /// The figures that the run notes itself: what faults meant for its locks, new masters, stuck keys.
     pub noted: Figures,
     /// When there was a new master, or one no longer, and the event that says so.
     changes_of_masters: Vec<(f64, u64)>,
-    /// Who keeps its books.
-    books: &'static str,
+    /// Where its ledger is.
+    ledger: Ledger,
 }
 
 impl Arm {
@@ -121,7 +122,7 @@ impl Arm {
                 ..Figures::default()
             },
             changes_of_masters: Vec::new(),
-            books: if in_cache { "the cache node" } else { "its database" },
+            ledger: if in_cache { Ledger::CacheNode } else { Ledger::Database },
         })
     }
 
@@ -146,9 +147,13 @@ impl Arm {
         let doubles = self.holds.take();
         self.collector.doubles(&doubles);
         let name = &self.spec.name;
-        let first = doubles.first.map(|text| {
-            let arm = name.clone();
-            Notice::now(EventKind::DoubleHold { arm }, format!("{name}: {text}"))
+        let first = doubles.first.map(|first| {
+            Notice::now(EventKind::DoubleHold {
+                arm: name.clone(),
+                began_us: first.began_us,
+                holders: first.holders,
+                key: first.key,
+            })
         });
         if let Some(offered) = offered {
             self.collector.curves.offered(offered);
@@ -169,16 +174,17 @@ impl Arm {
     pub fn look_at_books(&mut self) -> Vec<Notice> {
         let (name, mut notices) = (&self.spec.name, Vec::new());
         // Nobody knows what became of the requests that used the database then, and those after them had to do their work again.
-        if let Some(why) = &self.collector.lost_database {
-            let text = format!("{name}: its database was lost in mid-run: {why}");
-            notices.push(Notice::Doubt(self.index, text));
+        if let Some(quoted) = self.collector.lost_database.clone() {
+            let arm = name.clone();
+            notices.push(Notice::Doubt(self.index, Caveat::DatabaseLost { arm, quoted }));
         }
         if let Some(audit) = &self.audit {
-            let unreadable = audit
-                .lost()
-                .map(|why| format!("{name}: its books can't be read: {why}"));
-            notices.extend(unreadable.map(|text| Notice::Doubt(self.index, text)));
-            notices.extend(self.announced.silence(&self.spec, self.books, audit.silent()));
+            let unreadable = audit.lost().map(|quoted| {
+                let arm = name.clone();
+                Notice::Doubt(self.index, Caveat::LedgerUnreadable { arm, quoted })
+            });
+            notices.extend(unreadable);
+            notices.extend(self.announced.silence(&self.spec, self.ledger, audit.silent()));
         }
         notices
     }

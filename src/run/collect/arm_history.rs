@@ -6,9 +6,9 @@ use crate::under_test::HeldLock;
 use crate::workload::{Happened, HoldNews, LiveHold};
 use lockstorm_base::monotonic_ns;
 use lockstorm_base::output::Stream;
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::{Acquire, Answer, Fault, Head, Holder, Operation, Release};
 use lockstorm_data::metrics::units::rounded;
-use lockstorm_data::model::{Event, EventKind};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
 
 /// How long after its validity and another TTL a key is gone in any case.
@@ -184,7 +184,7 @@ pub(crate) fn tell_faults(stream: &Stream, origin: Instant, events: &[Event]) {
             effect_at: Some(at), ..
         } = event.kind
         {
-            let (fault, since) = (event.text.clone(), rounded(at.abs() * 1e9).cast_signed());
+            let (fault, since) = (event.text(), rounded(at.abs() * 1e9).cast_signed());
             let at = monotonic_ns(origin) + if at < 0.0 { -since } else { since };
             put(stream, &Fault { fault, at });
         }

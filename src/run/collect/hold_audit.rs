@@ -73,8 +73,19 @@ pub(crate) struct NewDoubles {
     pub uses: Vec<When>,
     /// How long the double holds lasted that are over.
     pub overlaps: Vec<Duration>,
-    /// The arm's first double hold in words, if it was found now.
-    pub first: Option<String>,
+    /// The arm's first double hold, if it was found now.
+    pub first: Option<FirstDouble>,
+}
+
+/// The first double hold of an arm.
+#[derive(Debug)]
+pub(crate) struct FirstDouble {
+    /// When it began, in microseconds of the measured part.
+    pub began_us: i64,
+    /// The names of the holders.
+    pub holders: [String; 2],
+    /// The key of the lock.
+    pub key: String,
 }
 
 impl HoldAudit {
@@ -175,14 +186,13 @@ impl HoldAudit {
         self.double_uses_by_stalls += found.uses_by_stalls;
         for double in found.double_holds {
             if self.first.is_none() {
-                let at = (double.second_from - origin).div_euclid(1000);
-                let [one, other] = [&double.first, &double.second].map(ServerHold::holder);
-                let when = at as f64 / 1e6;
-                self.first = Some(at);
-                new.first = Some(format!(
-                    "first double hold at {when:.3} s: {one} and {other} both hold {}",
-                    double.first.key()
-                ));
+                let began_us = (double.second_from - origin).div_euclid(1000);
+                self.first = Some(began_us);
+                new.first = Some(FirstDouble {
+                    began_us,
+                    holders: [&double.first, &double.second].map(|hold| hold.holder().to_string()),
+                    key: double.first.key().to_string(),
+                });
             }
             if self.waiting.len() < MOST_WAITING {
                 self.waiting.push(Case {
@@ -484,8 +494,11 @@ mod tests {
             None,
             &mut Availability::default(),
         );
-        let told = audit.take().first.unwrap();
-        assert!(told.ends_with("s: s1w1 and s1w2 both hold k"), "{told}");
+        let first = audit.take().first.unwrap();
+        assert_eq!(
+            (first.holders, first.key.as_str()),
+            (["s1w1", "s1w2"].map(str::to_owned), "k")
+        );
         let third = held.enter(3, true, Instant::now(), "other", Some(lock("three")));
         audit.look(
             [Arc::clone(&held)].into_iter(),

@@ -15,9 +15,9 @@ use crate::orders::command::{Command, Inbox};
 use crate::show::notice::Notice;
 use crate::show::snapshot::Phase;
 use crate::swarm::AppServer;
+use lockstorm_data::facts::{Caveat, EventKind, GivenUp, Step};
 use lockstorm_data::metrics::Count;
-use lockstorm_data::metrics::units::counted;
-use lockstorm_data::model::{Action, Condition, EventKind, Fault, ServerId};
+use lockstorm_data::model::{Action, Condition, Fault, ServerId};
 
 /// How soon given-up requests end. Only those that wait for a database or the cache node take longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ impl Engine {
         let end = began.min(self.timing.origin + self.timing.timeline.length().unwrap_or_default());
         self.swarm.load.end();
         self.stage.phase = Phase::Draining;
-        self.log.push_at(end, EventKind::Phase, "the load has ended");
+        self.log.push_at(end, EventKind::Phase { step: Step::LoadEnded });
         let mut limit = ProgressLimit::new(began, ProgressLimit::QUIET + self.longest_work());
         limit.moved(self.ended_requests(), began);
         let (mut stops, mut given_up) = (usize::from(stopped), None);
@@ -68,25 +68,24 @@ impl Engine {
                 self.swarm.hurry.waiting.cancel();
                 given_up = Some(now);
                 if stops == 0 && !is_cut_off && !limit.is_over(now) {
-                    let text = format!(
-                        "requests are still under way: the run waits as long as some of them end, at most {} s",
-                        ProgressLimit::MOST.as_secs()
-                    );
-                    self.log.push(EventKind::Phase, text);
+                    let at_most_s = ProgressLimit::MOST.as_secs();
+                    let step = Step::WaitsForRequests { at_most_s };
+                    self.log.push(EventKind::Phase { step });
                 }
             }
             let grace = if stops > 1 { SHORT_GRACE } else { self.grace() };
             let heard = given_up.is_some_and(|at| now >= at + grace);
             if heard && (stops > 1 || limit.is_over(now)) {
                 let why = if stops > 1 {
-                    "the run was told not to wait".to_owned()
+                    GivenUp::ToldNotToWait
                 } else if now >= began + ProgressLimit::MOST {
-                    format!("{} s were not enough", ProgressLimit::MOST.as_secs())
+                    let limit_s = ProgressLimit::MOST.as_secs();
+                    GivenUp::TooLong { limit_s }
                 } else {
-                    let quiet = limit.quiet.as_secs();
-                    format!("none ended for {quiet} s, so the database or the cache node hangs or is too slow")
+                    let for_s = limit.quiet.as_secs();
+                    GivenUp::NoneEnded { for_s }
                 };
-                self.abandon(&why, inbox).await;
+                self.abandon(why, inbox).await;
                 break;
             }
             self.stage.gives_up_at = Some(limit.until().max(now));
@@ -128,16 +127,12 @@ impl Engine {
 
     /// Ends the app servers, with everything that is still under way. The result of those requests is unknown, so they are
     /// missing.
-    async fn abandon(&mut self, why: &str, inbox: &mut Inbox) {
+    async fn abandon(&mut self, why: GivenUp, inbox: &mut Inbox) {
         for index in 0..self.arms.len() {
             let stuck: usize = self.swarm.servers.iter().map(|server| server.active(index)).sum();
             if stuck > 0 {
-                let were = if stuck == 1 { "was" } else { "were" };
-                let what = counted(stuck as u64, "request", "requests");
-                self.miss(
-                    index,
-                    &format!("{what} under way at the end had no answer and {were} given up: {why}"),
-                );
+                let (arm, requests) = (self.arms[index].spec.name.clone(), stuck as u64);
+                self.miss(index, Caveat::Unanswered { arm, requests, why });
             }
         }
         self.swarm.servers.iter().for_each(AppServer::abandon);
@@ -147,10 +142,9 @@ impl Engine {
         }
         let alive = self.swarm.servers.iter().filter(|server| !server.has_ended());
         let alive: Vec<ServerId> = alive.map(|server| server.id).collect();
-        for id in alive {
-            let text = format!("{id} did not end: its thread hangs");
-            self.flaws.missing.push(text.clone());
-            self.note([Notice::Loss(text)]);
+        for server in alive {
+            self.flaws.missing.push(Caveat::ServerHangs { server });
+            self.note([Notice::Loss(Caveat::ServerHangs { server })]);
         }
     }
 
@@ -175,9 +169,9 @@ impl Engine {
                 let (books, news) = audit.found();
                 arm.audit = None;
                 arm.collector.audit(books, &news);
-                if let Err(why) = closed {
-                    let text = format!("its books can't be read: {why}");
-                    self.miss(index, &text);
+                if let Err(quoted) = closed {
+                    let arm = self.arms[index].spec.name.clone();
+                    self.miss(index, Caveat::LedgerUnreadable { arm, quoted });
                 }
             }
             if self.arms.iter().all(|arm| arm.audit.is_none()) {
@@ -205,14 +199,15 @@ impl Engine {
                 break stay.unwrap_or_default();
             }
             if Instant::now() >= until {
-                break vec!["schemas may be left in the database: the next run there drops them".to_owned()];
+                self.log.warn(Caveat::SchemaLeft { quoted: None });
+                return;
             }
             if self.goes_on(inbox).await {
                 until = until.min(Instant::now() + SHORT);
             }
         };
-        for text in stay {
-            self.log.warn(text);
+        for error in stay {
+            self.log.warn(Caveat::SchemaLeft { quoted: Some(error) });
         }
     }
 

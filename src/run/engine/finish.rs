@@ -1,21 +1,19 @@
 //! The end of a run: warnings, expectations, and the record.
 
-use std::collections::HashSet;
-
 use super::state::Engine;
 use crate::close::doubt::rate_not_kept;
 use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Record, RoundTripRecord};
-use crate::close::{doubt, expect};
+use crate::close::{doubt, expect, flaws};
 use crate::collect::arm_history::{ArmHistory, tell_faults};
 use crate::collect::phases::Phases;
 use crate::error::RunError;
 use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
 use crate::watch::lab::Flushes;
-use lockstorm_data::metrics::units::micros;
+use lockstorm_data::facts::{Caveat, EventKind, Step};
 use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Series, Time, histogram};
-use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::OrdersOf;
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
@@ -40,21 +38,18 @@ impl Engine {
         self.arms.iter_mut().for_each(|arm| arm.holds.close());
         let arms: Vec<ArmRecord> = (0..self.arms.len()).map(|arm| self.arm_record(arm)).collect();
         if arms.iter().any(|arm| arm.phases.len() == Phases::MOST) {
-            self.log.warn(format!(
-                "faults began and ended so often that the last of the {} phases of each arm may consist of several",
-                Phases::MOST
-            ));
+            self.log.warn(Caveat::ManyPhases { most: Phases::MOST });
         }
-        for text in arms.iter().filter_map(|arm| rate_not_kept(&arm.name, &arm.figures)) {
-            self.log.warn(text);
+        for caveat in arms.iter().filter_map(|arm| rate_not_kept(&arm.name, &arm.figures)) {
+            self.log.warn(caveat);
         }
         self.warn_of_removals(&arms);
         self.warn_of_failures(&arms);
         self.warn_of_unsold_stock();
         self.warn_of_lag(&arms);
         // After a turn the figures are not those of the scenario alone.
-        if let Some(text) = self.turned.warning() {
-            self.log.warn(text);
+        if let Some(turned) = self.turned.warning() {
+            self.log.warn(turned);
         }
         let mut doubts: Vec<Vec<Doubt>> = arms
             .iter()
@@ -63,8 +58,10 @@ impl Engine {
             .collect();
         let whole_run = self.flaws.doubts();
         let reasons = whole_run.iter().chain(doubts.iter().flatten());
-        let mut inconclusive: Vec<String> = reasons.map(|doubt| doubt.why.clone()).collect();
-        inconclusive.extend(self.all_missing());
+        let mut inconclusive = Vec::new();
+        for why in reasons.map(|doubt| &doubt.why).chain(&self.all_missing()) {
+            flaws::add(&mut inconclusive, why);
+        }
         // A machine that is too busy explains what failed of locks that expire, and nothing else.
         if let Some(busy) = self.flaws.busy.clone() {
             for (arm, doubts) in self.arms.iter().zip(&mut doubts) {
@@ -81,23 +78,18 @@ impl Engine {
             }
         }
         if interrupted {
-            let stopped = Doubt::new(Leaves::Decided, "the run was stopped before its end".to_owned());
+            let stopped = Doubt::new(Leaves::Decided, Caveat::StoppedEarly);
             for of_arm in &mut doubts {
                 of_arm.push(stopped.clone());
             }
         }
         let expectations = expect::check_all(&self.scenario, &arms, &doubts);
-        let mut said = HashSet::new();
-        inconclusive.retain(|reason| said.insert(reason.clone()));
         self.stage.phase = Phase::Finished {
             interrupted,
-            expectations: expectations
-                .iter()
-                .map(|checked| (checked.result, checked.text.clone()))
-                .collect(),
+            expectations: expectations.clone(),
         };
-        self.log
-            .push(EventKind::Phase, if interrupted { "stopped" } else { "finished" });
+        let step = if interrupted { Step::Stopped } else { Step::Finished };
+        self.log.push(EventKind::Phase { step });
         self.publish();
         let (header, partial, round_trips) = (self.header(), self.all_missing(), self.round_trips());
         let (events, warnings) = self.log.into_all();
@@ -130,8 +122,8 @@ impl Engine {
             .into_iter()
             .map(|fault| schedule.unmet(fault))
             .collect();
-        for text in self.flaws.unmet.clone() {
-            self.log.warn(text);
+        for caveat in self.flaws.unmet.clone() {
+            self.log.warn(caveat);
         }
     }
 
@@ -140,13 +132,11 @@ impl Engine {
         for arm in arms {
             let mut removals = arm.evidence.iter().filter_map(|double| double.removed_by.as_ref());
             if let Some(removal) = removals.next() {
-                self.log.warn(format!(
-                    "{}: {} released at {:.3} s, when its lock had ended, and most likely removed the key of the next holder: its client must \
-                     compare the token before it deletes a key",
-                    arm.name,
-                    removal.who(),
-                    removal.at_us as f64 / 1e6
-                ));
+                self.log.warn(Caveat::LateRelease {
+                    arm: arm.name.clone(),
+                    client: removal.who(),
+                    at_us: removal.at_us,
+                });
             }
         }
     }
@@ -163,17 +153,10 @@ impl Engine {
     /// only the locks'.
     fn warn_of_lag(&mut self, arms: &[ArmRecord]) {
         let lags = arms.iter().map(|arm| arm.figures.times[Time::Lag].p99);
-        let worst = lags.max().unwrap_or(0);
-        if worst > MUCH_LAG_US {
-            let why = match self.flaws.is_stopped {
-                true => "this program was stopped meanwhile",
-                false => "this machine is too busy for the load",
-            };
-            let text = format!(
-                "requests began up to {} (p99) later than they were due, and not because of the locks: {why}, so don't trust the times",
-                micros(worst)
-            );
-            self.log.warn(text);
+        let p99_us = lags.max().unwrap_or(0);
+        if p99_us > MUCH_LAG_US {
+            let is_stopped = self.flaws.is_stopped;
+            self.log.warn(Caveat::LateStarts { p99_us, is_stopped });
         }
     }
 
@@ -188,20 +171,16 @@ impl Engine {
         {
             return;
         }
-        let unsold: Vec<String> = self
+        let arms: Vec<String> = self
             .arms
             .iter()
             // If an arm's ledger was not read to its end, nobody knows whether it is sold out.
             .filter(|arm| !arm.collector.totals.books.sold_out && arm.missing.is_empty())
             .filter(|arm| arm.collector.totals.books.oversold == 0)
-            .map(|arm| format!("\"{}\"", arm.spec.name))
+            .map(|arm| arm.spec.name.clone())
             .collect();
-        if !unsold.is_empty() {
-            let text = format!(
-                "{}: oversold is not measurable until sold out, lost updates are measurable",
-                unsold.join(", ")
-            );
-            self.log.warn(text);
+        if !arms.is_empty() {
+            self.log.warn(Caveat::Unsold { arms });
         }
     }
 

@@ -7,14 +7,15 @@ use crate::collect::arm::Arm;
 use crate::orders::came_back::CameBack;
 use crate::orders::command::Knob;
 use crate::orders::faults::{Effect, FaultOrder, Paused, Report};
-use crate::orders::knobs;
-use crate::orders::meaning::{forgotten, meaning};
+use crate::orders::meaning::forgotten;
 use crate::schedule::{Due, Schedule};
+use crate::show::events::Meaning;
 use crate::show::snapshot::{Knobs, Phase};
 use crate::swarm::AppServer;
 use crate::watch::masters::locks_of;
+use lockstorm_data::facts::{ArmConsequence, Caveat, EventKind, OrderedBy};
 use lockstorm_data::metrics::ConsequenceKind;
-use lockstorm_data::model::{Action, Condition, EventKind, Fault, HostId, OrderId, ServerId, Target};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, OrderId, ServerId, Target};
 use lockstorm_data::scenario::{LockKind, Persistence};
 
 impl Engine {
@@ -30,7 +31,7 @@ impl Engine {
         let missed = schedule.missed();
         self.faults.schedule = schedule;
         for (fault, why) in missed {
-            self.log.warn(format!("fault {fault} had no effect: {why}"));
+            self.log.warn(Caveat::FaultUnmet { fault, why });
         }
         for due in due {
             let order = self.faults.orders.get(&due.fault).copied();
@@ -40,7 +41,7 @@ impl Engine {
 
     /// Orders a fault, by key or by schedule, and logs it.
     pub fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
-        let event = self.log.fault(action, target, order, self.who(due).as_deref());
+        let event = self.log.fault(action, target, order, self.who(due));
         let may_forget = match (action, target) {
             (Action::Undo(condition), Target::Host(_)) if condition.forgets() => {
                 // What is lost of another program's locks can't be looked for, and on such a disk nothing is.
@@ -71,16 +72,14 @@ impl Engine {
         self.publish();
     }
 
-    /// What ordered the fault, unless it was a key.
-    fn who(&self, due: Option<Due>) -> Option<String> {
-        let due = due?;
-        Some(if !self.faults.schedule.is_scripted(due.fault) {
-            "bounce".to_owned()
-        } else if due.undo {
-            format!("end of fault {}", due.fault)
-        } else {
-            format!("fault {}", due.fault)
-        })
+    /// What ordered the fault.
+    fn who(&self, due: Option<Due>) -> OrderedBy {
+        match due {
+            None => OrderedBy::User,
+            Some(due) if !self.faults.schedule.is_scripted(due.fault) => OrderedBy::Bounce,
+            Some(Due { fault, undo: true, .. }) => OrderedBy::EndOfFault(fault),
+            Some(Due { fault, .. }) => OrderedBy::Fault(fault),
+        }
     }
 
     /// Notes that from `at` on a fault, or somebody else without an order, may make locks unavailable that are on `target`.
@@ -157,32 +156,41 @@ impl Engine {
                 let at = verified.at.saturating_duration_since(self.timing.origin);
                 schedule.reported(due, Some(at));
             }
-            (Some(due), Effect::Late(why)) => schedule.not_yet(due, why),
-            (Some(due), Effect::Failed(why)) => {
-                schedule.not_yet(due, why);
-                schedule.reported(due, None);
+            (Some(due), Effect::Not(why)) => {
+                schedule.not_yet(due, why.clone());
+                if !effect.is_late() {
+                    schedule.reported(due, None);
+                }
             }
         }
         match target {
-            Target::Host(host) if !matches!(effect, Effect::Late(_)) => self.order(host, false),
+            Target::Host(host) if !effect.is_late() => self.order(host, false),
             // The kill is verified: from now on the dealer skips this app server.
             Target::Server(id) if self.swarm.servers.get(id.index()).is_some_and(AppServer::is_dead) => {
                 self.swarm.load.remove(id.index());
             }
             Target::Host(_) | Target::Server(_) | Target::Link(_) | Target::Client(_) => {}
         }
-        let meaning = if effect.was_there() {
-            format!("{}: nothing to do", action.on(target))
-        } else {
+        let mut meaning = Meaning::default();
+        if !effect.was_there() {
             let lost = match (target, &effect) {
                 (Target::Server(id), Effect::Verified(verified)) => self.note_pause(id, action, verified.at, event),
                 _ => self.note_forgotten(&came_back, event),
             };
-            let target = effect.new_master().map_or(target, Target::Host);
-            meaning(&self.lab, &self.arms, action, target, &lost)
-        };
-        let who = self.who(due);
-        self.log.effect(event, effect, &meaning, who.as_deref());
+            let of_arm = |(arm, kind): (usize, _)| ArmConsequence {
+                arm: self.arms[arm].spec.name.clone(),
+                kind,
+            };
+            meaning.consequences = lost.into_iter().map(of_arm).collect();
+            match (action, target) {
+                (Action::Undo(condition), Target::Host(_)) if condition.forgets() => {
+                    meaning.returned_with = Some(self.lab.spec.persistence);
+                }
+                (Action::Fault(_), Target::Host(host)) => meaning.unavailable = self.lab.unavailable(host, &self.arms),
+                _ => {}
+            }
+        }
+        self.log.effect(event, effect, meaning);
         self.look_at_story();
         self.publish();
     }
@@ -264,14 +272,9 @@ impl Engine {
             Knob::Rate(rate) => self.swarm.load.set_rate(rate),
             Knob::Hold(hold) => self.swarm.live_settings.set_hold(hold),
         }
-        let meaning = before.meaning(knob, &self.scenario);
-        // For the record it matters too that the arms had TTLs of their own.
-        let words = match knob {
-            Knob::Ttl(_) => meaning.clone(),
-            _ => knobs::short(knob),
-        };
-        self.turned.add(knob, self.timing.elapsed(), words);
-        self.log.push(EventKind::Knob, meaning);
+        let turn = before.turn_of(knob, &self.scenario);
+        self.turned.add(self.timing.elapsed(), turn.clone());
+        self.log.push(EventKind::Knob { turn });
     }
 
     /// Notes which locks an app server held when it was killed; none if it was not, or was dead before.

@@ -18,8 +18,7 @@ use crate::show::stage::enter;
 use crate::under_test::OtherArms;
 use crate::workload::Hurry;
 use lockstorm_base::output::Stream;
-use lockstorm_data::metrics::units::micros;
-use lockstorm_data::model::EventKind;
+use lockstorm_data::facts::{Caveat, EventKind, Step};
 use lockstorm_data::scenario::{FaultSpec, Scenario};
 use lockstorm_lab::{Lab, LabOptions, ServerBinary};
 
@@ -84,10 +83,10 @@ pub(crate) async fn run(
             Err(error)
         }
     };
-    let keys_left =
-        lab.down().await.into_iter().map(|(node, why)| {
-            format!("{node}: keys of this run may be left there ({why}); they expire within their TTL")
-        });
+    let keys_left = lab.down().await.into_iter().map(|(node, why)| Caveat::KeysLeft {
+        node: node.to_string(),
+        quoted: why,
+    });
     record.map(|mut record| {
         record.warnings.extend(keys_left);
         record
@@ -140,16 +139,11 @@ impl Engine {
         let scenario = self.scenario.clone();
         if let Some(cost) = self.lab.handle.cost_of_proxy().await {
             let adds_us = cost.as_micros().try_into().unwrap_or(u64::MAX);
-            let text = format!(
-                "the nodes are used through a proxy, which adds {} to a round trip",
-                micros(adds_us)
-            );
-            self.log.push(EventKind::Proxy { adds_us }, text);
+            self.log.push(EventKind::Proxy { adds_us });
         }
         for (node, why) in self.lab.handle.keys_stay() {
-            self.log.warn(format!(
-                "{node}: keys that are left can't be removed at the end ({why}); they expire within their TTL. Its user needs SCAN"
-            ));
+            let (node, quoted) = (node.to_string(), why);
+            self.log.warn(Caveat::KeysStay { node, quoted });
         }
         let begin = Instant::now();
         // One instant for all arms: everything that a request does belongs to the part in which the request began.
@@ -163,7 +157,7 @@ impl Engine {
         if scenario.warmup.is_zero() {
             self.measure();
         } else {
-            self.log.push(EventKind::Phase, "warm-up: not counted");
+            self.log.push(EventKind::Phase { step: Step::WarmUp });
         }
         for server in &self.swarm.servers {
             server.begin();
@@ -225,9 +219,13 @@ impl Engine {
     /// Starts the measured part: requests count from `origin` on, even if this is called a little later.
     fn measure(&mut self) {
         self.stage.phase = Phase::Running;
-        self.log
-            .push_at(self.timing.origin, EventKind::Phase, "the measured part begins");
-        let caption = self.stage.say(self.scenario.caption.clone(), None);
+        self.log.push_at(
+            self.timing.origin,
+            EventKind::Phase {
+                step: Step::MeasureBegins,
+            },
+        );
+        let caption = self.stage.say(self.scenario.caption.clone(), None, None);
         self.note(caption);
     }
 

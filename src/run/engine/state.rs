@@ -28,8 +28,8 @@ use crate::watch::lab::LiveLab;
 use crate::watch::machine_watch::MachineWatch;
 use crate::workload::Hurry;
 use lockstorm_base::output::Stream;
+use lockstorm_data::facts::{Caveat, EventKind};
 use lockstorm_data::metrics::{Figures, Metric, Time, Timeline};
-use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, ServerBinary};
 
@@ -115,36 +115,35 @@ impl Engine {
     pub fn note(&mut self, notices: impl IntoIterator<Item = Notice>) {
         for notice in notices {
             match notice {
-                Notice::Event(at, EventKind::Warning, text) => self.log.warn_at(at, text),
-                Notice::Event(at, kind, text) => {
+                Notice::Event(at, EventKind::Warning { caveat }) => self.log.warn_at(at, caveat),
+                Notice::Event(at, kind) => {
                     let is_of_masters = matches!(kind, EventKind::Failover { .. } | EventKind::Demoted { .. });
-                    let event = self.log.push_at(at, kind, text);
+                    let event = self.log.push_at(at, kind);
                     if is_of_masters {
                         let at = self.log.seconds(at);
                         self.arms.iter_mut().for_each(|arm| arm.masters_changed(at, event));
                     }
                 }
-                Notice::Warning(text) => self.log.warn(text),
-                Notice::Void { why, text } => {
-                    self.flaws.void.push(why);
-                    self.log.warn(text);
+                Notice::Warning(caveat) => self.log.warn(caveat),
+                Notice::Void(caveat) => {
+                    self.flaws.void.push(caveat.clone());
+                    self.log.warn(caveat);
                 }
-                Notice::Loss(text) if flaws::add(&mut self.flaws.lost, &text) => self.log.warn(text),
-                Notice::Doubt(arm, text) if flaws::add(&mut self.arms[arm].doubts, &text) => self.log.warn(text),
+                Notice::Loss(caveat) if flaws::add(&mut self.flaws.lost, &caveat) => self.log.warn(caveat),
+                Notice::Doubt(arm, caveat) if flaws::add(&mut self.arms[arm].doubts, &caveat) => self.log.warn(caveat),
                 Notice::Loss(_) | Notice::Doubt(..) => {}
             }
         }
     }
 
     /// Notes that something of this arm could not be read or finished, so that the record is partial.
-    pub fn miss(&mut self, arm: usize, what: &str) {
-        let text = format!("{}: {what}", self.arms[arm].spec.name);
-        self.arms[arm].missing.push(text.clone());
-        self.note([Notice::Doubt(arm, text)]);
+    pub fn miss(&mut self, arm: usize, what: Caveat) {
+        self.arms[arm].missing.push(what.clone());
+        self.note([Notice::Doubt(arm, what)]);
     }
 
     /// Everything that could not be read or finished.
-    pub fn all_missing(&self) -> Vec<String> {
+    pub fn all_missing(&self) -> Vec<Caveat> {
         let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
         of_arms.chain(&self.flaws.missing).cloned().collect()
     }
@@ -178,7 +177,7 @@ impl Engine {
     }
 
     /// Why nothing good can be said about an arm with these figures, and whether damage is proven all the same.
-    pub fn doubt_of(&self, arm: usize, figures: &Figures) -> (Option<String>, bool) {
+    pub fn doubt_of(&self, arm: usize, figures: &Figures) -> (Option<Caveat>, bool) {
         let doubts = self.doubts_of(arm, figures);
         let damage_stands = doubts.iter().all(|doubt| doubt.leaves != Leaves::Nothing);
         (doubts.into_iter().next().map(|doubt| doubt.why), damage_stands)

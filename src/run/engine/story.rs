@@ -7,7 +7,9 @@ use super::state::Engine;
 use crate::orders::command::Command;
 use crate::schedule::Due;
 use crate::show::snapshot::{Act, Phase};
-use lockstorm_data::model::{Action, EventKind, Fault, HostId, Obstacle, OrderId, Target, Targets};
+use lockstorm_data::facts::{Caveat, EventKind, Step};
+use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::model::{Action, Fault, HostId, Obstacle, OrderId, Target, Targets};
 use lockstorm_data::scenario::{FaultSpec, FaultStart};
 
 impl Engine {
@@ -73,7 +75,7 @@ impl Engine {
             targets.find_map(|target| Some((target, self.obstacle(action, target)?)))
         });
         let stopped = self.faults.schedule.look_at_obstacle(found);
-        let caption = self.stage.say(stopped, None);
+        let caption = self.stage.say(stopped, None, None);
         self.note(caption);
     }
 
@@ -90,6 +92,7 @@ impl Engine {
                 action.done_to(target)
             })
         };
+        let fault = scripted.filter(|due| !due.undo).map(|due| due.fault);
         let (caption, of) = match scripted {
             None if self.stage.caption.is_some() => (happened().map(|what| format!("by hand: {what}")), None),
             None => (None, None),
@@ -112,7 +115,7 @@ impl Engine {
                 )
             }
         };
-        let caption = self.stage.say(caption, of);
+        let caption = self.stage.say(caption, fault, of);
         self.note(caption);
     }
 
@@ -122,13 +125,13 @@ impl Engine {
             return;
         }
         self.faults.schedule.hold(hold, self.now());
-        let what = if hold {
-            "the schedule is held"
+        let step = if hold {
+            Step::ScheduleHeld
         } else {
-            "the schedule goes on"
+            Step::ScheduleResumed
         };
         self.plan_end();
-        self.log.push(EventKind::Phase, what);
+        self.log.push(EventKind::Phase { step });
         self.publish();
     }
 
@@ -147,11 +150,8 @@ impl Engine {
     pub fn warn_of_hold(&mut self) {
         let (planned, took) = (self.scenario.duration, self.now());
         if self.faults.schedule.when(took) != Some(took) {
-            let instead = if took > planned { "instead of" } else { "of" };
-            let [took, planned] = [took, planned].map(|time| format!("{:.0} s", time.as_secs_f64()));
-            self.log.warn(format!(
-                "the schedule was held: the load lasted {took} {instead} {planned}, and what is counted with it"
-            ));
+            let [lasted_s, planned_s] = [took, planned].map(|time| rounded(time.as_secs_f64()));
+            self.log.warn(Caveat::ScheduleHeld { lasted_s, planned_s });
         }
     }
 

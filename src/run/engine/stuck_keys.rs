@@ -9,11 +9,10 @@ use super::preparation::server_plan;
 use super::state::Engine;
 use crate::collect::arm::Arm;
 use crate::orders::command::{Command, Inbox};
-use crate::show::lacking::lacking;
 use crate::show::notice::Notice;
 use crate::swarm::{ArmPlan, Patience, stuck_locks};
+use lockstorm_data::facts::{Caveat, EventKind, Lacking, Step};
 use lockstorm_data::metrics::Recorder;
-use lockstorm_data::model::EventKind;
 use lockstorm_data::scenario::ArmSpec;
 
 /// How many keys are tried, of the first of the workload.
@@ -72,8 +71,9 @@ impl Engine {
                 },
                 () = &mut patience, if !told => {
                     told = true;
-                    let text = format!("checking for stuck locks, for up to {} s", within.as_secs());
-                    self.log.push(EventKind::Phase, text);
+                    let at_most_s = within.as_secs();
+                    let step = Step::TriesLocks { at_most_s };
+                    self.log.push(EventKind::Phase { step });
                 }
                 _ = self.ticks.tick() => self.tick(),
             }
@@ -87,11 +87,11 @@ impl Engine {
                     let Some(tried) = tried else { continue };
                     let spec = &self.arms[index].spec;
                     // What a server of ours does follows from the scenario. Another one was changed by somebody else.
-                    match lacking(spec, &tried.refused).filter(|_| !are_ours) {
+                    match Lacking::of(spec, &tried.refused).filter(|_| !are_ours) {
                         None => self.arms[index].noted.stuck = Some(tried.failed),
-                        Some(why) => {
-                            let text = format!("{}: no lock could be acquired at the end: {why}", spec.name);
-                            self.note([Notice::Doubt(index, text)]);
+                        Some(lacking) => {
+                            let arm = spec.name.clone();
+                            self.note([Notice::Doubt(index, Caveat::NoLockAtEnd { arm, lacking })]);
                         }
                     }
                 }

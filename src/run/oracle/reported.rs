@@ -1,6 +1,7 @@
 //! What the events of another program prove.
 
 use super::past::{PastDouble, Told, judge_telling};
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::{HELD, HistoryError, INSIDE, Reader, Reported};
 
 /// The events of another program, judged.
@@ -66,9 +67,8 @@ impl JudgedEvents {
     }
 
     /// Why nothing can be shown, if that is so.
-    pub fn doubt(&self) -> Option<String> {
+    pub fn doubt(&self) -> Option<Caveat> {
         let is_held = self.holds > 0 || self.reported.events == 0 || !self.reported.load.is_of_one_clock();
-        let unheld = || "nobody held a lock for any time: report `acquired` and `released`".to_owned();
-        (!is_held).then(unheld).or_else(|| self.reported.doubt())
+        (!is_held).then_some(Caveat::NoHolds).or_else(|| self.reported.doubt())
     }
 }

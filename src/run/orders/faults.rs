@@ -11,6 +11,7 @@ use super::came_back::{CameBack, Returning};
 use crate::schedule::{Due, Schedule};
 use crate::swarm::{AppServer, SwarmError};
 use crate::watch::lacks::ArmLocks;
+use lockstorm_data::facts::NoEffect;
 use lockstorm_data::model::{Action, Finding, HostId, Observer, Obstacle, OrderId, Proof, ServerId, Target, Verified};
 use lockstorm_data::scenario::FaultSpec;
 use lockstorm_lab::{Lab, LabError};
@@ -72,7 +73,7 @@ impl FaultOrder {
         };
         let is_so = |obstacle: &&Obstacle| self.due.is_some() && obstacle.is_done();
         let Some(obstacle) = obstacle(&error).filter(is_so) else {
-            return Effect::Failed(error.to_string());
+            return Effect::failed(error);
         };
         let (at, condition) = (Instant::now(), obstacle.was());
         let proof = Proof {
@@ -95,13 +96,22 @@ impl FaultOrder {
 pub(crate) enum Effect {
     /// Its effect was verified.
     Verified(Verified<Instant>),
-    /// The effect was not verified within its limit; the run keeps waiting for it.
-    Late(String),
-    /// The action failed.
-    Failed(String),
+    /// There is none: it failed, or was not verified within its limit, and the run keeps waiting for it.
+    Not(NoEffect),
 }
 
 impl Effect {
+    /// The action failed for this reason.
+    pub fn failed(why: impl fmt::Display) -> Self {
+        let quoted = why.to_string();
+        Self::Not(NoEffect::Failed { quoted })
+    }
+
+    /// Whether it may still come.
+    pub const fn is_late(&self) -> bool {
+        matches!(self, Self::Not(NoEffect::NotVerified { .. }))
+    }
+
     /// The host whose node took writes as a master after a failover. A Sentinel may have chosen another one than expected.
     pub fn new_master(&self) -> Option<HostId> {
         let Self::Verified(verified) = self else { return None };
@@ -158,8 +168,8 @@ impl Faults {
                 }));
             };
             let late = |within: Duration| {
-                let text = format!("not verified within {} s", within.as_secs());
-                report(Effect::Late(text), Vec::new());
+                let within_s = within.as_secs();
+                report(Effect::Not(NoEffect::NotVerified { within_s }), Vec::new());
             };
             let mut returning = None;
             let effect = match target {
@@ -189,9 +199,9 @@ impl Faults {
                     // Its clients are a part of it.
                     Some(control) => match lab.guests_follow(action, id).await {
                         Ok(()) => order.effect(control.apply(action).await, SwarmError::obstacle),
-                        Err(error) => Effect::Failed(error.to_string()),
+                        Err(error) => Effect::failed(error),
                     },
-                    None => Effect::Failed(format!("there is no {id}")),
+                    None => Effect::failed(format_args!("there is no {id}")),
                 },
             };
             let came_back = match (&returning, &effect) {

@@ -2,8 +2,8 @@
 
 use crate::orders::command::Knob;
 use crate::show::snapshot::Knobs;
-use lockstorm_data::metrics::units;
-use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::facts::Turn;
+use lockstorm_data::metrics::in_micros;
 use lockstorm_data::scenario::Scenario;
 
 /// The knobs as the scenario sets them.
@@ -33,41 +33,21 @@ impl Knobs {
         }
     }
 
-    /// What it means to turn this knob from these values: `TTL 20 ms for all arms (was 50 ms to 2 s)`.
-    pub fn meaning(&self, knob: Knob, scenario: &Scenario) -> String {
-        match (knob, self.ttl, scenario.ttls()) {
-            (Knob::Ttl(_), None, Some([least, most])) => format!(
-                "{} for all arms (was {} to {})",
-                short(knob),
-                units::setting(least),
-                units::setting(most)
-            ),
-            (Knob::Ttl(_), ..) => short(knob),
-            (Knob::Workers(workers), ..) => format!(
-                "{} on each app server for each arm",
-                units::counted(workers as u64, "worker", "workers")
-            ),
-            (Knob::Rate(rate), ..) => format!(
-                "{} a second for each arm",
-                units::counted(whole(rate), "request", "requests")
-            ),
-            (Knob::Hold(_), ..) => format!("median {}", short(knob)),
+    /// Turning this knob from these values.
+    pub fn turn_of(&self, knob: Knob, scenario: &Scenario) -> Turn {
+        match knob {
+            Knob::Ttl(ttl) => Turn::Ttl {
+                ttl,
+                were_us: scenario
+                    .ttls()
+                    .filter(|_| self.ttl.is_none())
+                    .map(|ttls| ttls.map(in_micros)),
+            },
+            Knob::Workers(workers) => Turn::Workers { workers },
+            Knob::Rate(rate) => Turn::Rate { rate },
+            Knob::Hold(median) => Turn::Hold { median },
         }
     }
-}
-
-/// `TTL 10 s`, `workers 5`, `rate 200/s`, `hold 2 ms`.
-pub(crate) fn short(knob: Knob) -> String {
-    match knob {
-        Knob::Ttl(ttl) => format!("TTL {}", units::setting(ttl)),
-        Knob::Workers(workers) => format!("workers {}", units::count(workers as u64)),
-        Knob::Rate(rate) => format!("rate {}/s", units::count(whole(rate))),
-        Knob::Hold(hold) => format!("hold {}", units::setting(hold)),
-    }
-}
-
-fn whole(rate: f64) -> u64 {
-    rounded(rate)
 }
 
 #[cfg(test)]
@@ -98,14 +78,21 @@ mod tests {
         let own = scenario([2_000, 50]);
         let mut knobs = of(&own);
         assert_eq!(knobs.ttl, None);
-        assert_eq!(knobs.meaning(ttl, &own), "TTL 20 ms for all arms (was 50 ms to 2 s)");
+        assert_eq!(
+            knobs.turn_of(ttl, &own).to_string(),
+            "TTL 20 ms for all arms (was 50 ms to 2 s)"
+        );
         knobs.turn(ttl);
         let next = Knob::Ttl(Duration::from_secs(10));
-        assert_eq!(knobs.meaning(next, &own), "TTL 10 s", "they have one TTL now");
+        assert_eq!(
+            knobs.turn_of(next, &own).to_string(),
+            "TTL 10 s",
+            "they have one TTL now"
+        );
 
         let same = scenario([2_000, 2_000]);
         assert_eq!(of(&same).ttl, Some(Duration::from_secs(2)));
-        assert_eq!(of(&same).meaning(ttl, &same), "TTL 20 ms");
+        assert_eq!(of(&same).turn_of(ttl, &same).to_string(), "TTL 20 ms");
     }
 
     #[test]
@@ -117,7 +104,7 @@ mod tests {
             Knob::Workers(5),
             Knob::Workers(1),
         ]
-        .map(|knob| of(&scenario).meaning(knob, &scenario));
+        .map(|knob| of(&scenario).turn_of(knob, &scenario).to_string());
         assert_eq!(
             said,
             [

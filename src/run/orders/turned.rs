@@ -1,53 +1,30 @@
-use std::mem::{Discriminant, discriminant};
+use std::mem::discriminant;
 
-use crate::orders::command::Knob;
+use lockstorm_data::facts::{Caveat, TimedTurn, Turn};
 
 /// The changes of a run by its knobs, for the record.
 #[derive(Debug, Default)]
-pub(crate) struct Turned(Vec<Change>);
-
-#[derive(Debug)]
-struct Change {
-    knob: Discriminant<Knob>,
-    /// Seconds of the measured part; negative in the warm-up.
-    at: f64,
-    words: String,
-}
+pub(crate) struct Turned(Vec<TimedTurn>);
 
 /// The most changes that the warning names; the newest ones, because they last until the end.
 const NAMED: usize = 3;
 
 impl Turned {
-    /// Adds a change that takes effect at this second.
-    pub fn add(&mut self, knob: Knob, at: f64, words: String) {
-        let knob = discriminant(&knob);
-        self.0.push(Change { knob, at, words });
+    /// Adds a change that takes effect at this second; negative in the warm-up.
+    pub fn add(&mut self, at: f64, turn: Turn) {
+        self.0.push(TimedTurn { at, turn });
     }
 
-    /// What was changed, and what that means for the figures; `None` if nothing was changed.
-    pub fn warning(&self) -> Option<String> {
+    /// What was changed; `None` if nothing was.
+    pub fn warning(&self) -> Option<Caveat> {
         let all = &self.0;
-        let last = all.last()?;
-        let named = &all[all.len().saturating_sub(NAMED)..];
-        let which = if named.len() < all.len() {
-            format!(" (the last {NAMED} of {} changes)", all.len())
-        } else {
-            String::new()
-        };
-        let when = |Change { at, words, .. }: &Change| match *at < 0.0 {
-            true => format!("{words} in the warm-up"),
-            false => format!("{words} at {at:.1} s"),
-        };
-        let named: Vec<String> = named.iter().map(when).collect();
-        let once = |change: &Change| all.iter().filter(|other| other.knob == change.knob).count() == 1;
-        let meaning = if last.at < 0.0 {
-            "figures are of the changed settings"
-        } else if all.iter().all(once) {
-            "figures mix both settings"
-        } else {
-            "figures mix all settings"
-        };
-        Some(format!("changed by key{which}: {}; {meaning}", named.join(", ")))
+        let is_same = |one: &TimedTurn, other: &TimedTurn| discriminant(&one.turn) == discriminant(&other.turn);
+        let again = |change: &TimedTurn| all.iter().filter(|other| is_same(change, other)).count() > 1;
+        (!all.is_empty()).then(|| Caveat::Turned {
+            last: all[all.len().saturating_sub(NAMED)..].to_vec(),
+            all: all.len(),
+            again: all.iter().any(again),
+        })
     }
 }
 
@@ -56,14 +33,19 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const TTL: Knob = Knob::Ttl(Duration::from_secs(10));
-
-    fn warning(changes: &[(Knob, f64, &str)]) -> Option<String> {
-        let mut turned = Turned::default();
-        for (knob, at, words) in changes {
-            turned.add(*knob, *at, (*words).to_owned());
+    const fn ttl(seconds: u64) -> Turn {
+        Turn::Ttl {
+            ttl: Duration::from_secs(seconds),
+            were_us: None,
         }
-        turned.warning()
+    }
+
+    fn warning(changes: &[(Turn, f64)]) -> Option<String> {
+        let mut turned = Turned::default();
+        for (turn, at) in changes {
+            turned.add(*at, turn.clone());
+        }
+        turned.warning().map(|caveat| caveat.to_string())
     }
 
     #[test]
@@ -73,17 +55,17 @@ mod tests {
 
     #[test]
     fn changes_are_told_with_their_time() {
-        let said = warning(&[(TTL, 4.23, "TTL 10 s"), (Knob::Workers(5), 6.0, "workers 5")]);
+        let said = warning(&[(ttl(10), 4.23), (Turn::Workers { workers: 5 }, 6.0)]);
         assert_eq!(
             said.as_deref(),
             Some("changed by key: TTL 10 s at 4.2 s, workers 5 at 6.0 s; figures mix both settings")
         );
-        let said = warning(&[(TTL, -1.2, "TTL 10 s"), (Knob::Rate(20.0), 3.0, "rate 20/s")]);
+        let said = warning(&[(ttl(10), -1.2), (Turn::Rate { rate: 20.0 }, 3.0)]);
         assert_eq!(
             said.as_deref(),
             Some("changed by key: TTL 10 s in the warm-up, rate 20/s at 3.0 s; figures mix both settings")
         );
-        let said = warning(&[(TTL, -1.2, "TTL 10 s")]);
+        let said = warning(&[(ttl(10), -1.2)]);
         assert_eq!(
             said.as_deref(),
             Some("changed by key: TTL 10 s in the warm-up; figures are of the changed settings")
@@ -92,12 +74,12 @@ mod tests {
 
     #[test]
     fn of_many_changes_the_last_are_told() {
-        let hold = Knob::Hold(Duration::from_millis(2));
+        let median = Duration::from_millis(2);
         let said = warning(&[
-            (TTL, 1.0, "TTL 10 s"),
-            (TTL, 2.0, "TTL 20 s"),
-            (TTL, 3.0, "TTL 50 s"),
-            (hold, 4.0, "hold 2 ms"),
+            (ttl(10), 1.0),
+            (ttl(20), 2.0),
+            (ttl(50), 3.0),
+            (Turn::Hold { median }, 4.0),
         ]);
         assert_eq!(
             said.as_deref(),

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::clock::Clock;
+use lockstorm_data::facts::{NoEffect, Unmet};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::model::{Action, Fault, Obstacle, Seats, Target, Targets};
 use lockstorm_data::scenario::{FaultSpec, FaultStart, Op, Trigger};
@@ -18,7 +19,7 @@ pub struct Schedule {
     /// Which hosts have the master and the replicas, as far as is known; whoever asks what is due keeps it.
     pub seats: Seats,
     /// The faults that were due and hit nobody, and why, until somebody asks.
-    missed: Vec<(usize, &'static str)>,
+    missed: Vec<(usize, Unmet)>,
     /// The clock of the scenario's own faults.
     pub(super) clock: Clock,
     /// What stands in the way of the next act.
@@ -47,7 +48,7 @@ pub(super) struct Entry {
     /// The progress of each comparison of its condition.
     pub(super) parts: Vec<Part>,
     /// Why it has not taken effect although it was ordered.
-    pub(super) trouble: Option<String>,
+    pub(super) trouble: Option<Unmet>,
     /// Whether a key began it, and not the schedule.
     pub(super) is_by_hand: bool,
     /// Those that are being brought back.
@@ -145,7 +146,7 @@ impl Schedule {
     }
 
     /// The faults that were due since the last call and had nobody to hit, and why.
-    pub fn missed(&mut self) -> Vec<(usize, &'static str)> {
+    pub fn missed(&mut self) -> Vec<(usize, Unmet)> {
         std::mem::take(&mut self.missed)
     }
 
@@ -181,13 +182,14 @@ impl Schedule {
                 let mut targets = match &entry.spec.targets {
                     Targets::Named(targets) => targets.clone(),
                     Targets::By(seat) => match self.seats.of(*seat) {
-                        Ok(targets) => targets,
-                        Err(why) => {
+                        targets if targets.is_empty() => {
+                            let why = Unmet::NoTarget { seat: *seat };
                             entry.stage = FaultStage::Over { at: None };
-                            entry.trouble = Some(why.to_owned());
+                            entry.trouble = Some(why.clone());
                             self.missed.push((fault, why));
                             continue;
                         }
+                        targets => targets,
                     },
                 };
                 if let Action::Fault(fault) = entry.spec.action
@@ -268,11 +270,11 @@ impl Schedule {
     }
 
     /// Notes why a [`Due`] that began a fault has not taken effect: it failed, or it is late and may still come.
-    pub fn not_yet(&mut self, due: Due, why: &str) {
+    pub fn not_yet(&mut self, due: Due, why: NoEffect) {
         if !due.undo
             && let Some(entry) = self.entry_mut(due.fault)
         {
-            entry.trouble = Some(why.to_owned());
+            entry.trouble = Some(Unmet::NoEffect { error: Some(why) });
         }
     }
 
@@ -487,11 +489,11 @@ mod tests {
         schedule.seats = seats(None, &[]);
         assert!(schedule.due(secs(9), quiet).is_empty());
         let missed = schedule.missed();
-        assert_eq!(missed, [(3, "no node was known to be the master when it was due")]);
+        assert_eq!(missed, [(3, Unmet::NoTarget { seat: Seat::Primary })]);
         assert!(schedule.missed().is_empty(), "told once");
         assert!(schedule.without_effect().contains(&3));
         assert_eq!(
-            schedule.unmet(3),
+            schedule.unmet(3).to_string(),
             "fault 3 had no effect: no node was known to be the master when it was due"
         );
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::faults_due::{Entry, FaultStage, Part, Schedule};
+use lockstorm_data::facts::{Caveat, Unmet};
 use lockstorm_data::metrics::{Metric, figure};
 use lockstorm_data::model::{Action, Condition, Fault, Seat, Target, Targets, Way, setting};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
@@ -48,27 +49,27 @@ impl Schedule {
         })
     }
 
-    /// Why fault `number` did not take effect, in one sentence.
-    pub fn unmet(&self, number: usize) -> String {
-        let Some(entry) = self.entry(number) else {
-            return format!("there is no fault {number}");
-        };
-        let why = match (&entry.stage, &entry.spec.start, &entry.trouble) {
-            (FaultStage::Waiting, ..) if self.clock.is_held() => "was not played: the schedule was held".to_owned(),
-            (FaultStage::Waiting, FaultStart::At(at), _) => format!("never fired: it was due at {}", setting(*at)),
-            (FaultStage::Waiting, FaultStart::When(condition), _) => {
-                format!("never fired: {}", progress(condition, &entry.parts))
-            }
+    /// Why fault `number` of the scenario did not take effect.
+    pub fn unmet(&self, number: usize) -> Caveat {
+        let of_entry = |entry: &Entry| match (&entry.stage, &entry.spec.start, &entry.trouble) {
+            (FaultStage::Waiting, ..) if self.clock.is_held() => Unmet::Held,
+            (FaultStage::Waiting, FaultStart::At(due), _) => Unmet::NotDue { due: *due },
+            (FaultStage::Waiting, FaultStart::When(condition), _) => progress(condition, &entry.parts),
             (FaultStage::Waiting, FaultStart::After(other, delay), _) => match self.effect_of(*other) {
-                None => format!("never fired: it waited for fault {other}"),
-                Some(at) => format!("never fired: it was due at {}", setting(at + *delay)),
+                None => Unmet::WaitedFor { other: *other },
+                Some(at) => Unmet::NotDue { due: at + *delay },
             },
-            (FaultStage::Ordered { .. }, _, Some(why)) => format!("was {why}"),
-            (FaultStage::Ordered { .. }, _, None) => "was not verified before the end".to_owned(),
-            (FaultStage::InEffect { .. } | FaultStage::Over { .. }, _, Some(why)) => format!("had no effect: {why}"),
-            (FaultStage::InEffect { .. } | FaultStage::Over { .. }, _, None) => "had no effect".to_owned(),
+            (FaultStage::Ordered { .. }, _, Some(Unmet::NoEffect { error })) => {
+                Unmet::NotVerified { error: error.clone() }
+            }
+            (FaultStage::Ordered { .. }, ..) => Unmet::NotVerified { error: None },
+            (FaultStage::InEffect { .. } | FaultStage::Over { .. }, _, Some(why)) => why.clone(),
+            (FaultStage::InEffect { .. } | FaultStage::Over { .. }, _, None) => Unmet::NoEffect { error: None },
         };
-        format!("fault {number} {why}")
+        Caveat::FaultUnmet {
+            fault: number,
+            why: self.entry(number).map_or(Unmet::NoEffect { error: None }, of_entry),
+        }
     }
 
     /// Lets what comes next happen at once; the clock of the schedule is turned on to its time. Returns whether there is something.
@@ -212,22 +213,27 @@ fn waiting_for(condition: &Trigger, parts: &[Part]) -> String {
 }
 
 /// How near a condition came to being true: the first comparison that never held, with its best figure.
-fn progress(condition: &Trigger, parts: &[Part]) -> String {
+fn progress(condition: &Trigger, parts: &[Part]) -> Unmet {
     let never = condition
         .all
         .iter()
         .zip(parts)
         .find(|(wanted, part)| !part.best.is_some_and(|best| wanted.op.holds(best, wanted.bound)));
     match never {
-        None => format!("\"{}\" never held as a whole", condition.text),
-        Some((wanted, Part { best: None, .. })) => format!("{} was never checked", name(wanted)),
-        Some((wanted, Part { best: Some(best), .. })) => {
-            let (best, bound) = (figure(wanted.metric, *best), figure(wanted.metric, wanted.bound));
-            match wanted.op {
-                Op::AtLeast | Op::Greater => format!("{} reached {best} of {bound}", name(wanted)),
-                op => format!("{} was {best} at best, not {} {bound}", name(wanted), op.sign()),
-            }
-        }
+        None => Unmet::NeverWhole {
+            quoted: condition.text.clone(),
+        },
+        Some((wanted, Part { best: None, .. })) => Unmet::NeverChecked {
+            arm: wanted.arm.clone(),
+            figure: wanted.metric,
+        },
+        Some((wanted, Part { best: Some(best), .. })) => Unmet::NeverHeld {
+            arm: wanted.arm.clone(),
+            figure: wanted.metric,
+            best: *best,
+            op: wanted.op,
+            bound: wanted.bound,
+        },
     }
 }
 
@@ -238,6 +244,7 @@ fn name(wanted: &Expectation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::NoEffect;
     use lockstorm_data::model::{Direction, HostId, Link};
     use lockstorm_data::scenario::FaultSpec;
 
@@ -432,7 +439,7 @@ mod tests {
         );
         assert_eq!(say(50.0, 300.0, 0.0), "host 1 dies when redlock.acquire_p99 < 5.0 ms");
         assert_eq!(
-            schedule.unmet(1),
+            schedule.unmet(1).to_string(),
             "fault 1 never fired: redlock.acquire_p99 was 6.0 ms at best, not < 5.0 ms"
         );
     }
@@ -448,20 +455,23 @@ mod tests {
             schedule.due(secs(1), |_, _| holding);
         }
         assert_eq!(
-            schedule.unmet(1),
+            schedule.unmet(1).to_string(),
             "fault 1 never fired: single.holding reached 31 of 48"
         );
-        assert_eq!(schedule.unmet(2), "fault 2 never fired: it was due at 60 s");
-        assert_eq!(schedule.unmet(3), "fault 3 never fired: it waited for fault 2");
+        assert_eq!(schedule.unmet(2).to_string(), "fault 2 never fired: it was due at 60 s");
+        assert_eq!(
+            schedule.unmet(3).to_string(),
+            "fault 3 never fired: it waited for fault 2"
+        );
     }
 
     #[test]
     fn a_late_fault_is_pending_and_counts_from_its_effect() {
         let mut schedule = Schedule::new(&[kill(FaultStart::At(secs(1)), 1, Some(secs(2)))]);
         let due = schedule.due(secs(1), |_, _| 0.0);
-        schedule.not_yet(due[0], "not verified within 10s");
+        schedule.not_yet(due[0], NoEffect::NotVerified { within_s: 10 });
         assert_eq!(schedule.without_effect(), [1]);
-        assert_eq!(schedule.unmet(1), "fault 1 was not verified within 10s");
+        assert_eq!(schedule.unmet(1).to_string(), "fault 1 was not verified within 10 s");
         assert!(schedule.due(secs(12), |_, _| 0.0).is_empty(), "its time has not begun");
         schedule.reported(due[0], Some(secs(15)));
         assert!(schedule.without_effect().is_empty());
@@ -476,8 +486,12 @@ mod tests {
     fn a_fault_that_failed_says_why() {
         let mut schedule = Schedule::new(&[kill(FaultStart::At(secs(1)), 1, None)]);
         let due = schedule.due(secs(1), |_, _| 0.0);
-        schedule.not_yet(due[0], "there is no host 1");
+        let quoted = "there is no host 1".to_owned();
+        schedule.not_yet(due[0], NoEffect::Failed { quoted });
         schedule.reported(due[0], None);
-        assert_eq!(schedule.unmet(1), "fault 1 had no effect: there is no host 1");
+        assert_eq!(
+            schedule.unmet(1).to_string(),
+            "fault 1 had no effect: there is no host 1"
+        );
     }
 }

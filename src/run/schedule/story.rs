@@ -19,7 +19,7 @@ impl Schedule {
         let spec = &self.entry(self.next_act()?)?.spec;
         let targets = match &spec.targets {
             Targets::Named(targets) => targets.clone(),
-            Targets::By(seat) => self.seats.of(*seat).unwrap_or_default(),
+            Targets::By(seat) => self.seats.of(*seat),
         };
         Some((spec.action, targets))
     }

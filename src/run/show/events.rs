@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use crate::orders::faults::Effect;
 use crate::show::snapshot::Snapshot;
-use lockstorm_data::model::{Action, Event, EventKind, OrderId, Proof, Target};
+use lockstorm_data::facts::{ArmConsequence, Caveat, Event, EventKind, OrderedBy, Unavailable};
+use lockstorm_data::model::{Action, OrderId, Proof, Target};
+use lockstorm_data::scenario::Persistence;
 
 /// All events of a run, in the order of their causes.
 #[derive(Debug)]
@@ -17,7 +19,18 @@ pub(crate) struct EventLog {
     /// The events that are new or have changed since somebody has written them down.
     unwritten: BTreeSet<usize>,
     /// What a reader of the record should know.
-    warnings: Vec<String>,
+    warnings: Vec<Caveat>,
+}
+
+/// What the effect of a fault meant.
+#[derive(Debug, Default)]
+pub(crate) struct Meaning {
+    /// What a host that came back keeps over a restart.
+    pub returned_with: Option<Persistence>,
+    /// What became of the held locks of each arm.
+    pub consequences: Vec<ArmConsequence>,
+    /// The arms whose locks can't be acquired.
+    pub unavailable: Vec<Unavailable>,
 }
 
 impl EventLog {
@@ -54,48 +67,39 @@ impl EventLog {
     }
 
     /// Logs an event that happens now.
-    pub fn push(&mut self, kind: EventKind, text: impl Into<String>) -> u64 {
-        self.push_at(Instant::now(), kind, text)
+    pub fn push(&mut self, kind: EventKind) -> u64 {
+        self.push_at(Instant::now(), kind)
     }
 
     /// Logs an event that happened at `at`, which must not be much earlier than the newest event.
-    pub fn push_at(&mut self, at: Instant, kind: EventKind, text: impl Into<String>) -> u64 {
+    pub fn push_at(&mut self, at: Instant, kind: EventKind) -> u64 {
         let (id, at) = (self.all.len() as u64, self.seconds(at));
         self.unwritten.insert(self.all.len());
-        self.all.push(Event {
-            id,
-            at,
-            kind,
-            text: text.into(),
-        });
+        self.all.push(Event { id, at, kind });
         self.changed = true;
         id
     }
 
     /// Logs a warning, which the record has too.
-    pub fn warn(&mut self, text: String) {
-        self.warn_at(Instant::now(), text);
+    pub fn warn(&mut self, caveat: Caveat) {
+        self.warn_at(Instant::now(), caveat);
     }
 
     /// Logs a warning of something that happened at `at`.
-    pub fn warn_at(&mut self, at: Instant, text: String) {
-        self.push_at(at, EventKind::Warning, text.clone());
-        self.warnings.push(text);
+    pub fn warn_at(&mut self, at: Instant, caveat: Caveat) {
+        let kind = EventKind::Warning { caveat: caveat.clone() };
+        self.push_at(at, kind);
+        self.warnings.push(caveat);
     }
 
     /// Logs a fault that is ordered now; its effect follows.
-    pub fn fault(&mut self, action: Action, target: Target, order: Option<OrderId>, why: Option<&str>) -> u64 {
-        let kind = EventKind::Fault {
-            action,
-            target,
-            order,
-            ends: self.ended_by(action, target),
-            effect_at: None,
-            proof: Vec::new(),
-            error: None,
-        };
-        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        self.push(kind, format!("{}{why}", action.on(target)))
+    pub fn fault(&mut self, action: Action, target: Target, order: Option<OrderId>, by: OrderedBy) -> u64 {
+        let ended = self.ended_by(action, target);
+        let mut kind = EventKind::fault(action, target, by, None);
+        if let EventKind::Fault { order: of, ends, .. } = &mut kind {
+            (*of, *ends) = (order, ended);
+        }
+        self.push(kind)
     }
 
     /// The newest fault that brought this target into the condition that the action undoes, if nothing has undone it since.
@@ -117,9 +121,8 @@ impl EventLog {
         found.find(|(condition, _)| *condition == undone)?.1
     }
 
-    /// Adds the effect to fault `id`: since when it is there and what that means, or why there was none. `why` says who
-    /// ordered it.
-    pub fn effect(&mut self, id: u64, effect: Effect, meaning: &str, why: Option<&str>) {
+    /// Adds the effect to fault `id`: since when it is there and what that means, or why there was none.
+    pub fn effect(&mut self, id: u64, effect: Effect, meaning: Meaning) {
         let origin = self.origin;
         let Some((place, event)) = usize::try_from(id)
             .ok()
@@ -129,10 +132,12 @@ impl EventLog {
         };
         self.unwritten.insert(place);
         let EventKind::Fault {
-            action,
             target,
             effect_at,
             proof,
+            returned_with,
+            consequences,
+            unavailable,
             error,
             ..
         } = &mut event.kind
@@ -142,31 +147,18 @@ impl EventLog {
         if let Some(host) = effect.new_master() {
             *target = Target::Host(host);
         }
-        let mut asked = action.on(*target);
-        if let Some(why) = why {
-            asked = format!("{asked} ({why})");
-        }
         match effect {
             Effect::Verified(verified) => {
-                let (at, prose) = (seconds(origin, verified.at), verified.prose());
-                (*effect_at, *error) = (Some(at), None);
+                (*effect_at, *error) = (Some(seconds(origin, verified.at)), None);
                 let in_seconds = |Proof { finding, by, of, at }| {
                     let at = seconds(origin, at);
                     Proof { finding, by, of, at }
                 };
                 *proof = verified.proof.into_iter().map(in_seconds).collect();
-                let took = took((at - event.at).max(0.0));
-                let why = why.map_or_else(String::new, |why| format!(", {why}"));
-                event.text = format!("{meaning} ({prose}, effective after {took}{why})");
+                *returned_with = meaning.returned_with;
+                (*consequences, *unavailable) = (meaning.consequences, meaning.unavailable);
             }
-            Effect::Late(limit) => {
-                event.text = format!("{asked}: {limit}; still waiting");
-                *error = Some(limit);
-            }
-            Effect::Failed(reason) => {
-                event.text = format!("{asked}: no effect: {reason}");
-                *error = Some(format!("no effect: {reason}"));
-            }
+            Effect::Not(why) => *error = Some(why),
         }
         self.changed = true;
     }
@@ -187,17 +179,8 @@ impl EventLog {
     }
 
     /// All events and warnings, for the record.
-    pub fn into_all(self) -> (Vec<Event>, Vec<String>) {
+    pub fn into_all(self) -> (Vec<Event>, Vec<Caveat>) {
         (self.all, self.warnings)
-    }
-}
-
-/// `12 ms`, `14.2 s`.
-fn took(seconds: f64) -> String {
-    if seconds < 1.0 {
-        format!("{:.0} ms", seconds * 1e3)
-    } else {
-        format!("{seconds:.1} s")
     }
 }
 
@@ -216,15 +199,15 @@ mod tests {
     fn what_ends_a_fault_names_the_newest_one_that_took_effect_on_its_target() {
         let mut log = EventLog::new(Instant::now());
         let mut does = |action: Action, host: usize, works: bool| {
-            let id = log.fault(action, Target::Host(HostId(host)), None, None);
+            let id = log.fault(action, Target::Host(HostId(host)), None, OrderedBy::User);
             let effect = match works {
                 true => Effect::Verified(Verified {
                     at: Instant::now(),
                     proof: Vec::new(),
                 }),
-                false => Effect::Failed("it can't".to_owned()),
+                false => Effect::failed("it can't"),
             };
-            log.effect(id, effect, "done", None);
+            log.effect(id, effect, Meaning::default());
             match log.all[log.all.len() - 1].kind {
                 EventKind::Fault { ends, .. } => ends,
                 _ => None,

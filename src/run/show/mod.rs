@@ -1,7 +1,6 @@
 //! What a run shows of itself, and what it notices.
 
 pub(crate) mod events;
-pub(crate) mod lacking;
 pub(crate) mod notice;
 pub(crate) mod outlasted;
 pub(crate) mod snapshot;

@@ -1,25 +1,30 @@
 use std::time::Instant;
 
-use lockstorm_data::model::EventKind;
+use lockstorm_data::facts::{Caveat, EventKind};
 
 /// What a part of a run has noticed; the run writes it down.
 #[derive(Debug)]
 pub(crate) enum Notice {
     /// This happened then.
-    Event(Instant, EventKind, String),
+    Event(Instant, EventKind),
     /// Something that a reader of the figures should know; the record's warnings have it too.
-    Warning(String),
+    Warning(Caveat),
     /// Something is gone without which the run proves nothing good. It is told once.
-    Loss(String),
-    /// Why all figures are worthless, in short for the verdicts and in a sentence.
-    Void { why: String, text: String },
+    Loss(Caveat),
+    /// Why all figures are worthless.
+    Void(Caveat),
     /// Nothing good can be said any more about the arm at this position. It is told once.
-    Doubt(usize, String),
+    Doubt(usize, Caveat),
 }
 
 impl Notice {
     /// Something that happens now.
-    pub fn now(kind: EventKind, text: impl Into<String>) -> Self {
-        Self::Event(Instant::now(), kind, text.into())
+    pub fn now(kind: EventKind) -> Self {
+        Self::Event(Instant::now(), kind)
+    }
+
+    /// A warning about something that happened then.
+    pub const fn warning_at(at: Instant, caveat: Caveat) -> Self {
+        Self::Event(at, EventKind::Warning { caveat })
     }
 }

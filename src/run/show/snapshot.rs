@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use crate::schedule::Next;
 use crate::show::outlasted::Outlasted;
+use lockstorm_data::facts::{Caveat, CheckedExpectation, Event};
 use lockstorm_data::history::{Belief, DoubleHold};
 use lockstorm_data::metrics::{Figures, RecentTenths, Series};
-use lockstorm_data::model::{CauseKind, CheckResult, Conditions, Event, HostId, NoVote, ReplicationRole, ServerId};
+use lockstorm_data::model::{CauseKind, Conditions, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{NodeStats, Role};
 
@@ -48,7 +49,7 @@ pub struct Snapshot {
     /// While the workers finish: how much longer the run waits for them.
     pub gives_up_in: Option<Duration>,
     /// What could not be read or finished at the end, a sentence each. Empty if nothing is missing.
-    pub partial: Vec<String>,
+    pub partial: Vec<Caveat>,
 }
 
 impl Snapshot {
@@ -82,7 +83,7 @@ pub struct Act {
 }
 
 /// The phases of a run, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Phase {
     /// The lab starts; the text says what the run waits for.
     SetUp(String),
@@ -97,7 +98,7 @@ pub enum Phase {
         /// Whether it was stopped before its end.
         interrupted: bool,
         /// For each expectation of the scenario, in order: its result, and a sentence.
-        expectations: Vec<(CheckResult, String)>,
+        expectations: Vec<CheckedExpectation>,
     },
     /// The run ended with this error.
     Failed(String),
@@ -206,7 +207,7 @@ pub struct ArmView {
     pub live: Live,
     /// Why nothing good can be said about the arm, no matter what its figures are: a loss, a fault of the scenario that
     /// did not take effect (known at the end), too many failed requests.
-    pub doubt: Option<String>,
+    pub doubt: Option<Caveat>,
     /// Whether damage is proven in spite of that.
     pub damage_stands: bool,
 }

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::notice::Notice;
 use super::snapshot::{Act, Phase, Snapshot};
-use lockstorm_data::model::EventKind;
+use lockstorm_data::facts::EventKind;
 
 /// How far a run has come.
 #[derive(Debug)]
@@ -26,16 +26,17 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Says what a viewer should look at from now on, unless it is what was said last. `of`: the fault that it is about, if that ends
-    /// by itself.
-    pub fn say(&mut self, caption: Option<String>, of: Option<usize>) -> Option<Notice> {
+    /// Says what a viewer should look at from now on, unless it is what was said last. `fault`: the fault that it belongs to; `of`: the
+    /// fault that it is about, if that ends by itself.
+    pub fn say(&mut self, caption: Option<String>, fault: Option<usize>, of: Option<usize>) -> Option<Notice> {
         let caption: Arc<str> = caption?.into();
         self.caption_of = of;
         if self.caption.as_ref() == Some(&caption) {
             return None;
         }
         self.caption = Some(Arc::clone(&caption));
-        Some(Notice::now(EventKind::Caption, &*caption))
+        let quoted = caption.to_string();
+        Some(Notice::now(EventKind::Caption { fault, quoted }))
     }
 }
 

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::{ClusterNode, ClusterRole, HostId};
 use lockstorm_lab::NodeName;
 
@@ -87,19 +86,6 @@ const fn part(usable: u16) -> [bool; 2] {
     [usable == 0, usable >= ClusterNode::SLOTS]
 }
 
-/// What it means that so many slots can be used.
-pub(crate) fn words(usable: u16) -> String {
-    let all = count(u64::from(ClusterNode::SLOTS));
-    match ClusterNode::SLOTS - usable {
-        0 => "cluster: every slot has a master that takes writes again".to_owned(),
-        ClusterNode::SLOTS => "cluster down: none of its nodes takes writes (CLUSTERDOWN)".to_owned(),
-        lost => format!(
-            "cluster: no master takes writes for {} of its {all} slots",
-            count(u64::from(lost))
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,17 +165,5 @@ mod tests {
             "it waits before it takes writes"
         );
         assert_eq!(cluster.take(&whole), [Change::Usable(ClusterNode::SLOTS)]);
-    }
-
-    #[test]
-    fn the_slots_are_said_in_words() {
-        assert_eq!(
-            [0, 10_923, 16_384].map(words),
-            [
-                "cluster down: none of its nodes takes writes (CLUSTERDOWN)",
-                "cluster: no master takes writes for 5,461 of its 16,384 slots",
-                "cluster: every slot has a master that takes writes again"
-            ]
-        );
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use crate::needs::free_disk;
+use lockstorm_data::facts::Caveat;
 
 const EVERY: Duration = Duration::from_secs(2);
 /// With fewer free bytes than this, the disk is nearly full.
@@ -45,7 +46,7 @@ impl DiskWatch {
     }
 
     /// A warning about the newest measurement; returned once.
-    pub fn warning(&mut self) -> Option<String> {
+    pub fn warning(&mut self) -> Option<Caveat> {
         let free = self.looks.try_recv().ok()?;
         let now = Instant::now();
         let (since, at_first) = *self.first.get_or_insert((now, free));
@@ -54,11 +55,7 @@ impl DiskWatch {
             return None;
         }
         self.reported = true;
-        Some(format!(
-            "the disk of the run's directory is nearly full, {} MiB are left; when it is full, the database fails: end the run or \
-             make room below TMPDIR",
-            free >> 20
-        ))
+        Some(Caveat::DiskNearlyFull { left_mib: free >> 20 })
     }
 }
 
@@ -96,7 +93,7 @@ mod tests {
             found.send(free).await.expect("it is there");
         }
         assert_eq!(watch.warning(), None);
-        assert!(watch.warning().is_some_and(|text| text.contains("63 MiB are left")));
+        assert_eq!(watch.warning(), Some(Caveat::DiskNearlyFull { left_mib: 63 }));
         assert_eq!(watch.warning(), None);
     }
 }

@@ -7,6 +7,7 @@ use super::lab::LiveLab;
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
 use crate::show::snapshot::{Health, Live};
+use lockstorm_data::facts::{Shortage, Unavailable};
 use lockstorm_data::model::{Cause, CauseKind, HostId};
 use lockstorm_data::scenario::LockNodes;
 use lockstorm_lab::Role;
@@ -75,23 +76,19 @@ impl LiveLab {
 
     /// What the hosts' states mean for the arms that need `host`: `: single has no lock node`. Empty if every arm has what
     /// it needs.
-    pub fn consequence(&self, host: HostId, arms: &[Arm]) -> String {
+    pub fn unavailable(&self, host: HostId, arms: &[Arm]) -> Vec<Unavailable> {
         let hit = arms.iter().filter_map(|arm| {
-            let name = &arm.spec.name;
-            match self.health(arm) {
-                Health::NodeDown(down) if down == host => Some(format!("{name} has no lock node")),
-                Health::NoMaster => Some(format!("{name} has no master")),
-                Health::ClusterDown => Some(format!("{name} is down")),
-                Health::NoQuorum { up, of } => Some(format!("{name} has no quorum ({up} of {of})")),
-                _ => None,
-            }
+            let why = match self.health(arm) {
+                Health::NodeDown(down) if down == host => Shortage::NoNode,
+                Health::NoMaster => Shortage::NoMaster,
+                Health::ClusterDown => Shortage::ClusterDown,
+                Health::NoQuorum { up, of } => Shortage::NoQuorum { up, of },
+                _ => return None,
+            };
+            let arm = arm.spec.name.clone();
+            Some(Unavailable { arm, why })
         });
-        let hit: Vec<String> = hit.collect();
-        if hit.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", hit.join(", "))
-        }
+        hit.collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::cluster::{Change as ClusterChange, LiveCluster, words};
+use super::cluster::{Change as ClusterChange, LiveCluster};
 use super::log_watch::LogWatch;
 use super::processes::{Change, LabWatch, change_elsewhere, outside_change};
 use super::roles::Roles;
@@ -15,7 +15,8 @@ use crate::collect::arm::Arm;
 use crate::oracle::law::{Loss, LostKeys};
 use crate::show::notice::Notice;
 use lockstorm_base::{at_monotonic_us, monotonic_ns};
-use lockstorm_data::model::{ClusterNode, Condition, EventKind, HostId, Seats};
+use lockstorm_data::facts::{Caveat, EventKind};
+use lockstorm_data::model::{ClusterNode, Condition, HostId, Seats};
 use lockstorm_data::scenario::{LabSpec, LockNodes, Persistence};
 use lockstorm_lab::{Lab, ManualWrite, NodeName, NodeStats, Role, ServerBinary};
 
@@ -154,15 +155,12 @@ impl LiveLab {
         let mut flushed = self.take_flushes(polled.flushes);
         let changes = self.cluster.take(&polled.in_cluster);
         let notice = |change| match change {
-            ClusterChange::Master(host) => {
-                let has = match self.cluster.masters_on(host).unwrap_or_default() {
-                    1 => "a master".to_owned(),
-                    masters => format!("{masters} masters"),
-                };
-                let text = format!("{host} has taken over slots: it has {has} of the cluster now");
-                Notice::now(EventKind::Failover { host }, text)
-            }
-            ClusterChange::Usable(slots) => Notice::now(EventKind::Cluster { slots }, words(slots)),
+            ClusterChange::Master(host) => Notice::now(EventKind::Failover {
+                host,
+                cluster_masters: Some(self.cluster.masters_on(host).unwrap_or_default()),
+                consequences: Vec::new(),
+            }),
+            ClusterChange::Usable(slots) => Notice::now(EventKind::Cluster { slots }),
         };
         flushed.extend(changes.into_iter().map(notice));
         flushed
@@ -190,9 +188,8 @@ impl LiveLab {
                 ..self.deleted(node, since, now, LostKeys::Unknown)
             };
             self.unordered_losses.extend([all, perhaps]);
-            notices.push(Notice::Warning(format!(
-                "{node}: all keys were deleted from outside (FLUSHALL, FLUSHDB or SWAPDB): two may hold a lock now, and no lock is to blame for that"
-            )));
+            let node = node.to_string();
+            notices.push(Notice::Warning(Caveat::KeysDeleted { node }));
         }
         notices
     }
@@ -238,9 +235,9 @@ impl LiveLab {
         self.unordered_losses.extend(losses);
         let written = written.into_iter().map(|write| {
             let known_us = write.done_us.unwrap_or(write.sent_us);
-            Notice::Event(at_monotonic_us(known_us), EventKind::Warning, write.text())
+            Notice::warning_at(at_monotonic_us(known_us), write.caveat())
         });
-        let changed = changes.into_iter().map(|change| self.told(change, arms));
+        let changed = changes.into_iter().map(|change| self.noticed(change, arms));
         written.chain(changed).collect()
     }
 
@@ -266,47 +263,48 @@ impl LiveLab {
         })
     }
 
-    fn told(&self, change: Change, arms: &[Arm]) -> Notice {
+    fn noticed(&self, change: Change, arms: &[Arm]) -> Notice {
         match change {
             Change::Node(node, before, after) => {
                 let goes_on = after.is_up() && before.conditions.has(Condition::Paused);
                 let hit = node.host.filter(|_| !after.is_up());
-                let consequence = hit.map_or_else(String::new, |host| self.consequence(host, arms));
-                let what = match self.handle.is_ours(node) {
+                let unavailable = hit.map_or_else(Vec::new, |host| self.unavailable(host, arms));
+                let change = match self.handle.is_ours(node) {
                     true => outside_change(&before, &after),
                     false => change_elsewhere(&before, &after),
                 };
                 // A lock node has the name of its host, which may have others that go on.
                 let is_alone = self.handle.names().filter(|name| name.host == node.host).count() == 1;
-                let text = match (node.host, node.role) {
-                    (Some(host), Role::Lock) if !is_alone => {
-                        format!("the {} of {host} {what}{consequence}", Role::Lock.noun())
-                    }
-                    _ => format!("{node} {what}{consequence}"),
+                let name = match (node.host, node.role) {
+                    (Some(host), Role::Lock) if !is_alone => format!("the {} of {host}", Role::Lock.noun()),
+                    _ => node.to_string(),
+                };
+                let caveat = Caveat::NodeChanged {
+                    node: name,
+                    change,
+                    unavailable,
                 };
                 match node.role {
-                    Role::Cache if !goes_on => Notice::Loss(text),
+                    Role::Cache if !goes_on => Notice::Loss(caveat),
                     Role::Lock
                     | Role::Cache
                     | Role::Replicated
                     | Role::Sentinel
                     | Role::FirstInCluster
-                    | Role::SecondInCluster => Notice::Warning(text),
+                    | Role::SecondInCluster => Notice::Warning(caveat),
                 }
             }
-            Change::Moved(node, [before, now]) => Notice::Warning(format!(
-                "{node} listens on port {now} now: somebody else has taken port {before}"
-            )),
-            Change::KeeperStopped(true) => Notice::Loss(
-                "a signal from outside stopped the keeper process: changes to hosts can't be seen".to_owned(),
-            ),
-            Change::KeeperStopped(false) => Notice::Warning("the keeper process was resumed".to_owned()),
-            Change::Keeper(words) => {
-                let others = if self.spec.are_ours() { "all hosts and " } else { "" };
-                Notice::Loss(format!(
-                    "the keeper process is gone ({words}), and {others}the cache node with it: the load ends"
-                ))
-            }
+            Change::Moved(node, [before, now]) => Notice::Warning(Caveat::PortTaken {
+                node: node.to_string(),
+                before,
+                now,
+            }),
+            Change::KeeperStopped(true) => Notice::Loss(Caveat::KeeperStopped),
+            Change::KeeperStopped(false) => Notice::Warning(Caveat::KeeperResumed),
+            Change::Keeper(quoted) => Notice::Loss(Caveat::KeeperGone {
+                quoted,
+                with_hosts: self.spec.are_ours(),
+            }),
         }
     }
 
@@ -332,16 +330,13 @@ impl LiveLab {
             let hosts = arm.hosts();
             let up = hosts.iter().filter(|host| self.handle.state(**host).is_up());
             let lost = hosts.iter().filter(|host| self.processes.is_lost(**host));
-            let lost: Vec<String> = lost.map(ToString::to_string).collect();
+            let lost: Vec<HostId> = lost.copied().collect();
             if up.count() * 2 > hosts.len() || lost.is_empty() {
                 return None;
             }
-            let text = format!(
-                "{}: no quorum at the end: {} went away without an order, and did not come back",
-                arm.spec.name,
-                lost.join(", ")
-            );
-            Some(Notice::Doubt(arm.index, text))
+            let name = arm.spec.name.clone();
+            let caveat = Caveat::NoQuorumAtEnd { arm: name, hosts: lost };
+            Some(Notice::Doubt(arm.index, caveat))
         };
         arms.iter().filter_map(doubt).collect()
     }

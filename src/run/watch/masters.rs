@@ -18,8 +18,9 @@ use crate::oracle::law::{Loss, LostKeys};
 use crate::show::events::EventLog;
 use crate::show::notice::Notice;
 use lockstorm_base::monotonic_ns;
+use lockstorm_data::facts::{ArmConsequence, Caveat, EventKind};
 use lockstorm_data::metrics::ConsequenceKind;
-use lockstorm_data::model::{EventKind, HostId};
+use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes, Topology, WorkloadSpec};
 use lockstorm_lab::NodeName;
 
@@ -102,9 +103,12 @@ impl LiveLab {
             let (lacks, doubts) = self.takes_over(&master, arms, log);
             notices.extend(doubts);
             if let Some(host) = master.node.host {
-                let has = format!("{host} has the master now");
-                let text = [vec![has], lacks].concat().join("; ");
-                notices.push(Notice::Event(master.writable, EventKind::Failover { host }, text));
+                let kind = EventKind::Failover {
+                    host,
+                    cluster_masters: None,
+                    consequences: lacks,
+                };
+                notices.push(Notice::Event(master.writable, kind));
             }
         }
         for host in changes.demoted {
@@ -113,16 +117,12 @@ impl LiveLab {
             for arm in arms.iter_mut().filter(|arm| is_replicated(arm)) {
                 arm.collector.outage_from(now, None, None, None);
             }
-            let text = format!("{host} has the master no longer: its node is a replica now");
-            notices.push(Notice::Event(now, EventKind::Demoted { host }, text));
+            notices.push(Notice::Event(now, EventKind::Demoted { host }));
         }
         for host in changes.masters {
-            let others = self.roles.masters().filter(|other| *other != host);
-            let others: Vec<String> = others.map(|other: HostId| other.to_string()).collect();
+            let others: Vec<HostId> = self.roles.masters().filter(|other| *other != host).collect();
             if !others.is_empty() {
-                let others = others.join(", ");
-                let text = format!("{host} says that it has the master, and so does {others}");
-                notices.push(Notice::now(EventKind::Warning, text));
+                notices.push(Notice::Warning(Caveat::TwoMasters { host, others }));
             }
         }
         notices
@@ -131,18 +131,18 @@ impl LiveLab {
     /// Takes in a node that has taken over slots of the cluster. The event of that comes from what all its nodes say.
     pub fn take_cluster_master(&self, master: &NewMaster, arms: &mut [Arm], log: &EventLog) -> Vec<Notice> {
         let (lacks, mut notices) = self.takes_over(master, arms, log);
-        let event = |text| Notice::Event(master.writable, EventKind::Warning, text);
-        notices.extend(lacks.into_iter().map(event));
+        let warning = |lost| Notice::warning_at(master.writable, Caveat::ClusterMasterLacks { lost });
+        notices.extend(lacks.into_iter().map(warning));
         notices
     }
 
-    /// Tells the arms of a new master: from now on the others must grant nothing. Returns what it lacks in words, and what can't be
-    /// said since it did not answer.
-    fn takes_over(&self, master: &NewMaster, arms: &mut [Arm], log: &EventLog) -> (Vec<String>, Vec<Notice>) {
+    /// Tells the arms of a new master: from now on the others must grant nothing. Returns what it lacks, and what can't be
+    /// known since it did not answer.
+    fn takes_over(&self, master: &NewMaster, arms: &mut [Arm], log: &EventLog) -> (Vec<ArmConsequence>, Vec<Notice>) {
         let others = master.others.iter();
         let others: Vec<SocketAddr> = others.flat_map(|node: &NodeName| self.handle.servers(*node)).collect();
         let servers = self.handle.servers(master.node);
-        let (mut words, mut doubts) = (Vec::new(), Vec::new());
+        let (mut all, mut doubts) = (Vec::new(), Vec::new());
         for (index, lacks) in &master.lacks {
             let arm = &mut arms[*index];
             let name = &arm.spec.name;
@@ -167,21 +167,21 @@ impl LiveLab {
                 arm.holds.lost(loss(writable, writable, i64::MAX, LostKeys::All));
             }
             let Some(lacks) = lacks else {
-                let text = format!(
-                    "{} became a master and did not answer which locks of \"{name}\" it has",
-                    master.node
-                );
-                doubts.push(Notice::Doubt(*index, text));
+                let (arm, node) = (name.clone(), master.node.to_string());
+                doubts.push(Notice::Doubt(*index, Caveat::NewMasterSilent { arm, node }));
                 continue;
             };
             if !lacks.lost.is_empty() {
                 let [locks, of] = [lacks.lost.len(), lacks.held].map(|locks| locks as u64);
                 let kind = ConsequenceKind::LostAtFailover { locks, of };
-                words.push(format!("{name} {kind}"));
+                all.push(ArmConsequence {
+                    arm: name.clone(),
+                    kind,
+                });
                 arm.noted.lost_at_failover += locks;
                 arm.consequence(log.seconds(master.writable), None, kind);
             }
         }
-        (words, doubts)
+        (all, doubts)
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use lockstorm_data::facts::NodeChange;
 use lockstorm_data::model::{Condition, HostId, How};
 use lockstorm_lab::{HostState, Lab, NodeName, Role};
 
@@ -131,44 +132,41 @@ fn changed(seen: &mut HostState, now: HostState) -> Option<(HostState, HostState
     (now.changed != seen.changed).then(|| (std::mem::replace(seen, now.clone()), now))
 }
 
-/// What happened to a server that is not ours, in words.
-pub(crate) fn change_elsewhere(before: &HostState, after: &HostState) -> String {
+/// What happened to a server that is not ours.
+pub(crate) fn change_elsewhere(before: &HostState, after: &HostState) -> NodeChange {
     if let Some(down) = after.conditions.get(Condition::Down) {
-        let why = match &down.how {
-            Some(How::Gone(why)) => format!(": {why}"),
-            Some(how) => format!(": {how}"),
-            None => String::new(),
-        };
-        return format!("can't be asked any more{why}");
+        let quoted = down.how.as_ref().map(|how| match how {
+            How::Gone(why) => why.clone(),
+            how => how.to_string(),
+        });
+        return NodeChange::Unreachable { quoted };
     }
-    let paused = |state: &HostState| state.conditions.has(Condition::Paused);
     match (before.is_up(), after.is_up()) {
-        (_, false) => "does not answer any more",
-        (false, true) if paused(before) => "answers again",
-        (false, true) => "is back; whether it still has its locks is not known",
-        (true, true) => "was away for a moment; whether it still has its locks is not known",
+        (_, false) => NodeChange::Silent,
+        (false, true) if before.conditions.has(Condition::Paused) => NodeChange::AnswersAgain,
+        (false, true) => NodeChange::IsBack,
+        (true, true) => NodeChange::WasDown,
     }
-    .to_owned()
 }
 
-/// What happened to a process from outside, in words.
-pub(crate) fn outside_change(before: &HostState, after: &HostState) -> String {
+/// What happened to a process from outside.
+pub(crate) fn outside_change(before: &HostState, after: &HostState) -> NodeChange {
     if let Some(down) = after.conditions.get(Condition::Down) {
         return match &down.how {
-            Some(How::Killed) => "died: killed by a signal from outside".to_owned(),
-            Some(How::ShutDown) => "ended: shut down from outside".to_owned(),
-            Some(how) => how.to_string(),
-            None => "ended".to_owned(),
+            Some(How::Killed) => NodeChange::Killed,
+            Some(How::ShutDown) => NodeChange::ShutDown,
+            how => NodeChange::Ended {
+                quoted: how.as_ref().map(How::to_string),
+            },
         };
     }
     let paused = |state: &HostState| state.conditions.has(Condition::Paused);
     match (paused(before), paused(after)) {
-        (true, true) => "went on for a moment and was stopped again, by signals from outside",
-        (false, true) => "was stopped by a signal from outside",
-        (false, false) => "was stopped for a moment by signals from outside",
-        (true, false) => "was resumed by a signal from outside",
+        (true, true) => NodeChange::ResumedBriefly,
+        (false, true) => NodeChange::Stopped,
+        (false, false) => NodeChange::StoppedBriefly,
+        (true, false) => NodeChange::Resumed,
     }
-    .to_owned()
 }
 
 #[cfg(test)]
@@ -182,23 +180,29 @@ mod tests {
         let paused = HostState::only(Condition::Paused, None, since);
         let down = |how| HostState::only(Condition::Down, Some(how), since);
         assert_eq!(
-            outside_change(&up, &down(How::Killed)),
+            outside_change(&up, &down(How::Killed)).to_string(),
             "died: killed by a signal from outside"
         );
         assert_eq!(
-            outside_change(&up, &down(How::Died("SIGSEGV".to_owned()))),
+            outside_change(&up, &down(How::Died("SIGSEGV".to_owned()))).to_string(),
             "died: SIGSEGV"
         );
         assert_eq!(
-            outside_change(&up, &down(How::ShutDown)),
+            outside_change(&up, &down(How::ShutDown)).to_string(),
             "ended: shut down from outside"
         );
-        assert_eq!(outside_change(&up, &paused), "was stopped by a signal from outside");
         assert_eq!(
-            outside_change(&paused, &paused),
+            outside_change(&up, &paused).to_string(),
+            "was stopped by a signal from outside"
+        );
+        assert_eq!(
+            outside_change(&paused, &paused).to_string(),
             "went on for a moment and was stopped again, by signals from outside"
         );
-        assert_eq!(outside_change(&paused, &up), "was resumed by a signal from outside");
+        assert_eq!(
+            outside_change(&paused, &up).to_string(),
+            "was resumed by a signal from outside"
+        );
     }
 
     #[test]
@@ -215,7 +219,7 @@ mod tests {
             (&up, &silent, "does not answer any more".to_owned()),
             (&silent, &up, "answers again".to_owned()),
         ] {
-            assert_eq!(change_elsewhere(before, after), words);
+            assert_eq!(change_elsewhere(before, after).to_string(), words);
         }
     }
 

@@ -1,8 +1,9 @@
 //! The built-in scenarios on real servers: the claim of each must show. Those that every change is tested with are shorter; `.ci/long
 //! scenarios` plays all as they are.
 
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::{ConsequenceKind, Count, Metric, Point, Time};
-use lockstorm_data::model::{Action, Condition, Event, EventKind, Fault};
+use lockstorm_data::model::{Action, Condition, Fault};
 use lockstorm_data::scenario::{Scenario, Source};
 use lockstorm_kit::alone;
 use lockstorm_kit::play::{arm, effect, effects, held, play, seconds, told};
@@ -156,11 +157,11 @@ fn is_refused_with_its_causes_and_ends_by_itself(record: &Record) {
         assert!(as_it_should, "{what}: {acquired} acquired, {refused} refused");
     }
     let causes = |event: &&Event| {
-        matches!(&event.kind, EventKind::Lock { arm } if arm == "redlock")
-            && event.text.contains("host 1 down (connection refused)")
+        matches!(&event.kind, EventKind::Lock { arm, .. } if arm == "redlock")
+            && event.text().contains("host 1 down (connection refused)")
     };
     let event = record.events.iter().find(causes);
-    let text = &event.unwrap_or_else(|| panic!("{}", told(record))).text;
+    let text = event.unwrap_or_else(|| panic!("{}", told(record))).text();
     assert!(text.contains("host 2 down (connection refused)"), "{text}");
     assert!(text.starts_with("redlock: all acquires failing: "), "{text}");
     let votes = &arm(record, "redlock").figures.votes_at_release;
@@ -237,7 +238,7 @@ fn breaks_the_single_lock_but_not_redlock(record: &Record) {
     // Requests after the sale of the last unit end as sold out.
     for arm in &record.arms {
         let said = format!("{}: sold out", arm.name);
-        let event = record.events.iter().find(|event| event.text.starts_with(&said));
+        let event = record.events.iter().find(|event| event.text().starts_with(&said));
         assert!(event.is_some(), "{said}:\n{}", told(record));
     }
 }
@@ -277,7 +278,7 @@ fn master_died_twice(record: &Record) {
     let death = effect(record, Fault::Kill, 1);
     let back = effect(record, Action::Undo(Condition::Down), 1);
     let failovers = record.events.iter().filter_map(|event| match event.kind {
-        EventKind::Failover { host } => Some((event.at, host.0)),
+        EventKind::Failover { host, .. } => Some((event.at, host.0)),
         _ => None,
     });
     let failovers: Vec<(f64, usize)> = failovers.collect();
@@ -548,7 +549,7 @@ fn a_master_that_is_cut_off_and_needs_replicas_grants_nothing() {
 /// How many locks the master granted to those who stayed with it, from the sixth second of the cut on.
 fn granted_in_the_cut(record: &Record) -> u64 {
     let event = |said: &str| {
-        let found = record.events.iter().find(|event| event.text.contains(said));
+        let found = record.events.iter().find(|event| event.text().contains(said));
         found
             .unwrap_or_else(|| panic!("not said: {said}:\n{}", told(record)))
             .at
