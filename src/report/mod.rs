@@ -61,7 +61,7 @@ pub use sweep::render_sweep;
 pub use text::{brief, render, summary};
 pub use validation::render_validation;
 
-pub(crate) use columns::{Arm, Mark, cell, heads, judge, marked, written};
+pub(crate) use columns::{Arm, Mark, cell, heads, is_nothing, judge, marked, written};
 pub(crate) use figures::percent;
 pub(crate) use paint::Tone;
 pub(crate) use story::{

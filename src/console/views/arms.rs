@@ -12,7 +12,7 @@ use crate::console::score::not_measurable;
 use crate::console::stuck::Stuck;
 use crate::console::text::{self, NONE};
 use crate::console::theme::Theme;
-use crate::report::{self, Arm, Cell, Tone};
+use crate::report::{self, Arm, Tone};
 use lockstorm_data::metrics::{Column, Metric, Unit};
 use lockstorm_data::scenario::WorkloadSpec;
 use lockstorm_run::{Phase, Snapshot};
@@ -88,14 +88,14 @@ impl TableColumn {
 
     /// Whether it is zero or empty in every arm.
     fn is_idle(self, arms: &[Arm<'_>]) -> bool {
-        let mut cells = arms.iter().map(|arm| report::cell(self.column, arm));
-        let is_nothing = |cell: Option<Cell>| cell.is_none_or(|cell| cell.text == "0");
-        !self.is_worth_its_zeros() && !arms.is_empty() && cells.all(is_nothing)
+        let is_nothing = |arm| report::is_nothing(self.column, arm);
+        !self.is_worth_its_zeros() && !arms.is_empty() && arms.iter().all(is_nothing)
     }
 
     fn cell(self, arm: &Arm<'_>, theme: &Theme) -> (String, Style) {
         match report::cell(self.column, arm) {
-            Some(cell) => (cell.text.clone(), style_of(&cell, theme)),
+            Some(cell) if cell.tone == Tone::Plain && report::is_nothing(self.column, arm) => (cell.text, theme.dim),
+            Some(cell) => (cell.text, tone_style(cell.tone, theme)),
             None => (NONE.to_owned(), theme.dim),
         }
     }
@@ -112,14 +112,6 @@ fn heads(columns: &[TableColumn]) -> Vec<String> {
 fn widths(columns: &[TableColumn]) -> Vec<usize> {
     let width = |(column, head): (&TableColumn, String)| text::width(&head).max(column.least());
     columns.iter().zip(heads(columns)).map(width).collect()
-}
-
-fn style_of(cell: &Cell, theme: &Theme) -> Style {
-    if cell.tone == Tone::Plain && cell.text == "0" {
-        theme.dim
-    } else {
-        tone_style(cell.tone, theme)
-    }
 }
 
 /// The columns of a workload, in the order of the table. After the load its last seconds say nothing, so the mean until

@@ -410,6 +410,14 @@ impl Metric {
         self.is_damage() && (self.of(figures) > 0.0 || self.peak().of(figures) > 0.0)
     }
 
+    /// Whether it is a count or a rate, and was never above zero. A mean or a time of zero was measured.
+    pub fn is_zero(self, figures: &Figures) -> bool {
+        match self.row().value {
+            Value::Mean(..) | Value::Duration(..) | Value::Moment(_) => false,
+            _ => self.of(figures) <= 0.0 && self.peak().of(figures) <= 0.0,
+        }
+    }
+
     /// The damage that is proven.
     pub fn proven(figures: &Figures) -> impl Iterator<Item = Self> {
         Self::VARIANTS

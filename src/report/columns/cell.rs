@@ -28,11 +28,22 @@ pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {
 }
 
 fn is_worth_it(shown: Shown, arms: &[Arm<'_>]) -> bool {
-    let is_zero = |cell: Cell| matches!(cell.text.as_str(), "0" | "0.0" | "✔ 0" | "? 0");
     match shown {
         Shown::Always(_) => true,
-        Shown::IfAny(column) => !arms.iter().filter_map(|arm| cell(column, arm)).all(is_zero),
+        Shown::IfAny(column) => !arms.iter().all(|arm| is_nothing(column, arm)),
     }
+}
+
+/// Whether an arm's cell in a column says nothing: the arm has no such figure, or it is a count or rate of zero.
+pub(crate) fn is_nothing(column: Column, arm: &Arm<'_>) -> bool {
+    let is_zero = match column {
+        Column::Figure(metric) => metric.is_zero(arm.figures),
+        Column::AfterTheEnd => arm.after_end == 0,
+        Column::FinishedAt => arm.figures.finish.is_none(),
+        Column::ThroughputNow => arm.now.is_some_and(|now| now.live.per_second <= 0.0),
+        _ => false,
+    };
+    is_zero || cell(column, arm).is_none()
 }
 
 /// An arm's cell in a column; `None` if the arm has no such figure.
@@ -61,5 +72,31 @@ fn figure(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
         // It has a colour but no mark: zero refusals, for example, are no reason for praise.
         Alarm::Doubt if metric.of(arm.figures) > 0.0 => Some(Cell::new(Tone::Doubt, written(metric, arm)?)),
         Alarm::Doubt | Alarm::Plain => Some(Cell::plain(written(metric, arm)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockstorm_data::metrics::{Figures, Time};
+
+    #[test]
+    fn a_count_or_rate_of_zero_is_nothing_and_a_measured_zero_is_something() {
+        let mut figures = Figures::default();
+        figures.times[Time::Overlap].count = 1;
+        let is_nothing = |column| is_nothing(column, &Arm::of_figures(&figures));
+        for metric in [
+            Metric::Orders,
+            Metric::LostUpdates,
+            Metric::SoldPerSecond,
+            Metric::TakeoverMax,
+        ] {
+            assert!(is_nothing(Column::Figure(metric)), "{metric:?}");
+        }
+        assert!(is_nothing(Column::FinishedAt) && is_nothing(Column::AfterTheEnd));
+        assert!(
+            !is_nothing(Column::Figure(Metric::OverlapMax)),
+            "an overlap that took no time"
+        );
     }
 }

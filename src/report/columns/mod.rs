@@ -9,8 +9,8 @@ mod load;
 mod locks;
 
 pub(crate) use arm::Arm;
-pub(crate) use cell::cell;
 pub(super) use cell::table;
+pub(crate) use cell::{cell, is_nothing};
 pub(crate) use heads::heads;
 pub(super) use inventory::orders;
 pub(crate) use judged::{Mark, judge, marked, written};
