@@ -54,13 +54,7 @@ impl Table {
 
     /// The table as lines, each with a line break.
     pub fn render(&self, paint: Paint) -> String {
-        let line = |parts: Vec<Cell>| {
-            parts
-                .iter()
-                .map(|part| paint.apply(part.tone, &part.text))
-                .collect::<String>()
-        };
-        self.lines().map(|parts| line(parts) + "\n").collect()
+        self.lines().map(|parts| paint_line(&parts, paint) + "\n").collect()
     }
 
     /// The table in parts of at most so many columns of text, each with its first column; one column has what room it needs.
@@ -151,6 +145,11 @@ mod tests {
             head: vec!["arm".into(), "oversold".into()],
             rows: vec![
                 vec![Cell::plain("no lock"), Cell::new(Tone::Bad, "✖ 214")],
+/// Parts that stand behind each other, as a line.
+pub(super) fn paint_line(parts: &[Cell], paint: Paint) -> String {
+    parts.iter().map(|part| paint.apply(part.tone, &part.text)).collect()
+}
+
                 vec![Cell::plain("多"), Cell::none()],
             ],
         };

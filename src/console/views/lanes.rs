@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::details::show;
 use crate::console::app::App;
-use crate::report::{Paint, ShownHold, lanes_in_columns};
+use crate::report::{Cell, ShownHold, Tone, lanes_in_columns};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
@@ -17,17 +17,15 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
         return;
     };
     let width = usize::from(area.width.saturating_sub(8).min(96));
-    let text = lanes_in_columns(&shown, width, Paint::Off);
-    let mut lines = text.lines();
+    let mut lines = lanes_in_columns(&shown, width).into_iter();
     let kept = snapshot.arms.get(lanes.arm).map_or(0, |arm| arm.double_holds.len());
-    let title = format!("{} ({kept} kept: ← →, Esc closes)", lines.next().unwrap_or_default());
-    let style = |line: &str| {
-        if line.starts_with("both ") {
-            theme.bad_block
-        } else {
-            theme.base
-        }
+    let text = |line: &[Cell]| line.iter().map(|part| part.text.as_str()).collect::<String>();
+    let title = lines.next().unwrap_or_default();
+    let title = format!("{} ({kept} kept: ← →, Esc closes)", text(&title));
+    let line = |line: Vec<Cell>| {
+        let is_bad = line.iter().any(|part| part.tone == Tone::Bad);
+        Line::styled(text(&line), if is_bad { theme.bad_block } else { theme.base })
     };
-    let lines = lines.skip(1).map(|line| Line::styled(line.to_owned(), style(line)));
+    let lines = lines.skip(1).map(line);
     show(frame, area, app, &title, lines.collect());
 }

@@ -4,6 +4,7 @@ use super::picture::{Kind, Lane, Picture, micros};
 use super::shown::ShownHold;
 use super::story;
 use crate::report::paint::{Paint, Tone};
+use crate::report::table::{Cell, paint_line};
 use crate::report::wrap::{WIDTH, fold};
 use lockstorm_data::metrics::units::place;
 
@@ -12,37 +13,41 @@ const LABELS: usize = 9;
 
 /// The evidence of a double hold.
 pub fn text(shown: &ShownHold<'_>, paint: Paint) -> String {
-    in_columns(shown, WIDTH, paint)
+    let lines = in_columns(shown, WIDTH).into_iter();
+    lines.map(|line| paint_line(&line, paint) + "\n").collect()
 }
 
-/// The evidence of a double hold, in lines of so many columns.
-pub(crate) fn in_columns(shown: &ShownHold<'_>, width: usize, paint: Paint) -> String {
+/// The evidence of a double hold, in lines of so many columns, each in parts that stand behind each other. The first one is the title.
+pub(crate) fn in_columns(shown: &ShownHold<'_>, width: usize) -> Vec<Vec<Cell>> {
     let (double, events) = (shown.double, shown.events);
     let (picture, columns) = (
         Picture::of(double, events, micros(shown.end)),
         width.saturating_sub(LABELS).max(1),
     );
     let title = format!("{}: double hold {}, lock {}", shown.arm, double.number, double.key);
-    let mut text = format!("{}\n\n", paint.apply(Tone::Strong, &title));
     let [from, until] = [picture.from, picture.until].map(seconds);
-    text += &format!("{:LABELS$}{from}{until:>1$}\n", "", columns.saturating_sub(from.len()));
+    let axis = format!("{:LABELS$}{from}{until:>1$}", "", columns.saturating_sub(from.len()));
+    let mut lines = vec![vec![Cell::new(Tone::Strong, title)], vec![], vec![Cell::plain(axis)]];
     for lane in &picture.lanes {
         let is_both = lane.spans.iter().any(|span| span.kind == Kind::Both);
         let tone = if is_both { Tone::Bad } else { Tone::Plain };
         let row = row(lane, &picture, columns);
-        text += &format!("{:<LABELS$}{}\n", lane.label, paint.apply(tone, row.trim_end()));
+        let label = Cell::plain(format!("{:<LABELS$}", lane.label));
+        lines.push(vec![label, Cell::new(tone, row.trim_end())]);
     }
+    let mut add = |tone, text: &str| lines.extend(text.lines().map(|line| vec![Cell::new(tone, line)]));
     let legend = "█ relies on it  ░ works on without  ▲ two at once  ─ first one's key  ═ second one's key  × down";
-    text += &format!("\n{}\n\n", paint.apply(Tone::Faint, &fold("", legend, width)));
+    add(Tone::Plain, "\n");
+    add(Tone::Faint, &fold("", legend, width));
+    add(Tone::Plain, "\n");
     for (at, what) in story::lines(double, events) {
-        text += &fold(&format!("{:>10}  ", seconds(at)), &what, width);
-        text += "\n";
+        add(Tone::Plain, &fold(&format!("{:>10}  ", seconds(at)), &what, width));
     }
+    add(Tone::Plain, "\n");
     for line in story::conclusion(double, shown.has_replicas) {
-        text += "\n";
-        text += &fold("", &line, width);
+        add(Tone::Plain, &fold("", &line, width));
     }
-    text + "\n"
+    lines
 }
 
 fn seconds(at: i64) -> String {
