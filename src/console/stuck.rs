@@ -6,14 +6,17 @@ use lockstorm_run::{ArmView, Health, Phase};
 
 use super::text;
 
+/// Marks an arm that is stuck.
+const SIGN: &str = "▲ ";
 /// The gap between two facts.
 const GAP: &str = " · ";
 
 /// Why an arm is stuck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stuck {
-    state: String,
-    /// The state, for narrow columns.
+    /// What prevents it from working, in a few words.
+    cause: String,
+    /// The same for narrow columns.
     short: String,
     /// More facts, the most important first.
     facts: Vec<String>,
@@ -23,22 +26,22 @@ impl Stuck {
     /// Why an arm is stuck; `None` if it can work, or has nothing more to do.
     pub fn of(arm: &ArmView, phase: &Phase) -> Option<Self> {
         let at_work = matches!(phase, Phase::WarmUp | Phase::Running | Phase::Draining) && !arm.done;
-        let (state, short) = match &arm.live.health {
+        let (cause, short) = match &arm.live.health {
             _ if !at_work => return None,
             Health::Well => return None,
-            Health::NodeDown(_) => ("▲ NODE DOWN".to_owned(), "▲ DOWN".to_owned()),
-            Health::NoMaster => ("▲ NO MASTER".to_owned(), "▲ DOWN".to_owned()),
-            Health::ClusterDown => ("▲ CLUSTER DOWN".to_owned(), "▲ DOWN".to_owned()),
-            Health::NoQuorum { up, of } => (format!("▲ NO QUORUM {up} of {of}"), format!("▲ {up} of {of}")),
+            Health::NodeDown(_) => ("NODE DOWN".to_owned(), "DOWN".to_owned()),
+            Health::NoMaster => ("NO MASTER".to_owned(), "DOWN".to_owned()),
+            Health::ClusterDown => ("CLUSTER DOWN".to_owned(), "DOWN".to_owned()),
+            Health::NoQuorum { up, of } => (format!("NO QUORUM {up} of {of}"), format!("{up} of {of}")),
             Health::NoVote(cause) => {
                 let cause = match cause {
                     CauseKind::Unreplicated => "replicas missing".to_owned(),
                     CauseKind::ReadOnly => "a replica now".to_owned(),
                     other => other.name().replace('_', " "),
                 };
-                (format!("▲ BLOCKED: {cause}"), "▲ BLOCKED".to_owned())
+                (format!("BLOCKED: {cause}"), "BLOCKED".to_owned())
             }
-            Health::Stalled(time) => (format!("▲ STALLED {}", text::age(*time)), "▲ STALL".to_owned()),
+            Health::Stalled(time) => (format!("STALLED {}", text::age(*time)), "STALL".to_owned()),
         };
         let mut facts = Vec::new();
         match arm.live.failed_attempts {
@@ -49,30 +52,30 @@ impl Stuck {
         if let Some(wait) = arm.live.oldest_wait {
             facts.push(format!("oldest wait {}", text::age(wait)));
         }
-        Some(Self { state, short, facts })
+        Some(Self { cause, short, facts })
     }
 
     /// The smallest number of columns that it needs.
     pub fn least(&self) -> usize {
-        text::width(&self.short)
+        text::width(SIGN) + text::width(&self.short)
     }
 
-    /// The columns of the state alone.
+    /// The columns of the cause alone.
     pub fn width(&self) -> usize {
-        text::width(&self.state)
+        text::width(SIGN) + text::width(&self.cause)
     }
 
-    /// What prevents it from working, in a few words.
-    pub fn cause(&self) -> &str {
-        self.state.trim_start_matches("▲ ")
+    /// The cause, if so many columns have no room for it.
+    pub fn untold(self, columns: usize) -> Option<String> {
+        (self.width() > columns).then_some(self.cause)
     }
 
-    /// The state, and as many facts as fit.
+    /// The cause, and as many facts as fit.
     pub fn within(&self, columns: usize) -> String {
-        if text::width(&self.state) > columns {
-            return text::fit(&self.short, columns);
+        if self.width() > columns {
+            return text::fit(&format!("{SIGN}{}", self.short), columns);
         }
-        let mut said = self.state.clone();
+        let mut said = format!("{SIGN}{}", self.cause);
         for fact in &self.facts {
             if text::width(&said) + text::width(GAP) + text::width(fact) <= columns {
                 said = said + GAP + fact;
@@ -89,11 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_facts_give_way_before_the_state() {
+    fn the_facts_give_way_before_the_cause() {
         let wait = text::age(Duration::from_millis(4_100));
         let stuck = Stuck {
-            state: "▲ NODE DOWN".to_owned(),
-            short: "▲ DOWN".to_owned(),
+            cause: "NODE DOWN".to_owned(),
+            short: "DOWN".to_owned(),
             facts: vec!["214 attempts failed".to_owned(), format!("oldest wait {wait}")],
         };
         assert_eq!(
@@ -104,5 +107,7 @@ mod tests {
         assert_eq!(stuck.within(32), "▲ NODE DOWN · oldest wait 4.1 s");
         assert_eq!(stuck.within(11), "▲ NODE DOWN");
         assert_eq!(stuck.within(8), "▲ DOWN");
+        assert_eq!(stuck.clone().untold(11), None);
+        assert_eq!(stuck.untold(10).as_deref(), Some("NODE DOWN"));
     }
 }

@@ -124,11 +124,10 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         let (arm, view, spec) = (&arms[*index], &snapshot.arms[*index], &scenario.arms[*index]);
         let is_control = is_control(scenario, *index);
         let dimmed = |style: Style| if is_control { theme.dim } else { style };
-        let (now, now_style) = now(view, arm, snapshot, widths.now, app);
+        let (now, now_style, untold) = now(view, arm, snapshot, widths.now, app);
         let whys = whys(spec, arm, &scenario.workload);
         let verdict = Verdict::of(arm, is_control, &scenario.workload);
-        let stuck = Stuck::of(view, &snapshot.phase).filter(|stuck| !now.contains(stuck.cause()));
-        let [first, second] = [0, 1].map(|at| why(&whys, view, verdict, stuck.as_ref(), at));
+        let [first, second] = [0, 1].map(|at| why(&whys, view, verdict, untold.as_ref(), at));
         let cost_style = mark_style(costs[*index].mark, theme);
         let sign = if *index == app.arm { "›" } else { " " };
         let parts = [
@@ -192,9 +191,15 @@ fn cells(sign: &str, parts: [(String, Style); 5], widths: Widths) -> Line<'stati
     Line::from(spans)
 }
 
+/// A cell with its style, and the cause that has no room in it.
+type Now = (String, Style, Option<String>);
+
 /// Whether the lock works, or at the end how long it was unavailable.
-fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: &App) -> (String, Style) {
-    let theme = &app.theme;
+fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: &App) -> Now {
+    let Some(stuck) = Stuck::of(view, &snapshot.phase) else {
+        let (words, style) = works(view, arm, snapshot, columns, app);
+        return (words, style, None);
+    };
     let lasting = arm
         .figures
         .outages
@@ -202,13 +207,17 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
         .filter(|outage| !outage.over)
         .map(|outage| outage.lasted_us)
         .max();
-    if let Some(stuck) = Stuck::of(view, &snapshot.phase) {
-        let since = lasting
-            .filter(|us| *us > 0)
-            .map_or_else(String::new, |us| format!(" {}", text::micros(us)));
-        let state = stuck.within(columns.saturating_sub(text::width(&since)).min(stuck.width()));
-        return (format!("{state}{since}"), theme.warn);
-    }
+    let since = lasting
+        .filter(|us| *us > 0)
+        .map_or_else(String::new, |us| format!(" {}", text::micros(us)));
+    let room = columns.saturating_sub(text::width(&since));
+    let words = stuck.within(room.min(stuck.width())) + &since;
+    (words, app.theme.warn, stuck.untold(room))
+}
+
+/// The same of a lock that is not stuck.
+fn works(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: &App) -> (String, Style) {
+    let theme = &app.theme;
     if matches!(snapshot.phase, Phase::Finished { .. } | Phase::Draining) {
         let longest = arm.figures.longest_outage();
         return match longest.lasted_us {
@@ -243,11 +252,11 @@ fn now(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app: 
 }
 
 /// The cause at this position; of an arm in doubt it is first of all that. What an arm is stuck for follows the first one.
-fn why(whys: &[Why], view: &ArmView, verdict: Verdict, stuck: Option<&Stuck>, at: usize) -> String {
+fn why(whys: &[Why], view: &ArmView, verdict: Verdict, stuck: Option<&String>, at: usize) -> String {
     let doubt =
         (verdict == Verdict::Inconclusive).then(|| view.doubt.as_ref().map(Caveat::to_string).unwrap_or_default());
     let mut words = whys.iter().map(|why| why.words.clone());
     let first = doubt.or_else(|| words.next());
-    let stuck = stuck.map(|stuck| stuck.cause().to_owned());
+    let stuck = stuck.cloned();
     first.into_iter().chain(stuck).chain(words).nth(at).unwrap_or_default()
 }
