@@ -16,9 +16,6 @@ use crate::cli::{DoctorArgs, Look};
 use crate::exit_code;
 use crate::failure::Failure;
 
-/// How a URL is written.
-const HOW: &str = "write it like redis://user:password@host:6379/0";
-
 /// Asks all servers at once, and prints what was found.
 pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
     let addresses = addresses(args)?;
@@ -91,8 +88,8 @@ fn addresses(args: &DoctorArgs) -> Result<Vec<NodeAddress>, Failure> {
         return Err(Failure::usage("--ttl, --node-timeout and --for must be longer than 0"));
     }
     // Not the text itself: a piece of a password may look like a URL of its own.
-    let read = (1..).zip(&urls).map(|(n, url)| {
-        NodeAddress::parse(url).map_err(|error| Failure::usage(format!("URL {n}: {}; {HOW}", error.why)))
-    });
+    let read = (1..)
+        .zip(&urls)
+        .map(|(n, url)| NodeAddress::parse(url).map_err(|error| Failure::usage(format!("URL {n}: {}", error.why))));
     read.collect()
 }

@@ -764,7 +764,7 @@ fn bad_input_is_named_in_one_line() {
             (Some(2), 1),
             "{arguments:?}: {told}"
         );
-        assert!(told.contains(words), "{words}: {told}");
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
     };
     refused(&["http://:pass-w0rd@127.0.0.1"], "write it like redis://");
     refused(&["--urls-env", "LOCKSTORM_NO_SUCH_URLS"], "LOCKSTORM_NO_SUCH_URLS");
