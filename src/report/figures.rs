@@ -42,13 +42,20 @@ pub(super) fn at_least(seconds: f64) -> String {
 
 /// What happens so often a day: `12 a day`, `1 in 30 days`, `1 in 2.74 years`, `1 in 1.2e9 years`.
 pub(super) fn pace(a_day: f64) -> String {
+    pace_of(a_day, "1", "")
+}
+
+/// The same of `one` or ` many`: `12 overlaps a day`, `one overlap in 30 days`.
+pub(super) fn pace_of(a_day: f64, one: &str, many: &str) -> String {
     match 1.0 / a_day {
         _ if a_day <= 0.0 => "0".to_owned(),
-        days if days < 1.5 => format!("{} a day", small(a_day)),
-        days if days < 99.5 => format!("1 in {} days", short(days, 1)),
-        days if days < 730.0 => format!("1 in {days:.0} days"),
-        days if days < 3.65e7 => format!("1 in {} years", small(days / 365.0)),
-        days => format!("1 in {:.1e} years", days / 365.0),
+        // Its digits would be 1.
+        _ if (a_day - 1.0).abs() < 0.005 => format!("{one} a day"),
+        days if days < 1.5 => format!("{}{many} a day", small(a_day)),
+        days if days < 99.5 => format!("{one} in {} days", short(days, 1)),
+        days if days < 730.0 => format!("{one} in {days:.0} days"),
+        days if days < 3.65e7 => format!("{one} in {} years", small(days / 365.0)),
+        days => format!("{one} in {:.1e} years", days / 365.0),
     }
 }
 
@@ -122,6 +129,17 @@ mod tests {
                 "1 in 190 days",
                 "1 in 2.74 years",
                 "1 in 2.7e9 years"
+            ]
+        );
+        let overlaps = [0.0, 1.0, 0.99, 12.0, 1.0 / 30.0].map(|a_day| pace_of(a_day, "one overlap", " overlaps"));
+        assert_eq!(
+            overlaps,
+            [
+                "0",
+                "one overlap a day",
+                "0.99 overlaps a day",
+                "12 overlaps a day",
+                "one overlap in 30 days"
             ]
         );
         assert_eq!(percents(0.019, 0.021), "1.9 % to 2.1 %");

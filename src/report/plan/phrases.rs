@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use strum::IntoEnumIterator;
 
-use crate::report::figures::{DAY, at_least, pace, percent, percents, small, time};
+use crate::report::figures::{DAY, at_least, pace, pace_of, percent, percents, small, time};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::{count, counted, rounded};
@@ -204,9 +204,7 @@ fn cut_short(record: &FromRecord) -> Option<String> {
 /// The load, in words.
 fn often(per_second: f64) -> String {
     match per_second * DAY {
-        few if few < 1000.0 => pace(few)
-            .replacen(" a day", " sections a day", 1)
-            .replacen("1 in", "one section in", 1),
+        few if few < 1000.0 => pace_of(few, "one section", " sections"),
         _ => format!("{} sections a second", small(per_second)),
     }
 }
@@ -225,11 +223,7 @@ fn nodes(nodes: usize) -> String {
 }
 
 fn goal(question: &Question, given: &Given) -> String {
-    let most = match pace(question.goal.overlaps_per_day) {
-        one if one == "1 a day" => "one overlap a day".to_owned(),
-        some if some.ends_with(" a day") => some.replace(" a day", " overlaps a day"),
-        rare => rare.replacen("1 in", "one overlap in", 1),
-    };
+    let most = pace_of(question.goal.overlaps_per_day, "one overlap", " overlaps");
     let risk = match given.risk {
         None => format!("at most {most} (assumed)"),
         Some(Risk::PerSecond(_)) => format!("at most {most}"),
@@ -473,8 +467,8 @@ pub(super) fn recommendation(plan: &Plan, given: &Given) -> (&'static str, Tone,
                 "Use {}: {} of the sections outlast their lock, overlaps at this load: {}; after a crash the lock is free after {} on \
                  average and {} at most, and whoever waits asks again within another {}.{}{}{assumed}",
                 named(place),
-                none(chance(&row.overrun, percent)),
-                none(chance(&row.overlaps_per_day, pace)),
+                none_or(&row.overrun, percent),
+                none_or(&row.overlaps_per_day, pace),
                 time(row.takeover_mean),
                 ttl(row),
                 time(row.asked_within),
@@ -586,8 +580,12 @@ fn crashes(a_day: f64) -> String {
     }
 }
 
-fn none(figure: String) -> String {
-    if figure == "0" { "none".to_owned() } else { figure }
+/// A chance in a sentence.
+fn none_or(chance: &Chance, write: fn(f64) -> String) -> String {
+    match chance.p {
+        none if none <= 0.0 && !chance.is_extrapolated() => "none".to_owned(),
+        _ => self::chance(chance, write),
+    }
 }
 
 /// What the recommendation leaves out.
