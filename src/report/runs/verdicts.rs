@@ -11,6 +11,12 @@ use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Scenario;
 use lockstorm_run::Record;
 
+/// The rows of the table of verdicts, each with the name of its arm in the scenario.
+pub(super) fn verdict_rows(runs: &Runs) -> impl Iterator<Item = (&str, Vec<Cell>)> {
+    let arms = order(runs.scenario()).into_iter().map(move |arm| &runs.scenario().arms[arm]);
+    arms.map(|arm| arm.name.as_str()).zip(verdict_table(runs).rows)
+}
+
 /// The verdict on each lock. Of one run it is the table of its summary.
 pub(super) fn verdict_table(runs: &Runs) -> Table {
     let (scenario, all) = (runs.scenario(), runs.all());
@@ -52,8 +58,7 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         let mut causes: Vec<String> = Vec::new();
         for arm in &arms {
             let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
-            // How often differs from run to run.
-            let cause = cause.map(|why| without_number(&why.words));
+            let cause = cause.map(|why| why.uncounted().to_owned());
             causes.extend(cause.filter(|cause| !causes.contains(cause)));
         }
         cells.push(Cell::plain(causes.join("; ")));
@@ -65,21 +70,11 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
     }
 }
 
-/// What happened, without how often: "45 locks forgotten", "outlived TTL 58 ×".
-fn without_number(words: &str) -> String {
-    let is_of_number = |c: char| c.is_ascii_digit() || c == ',';
-    let words = words.trim_start_matches(is_of_number).trim();
-    let often = words.strip_suffix('×').map(str::trim_end);
-    often
-        .map_or(words, |words| words.trim_end_matches(is_of_number).trim_end())
-        .to_owned()
-}
-
 /// The table of a run's summary, with the double holds, for which a terminal has no room.
 fn of_one(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
     let mut table = verdicts(scenario, arms, headline, usize::MAX);
     let title = Metric::DoubleHolds.title();
-    if !table.head.iter().any(|head| head == title) {
+    if !table.head.iter().any(|head| head.title == title) {
         let damage = scenario.workload.about().display().verdicts.iter();
         // Behind the lock, the verdict and the damage.
         let place = 3 + damage.filter(|metric| **metric != headline).count();
@@ -116,16 +111,4 @@ pub(super) fn verdict(runs: &Runs, record: &Record, index: usize) -> Option<Verd
 /// The name of an arm.
 pub(super) fn name(scenario: &Scenario, arm: usize) -> String {
     printable(&scenario.arms[arm].name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_number;
-
-    #[test]
-    fn a_cause_is_the_same_however_often_it_came() {
-        assert_eq!(without_number("1,045 locks forgotten"), "locks forgotten");
-        assert_eq!(without_number("outlived TTL 58 ×"), "outlived TTL");
-        assert_eq!(without_number("kept 2 of 3 votes"), "kept 2 of 3 votes");
-    }
 }

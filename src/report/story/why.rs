@@ -10,8 +10,38 @@ use lockstorm_data::scenario::{AccountLocks, ArmSpec, Fence, LockKind, OnOutage,
 pub(crate) struct Why {
     /// In words: `45 locks forgotten`, 20 letters at most, which is the room on the smallest terminal.
     pub words: String,
+    /// The same without how often: `locks forgotten`; `None` if there is no number in it that runs differ by.
+    uncounted: Option<&'static str>,
     /// True if it explains damage, false if it explains why there is none.
     pub is_bad: bool,
+}
+
+impl Why {
+    /// What happened, without how often, which differs from run to run.
+    pub fn uncounted(&self) -> &str {
+        self.uncounted.unwrap_or(&self.words)
+    }
+}
+
+/// Whether there is such a cause, in words, and without how often.
+type Possible = (bool, String, Option<&'static str>);
+
+fn why(is_bad: bool, (is_so, words, uncounted): Possible) -> Option<Why> {
+    is_so.then_some(Why {
+        words,
+        uncounted,
+        is_bad,
+    })
+}
+
+/// A cause without a number.
+fn state(is_so: bool, words: &str) -> Possible {
+    (is_so, words.to_owned(), None)
+}
+
+/// What happened so often: `TTL was over 3 ×`.
+fn times(what: &'static str, gap: &str, n: u64) -> Possible {
+    (n > 0, format!("{what}{gap}{} ×", count(n)), Some(what))
 }
 
 /// What an arm's consequences add up to.
@@ -53,17 +83,21 @@ impl Sums {
 }
 
 /// Locks that could not be acquired at the end, and keys that outlived their holders.
-fn kept_out(arm: &Arm<'_>, sums: &Sums) -> [(bool, String); 2] {
+fn kept_out(arm: &Arm<'_>, sums: &Sums) -> [Possible; 2] {
     let stuck = arm.figures.stuck.unwrap_or(0);
     let outlived = format!("key outlived {}", micros(sums.outlived_us));
     [
-        (stuck > 0, format!("{} stuck", counted(stuck, "lock", "locks"))),
-        (sums.outlived_us > 0, outlived),
+        (
+            stuck > 0,
+            format!("{} stuck", counted(stuck, "lock", "locks")),
+            Some("locks stuck"),
+        ),
+        (sums.outlived_us > 0, outlived, Some("key outlived its holder")),
     ]
 }
 
 /// What masters have lost, and granted when they were none any more.
-fn with_masters(spec: &ArmSpec, sums: &Sums) -> [(bool, String); 3] {
+fn with_masters(spec: &ArmSpec, sums: &Sums) -> [Possible; 3] {
     let emptied = if spec.wait_replicas > 0 {
         "emptied despite WAIT"
     } else {
@@ -72,9 +106,9 @@ fn with_masters(spec: &ArmSpec, sums: &Sums) -> [(bool, String); 3] {
     let lacked = format!("new master lacked {}", count(sums.lost_at_failover));
     let by_old = format!("old master gave {}", count(sums.by_old_master));
     [
-        (sums.emptied > 0, emptied.to_owned()),
-        (sums.lost_at_failover > 0, lacked),
-        (sums.by_old_master > 0, by_old),
+        state(sums.emptied > 0, emptied),
+        (sums.lost_at_failover > 0, lacked, Some("new master lacked locks")),
+        (sums.by_old_master > 0, by_old, Some("old master gave locks")),
     ]
 }
 
@@ -83,100 +117,65 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
     let (figures, words) = (arm.figures, workload.about().display().words);
     let sums = Sums::of(arm);
     let mut whys = Vec::new();
-    let mut add = |is_bad, is_so: bool, words: String| {
-        if is_so {
-            whys.push(Why { words, is_bad });
-        }
-    };
-    let locks = |n| counted(n, "lock", "locks");
+    let mut add = |is_bad, possible| whys.extend(why(is_bad, possible));
     let is_atomic = spec.update == Update::Atomic;
-    add(false, is_atomic, "one atomic update".to_owned());
-    add(
-        true,
-        spec.lock == LockKind::None && !is_atomic,
-        words.without_lock.to_owned(),
-    );
-    add(true, spec.lock == LockKind::Local, words.own_mutex.to_owned());
-    let is_early = spec.release == Release::BeforeWrite;
-    add(true, is_early, "released too early".to_owned());
+    add(false, state(is_atomic, "one atomic update"));
+    let is_bare = spec.lock == LockKind::None && !is_atomic;
+    add(true, state(is_bare, words.without_lock));
+    add(true, state(spec.lock == LockKind::Local, words.own_mutex));
+    add(true, state(spec.release == Release::BeforeWrite, "released too early"));
     // Other workloads have no accounts.
-    add(
-        true,
-        spec.locks == AccountLocks::Payer,
-        "payee is not locked".to_owned(),
-    );
+    add(true, state(spec.locks == AccountLocks::Payer, "payee is not locked"));
     let waits_in_circles = spec.locks == AccountLocks::AsPaid && figures.outcomes.contended > 0;
-    add(true, waits_in_circles, "waits in a circle".to_owned());
+    add(true, state(waits_in_circles, "waits in a circle"));
     let looks = spec.second_look || !matches!(workload, WorkloadSpec::Job(_));
-    add(true, spec.lock.is_some() && !looks, "no second check".to_owned());
-    add(
-        true,
-        spec.on_outage == OnOutage::Proceed && figures.outcomes.no_quorum + figures.outcomes.unknown > 0,
-        "worked without lock".to_owned(),
-    );
-    add(
-        true,
-        figures.law_violations > 0,
-        format!("unexplained, {} ×", count(figures.law_violations)),
-    );
-    add(
-        true,
-        figures.deleted > 0,
-        format!("deleted, {} ×", count(figures.deleted)),
-    );
-    add(
-        true,
-        figures.expired_holds > 0,
-        format!("TTL was over {} ×", count(figures.expired_holds)),
-    );
+    add(true, state(spec.lock.is_some() && !looks, "no second check"));
+    let had_no_lock = figures.outcomes.no_quorum + figures.outcomes.unknown > 0;
+    let proceeds = spec.on_outage == OnOutage::Proceed && had_no_lock;
+    add(true, state(proceeds, "worked without lock"));
+    add(true, times("unexplained", ", ", figures.law_violations));
+    add(true, times("deleted", ", ", figures.deleted));
+    add(true, times("TTL was over", " ", figures.expired_holds));
     // Locks that were forgotten did no harm if no other client acquired one meanwhile; then the rest explains more, as do more sections
     // that outlasted their lock.
     let overran = figures.counts[Count::Overran];
     let let_in = figures.double_holds > 0 && figures.double_holds >= overran;
-    add(
-        true,
-        let_in && sums.forgot > 0,
-        format!("{} forgotten", locks(sums.forgot)),
-    );
-    for (is_so, words) in with_masters(spec, &sums).into_iter().chain(kept_out(arm, &sums)) {
-        add(true, is_so, words);
+    let forgotten = |is_its_place| {
+        let words = format!("{} forgotten", counted(sums.forgot, "lock", "locks"));
+        (sums.forgot > 0 && is_its_place, words, Some("locks forgotten"))
+    };
+    add(true, forgotten(let_in));
+    for cause in with_masters(spec, &sums).into_iter().chain(kept_out(arm, &sums)) {
+        add(true, cause);
     }
     let fenced = figures.counts[Count::Fenced];
     let fences = spec.fence != Fence::Off && fenced > 0;
-    if fences {
-        add(false, true, format!("fence refused {}", count(fenced)));
-    }
-    add(!fences, sums.paused > 0, "paused past its TTL".to_owned());
+    let refused = format!("fence refused {}", count(fenced));
+    add(false, (fences, refused, Some("fence refused writes")));
+    add(!fences, state(sums.paused > 0, "paused past its TTL"));
+    let outlived = match workload {
+        // Of a TTL nobody has reported.
+        WorkloadSpec::Reported(_) => "outlived lock",
+        _ => "outlived TTL",
+    };
     add(
         !fences,
-        overran > 0 && sums.paused == 0,
-        match workload {
-            // Of a TTL nobody has reported.
-            WorkloadSpec::Reported(_) => format!("outlived lock {} ×", count(overran)),
-            _ => format!("outlived TTL {} ×", count(overran)),
-        },
+        times(outlived, " ", if sums.paused == 0 { overran } else { 0 }),
     );
-    add(
-        true,
-        !let_in && sums.forgot > 0,
-        format!("{} forgotten", locks(sums.forgot)),
-    );
+    add(true, forgotten(!let_in));
     if let Some((votes, of)) = sums.kept {
-        add(false, true, format!("kept {votes} of {of} votes"));
+        add(false, state(true, &format!("kept {votes} of {of} votes")));
     }
-    add(false, arm.meets_no_fault, "no fault tested it".to_owned());
-    add(
-        false,
-        spec.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none(),
-        words.guarded.to_owned(),
-    );
+    add(false, state(arm.meets_no_fault, "no fault tested it"));
+    let held = spec.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none();
+    add(false, state(held, words.guarded));
     let is_reported = matches!(workload, WorkloadSpec::Reported(_));
     let late = figures.counts[Count::LateWrites];
-    add(true, is_reported && late > 0, format!("wrote late {} ×", count(late)));
+    add(true, times("wrote late", " ", if is_reported { late } else { 0 }));
     // At least that much is known, and of another program no more.
-    if figures.double_holds > 0 && (is_reported || whys.iter().all(|why| !why.is_bad)) {
-        let words = format!("two held it, {} ×", count(figures.double_holds));
-        whys.insert(0, Why { words, is_bad: true });
+    let is_first = is_reported || whys.iter().all(|why| !why.is_bad);
+    if let Some(first) = why(true, times("two held it", ", ", figures.double_holds)).filter(|_| is_first) {
+        whys.insert(0, first);
     }
     whys
 }
@@ -276,6 +275,39 @@ mod tests {
         let kept = |votes| ConsequenceKind::KeptVotes { locks: 4, votes, of: 3 };
         let all = of("failover", "redlock", after(&[kept(2), kept(1), kept(2)]));
         assert_eq!(first(&all), ("kept 1 of 3 votes", false), "the worst counts");
+    }
+
+    #[test]
+    fn causes_of_several_runs_are_alike_however_often_they_came() {
+        let source = Source::open("failover").expect("it is built in");
+        let scenario = parse(&source, &Overrides::default()).expect("it is valid");
+        let alike = |n: u64| {
+            let mut figures = Figures {
+                law_violations: n,
+                double_holds: n,
+                stuck: Some(n),
+                ..Figures::default()
+            };
+            let kept = ConsequenceKind::KeptVotes {
+                locks: n,
+                votes: 2,
+                of: 3,
+            };
+            let lacked = ConsequenceKind::LostAtFailover { locks: n, of: 99 };
+            after(&[ConsequenceKind::Forgot { locks: n }, lacked, kept])(&mut figures);
+            let whys = whys(&scenario.arms[0], &Arm::of_figures(&figures), &scenario.workload);
+            whys.iter().map(|why| why.uncounted().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(alike(1), alike(1_045));
+        for uncounted in [
+            "unexplained",
+            "locks forgotten",
+            "new master lacked locks",
+            "locks stuck",
+            "kept 2 of 3 votes",
+        ] {
+            assert!(alike(1).iter().any(|cause| cause == uncounted), "{uncounted}");
+        }
     }
 
     #[test]
