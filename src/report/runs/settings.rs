@@ -7,7 +7,7 @@ use super::html::{runs_page, script, sheets, title};
 use super::markdown::runs_markdown;
 use super::text::runs_text;
 use super::tidy::figures;
-use super::verdicts::verdict_table;
+use super::verdicts::verdict_rows;
 use crate::report::comparison::{brief, comparison_markdown, notes, render_comparison, said, table};
 use crate::report::markdown::{plain, tabled as in_markdown};
 use crate::report::page::{cards, class, page, tabled};
@@ -183,23 +183,22 @@ pub fn held_text(groups: [(&str, &Runs); 2], columns: usize, paint: Paint) -> St
 
 /// A row for each lock, a column for each setting: in how many runs it held.
 fn held<'a>(groups: impl Iterator<Item = (&'a str, &'a Runs)>) -> Table {
-    let (names, tables): (Vec<&str>, Vec<Table>) = groups.map(|(name, runs)| (name, verdict_table(runs))).unzip();
+    type Rows<'a> = Vec<(&'a str, Vec<Cell>)>;
+    let groups = groups.map(|(name, runs)| (name, verdict_rows(runs).collect()));
+    let (names, groups): (Vec<&str>, Vec<Rows<'_>>) = groups.unzip();
     let mut head = vec!["held".to_owned()];
     head.extend(names.into_iter().map(printable));
     // The first two cells of a verdict are the lock and whether it held.
-    let lock = |row: &[Cell]| row.first().map(|cell| cell.text.clone());
-    let row = |row: &Vec<Cell>| {
+    let row = |(arm, row): &(&str, Vec<Cell>)| {
         let mut cells: Vec<Cell> = row.first().cloned().into_iter().collect();
-        cells.extend(tables.iter().map(|table| {
-            let same = table.rows.iter().find(|other| lock(other) == lock(row));
-            same.and_then(|row| row.get(1).cloned()).unwrap_or_else(Cell::none)
+        cells.extend(groups.iter().map(|rows| {
+            let same = rows.iter().find(|(other, _)| other == arm);
+            same.and_then(|(_, row)| row.get(1).cloned()).unwrap_or_else(Cell::none)
         }));
         cells
     };
     Table {
         head,
-        rows: tables
-            .first()
-            .map_or_else(Vec::new, |table| table.rows.iter().map(row).collect()),
+        rows: groups.first().into_iter().flatten().map(row).collect(),
     }
 }
