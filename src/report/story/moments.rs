@@ -36,6 +36,8 @@ pub(crate) struct Moment {
     pub is_bad: bool,
     /// Whether it is a warning to readers of the figures.
     pub is_warning: bool,
+    /// Whether a host came back by it.
+    is_return: bool,
     /// Whether an old master came back with it.
     brings_old_master: bool,
     /// The events that it is made of.
@@ -98,6 +100,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
     let (mut found, mut hit): (BTreeMap<&str, usize>, BTreeSet<&str>) = Default::default();
     for event in events {
         let text = || event.text();
+        let mut is_return = false;
         let (what, letter) = match &event.kind {
             EventKind::Fault { error: Some(_), .. } => (text(), Some('?')),
             EventKind::Fault {
@@ -121,6 +124,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                     moment.until = Some(at + AFTERMATH);
                     continue;
                 }
+                is_return = *action == Action::Undo(Condition::Down) && effect_at.is_some();
                 let mark = action.mark();
                 let letter = if effect_at.is_some() {
                     mark
@@ -153,7 +157,12 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             what,
             meant: Vec::new(),
             is_bad: false,
+<<<<<<< HEAD
             is_warning: matches!(event.kind, EventKind::Warning { .. }),
+=======
+            is_warning: event.kind == EventKind::Warning,
+            is_return,
+>>>>>>> f08581a5 (A moment knows whether a host came back by it)
             brings_old_master: false,
             events: vec![event.id],
             until: letter.map(|_| at + AFTERMATH),
@@ -279,6 +288,7 @@ fn join<'a>(
         meant: vec![arm.to_owned()],
         is_bad: true,
         is_warning: false,
+        is_return: false,
         brings_old_master: false,
         events: vec![event.id],
         until: None,
@@ -375,7 +385,7 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
     }
     moment.is_bad |= lists.keys().any(|(rank, _)| *rank < 2);
     if is_empty {
-        let words = if moment.what.ends_with("is back") {
+        let words = if moment.is_return {
             " EMPTY"
         } else {
             ", came back EMPTY"
