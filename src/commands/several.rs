@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lockstorm::report::{RecordFile, Settings};
+use lockstorm_plan::sweep::OF_THE_FILE;
 
 use super::judge::judge;
 use super::print::{columns, ended, print_for_people};
@@ -80,7 +81,6 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
 
 /// Whether a key changes the locks or the load, so that runs with other values can be compared.
 fn is_a_setting(key: &str) -> bool {
-    const OF_THE_FILE: [&str; 6] = ["title", "caption", "lesson", "duration", "warmup", "seed"];
     key.starts_with("arm.")
         || key.starts_with("swarm.")
         || key == "lab.persistence"

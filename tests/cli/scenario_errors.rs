@@ -124,8 +124,8 @@ fn the_top_of_the_file() {
     }
     assert_eq!(
         top("\"a\\u001b\\nb\" = 1"),
-        "my.toml:1: a\u{fffd} b: unknown key \"a\u{fffd} b\"; known: \"title\", \"caption\", \"lesson\", \"duration\", \"warmup\", \"drain\", \"seed\", \"lab\", \
-         \"workload\", \"database\", \"arm\", \"swarm\", \"fault\", \"expect\"",
+        "my.toml:1: a\u{fffd} b: unknown key \"a\u{fffd} b\"; known: \"title\", \"caption\", \"lesson\", \"look_at\", \"try\", \"duration\", \
+         \"warmup\", \"drain\", \"seed\", \"lab\", \"workload\", \"database\", \"arm\", \"swarm\", \"fault\", \"expect\"",
         "nothing from the file reaches the terminal as a command"
     );
 }

@@ -74,6 +74,8 @@ pub fn inventory() -> Scenario {
         about: String::new(),
         caption: None,
         lesson: None,
+        look_at: None,
+        to_try: None,
         duration: ms(60_000),
         warmup: ms(2000),
         drain: None,

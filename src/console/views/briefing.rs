@@ -13,13 +13,8 @@ use super::parts::{boxed, padded};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
+use lockstorm_data::model::printable;
 use lockstorm_data::scenario::{ArmSpec, Overrides, Scenario, Source, builtin, parse};
-
-/// The beginnings of paragraphs that have a heading of their own here.
-const LOOK_AT: &str = "Look at: ";
-const KEYS: &str = "Keys to try: ";
-/// The beginning of a paragraph for those who change a scenario.
-const SIZES: &str = "Sizes: ";
 
 /// The built-in scenarios, read when the first is shown.
 static BUILT_IN: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
@@ -82,13 +77,15 @@ fn about(scenario: &Scenario, columns: usize, theme: &Theme) -> Vec<Line<'static
     let mut paragraphs = scenario.about.lines();
     page.gap();
     page.add(0, paragraphs.next().unwrap_or_default(), theme.base);
-    let rest: Vec<&str> = paragraphs.filter(|line| !line.starts_with(SIZES)).collect();
     page.heading("What happens", theme);
     acts(scenario, &mut page, theme);
-    for (heading, beginning) in [("What to look at", LOOK_AT), ("Keys to try", KEYS)] {
-        for words in rest.iter().filter_map(|line| line.strip_prefix(beginning)) {
+    for (heading, words) in [
+        ("What to look at", &scenario.look_at),
+        ("Keys to try", &scenario.to_try),
+    ] {
+        if let Some(words) = words {
             page.heading(heading, theme);
-            page.add(2, words, theme.base);
+            page.add(2, &printable(words), theme.base);
         }
     }
     page.heading("What is compared", theme);
@@ -100,10 +97,7 @@ fn about(scenario: &Scenario, columns: usize, theme: &Theme) -> Vec<Line<'static
             theme.base,
         );
     }
-    let more = rest
-        .iter()
-        .filter(|line| !line.starts_with(LOOK_AT) && !line.starts_with(KEYS));
-    for (index, line) in more.enumerate() {
+    for (index, line) in paragraphs.enumerate() {
         if index == 0 {
             page.heading("More", theme);
         }

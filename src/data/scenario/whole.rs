@@ -28,6 +28,12 @@ pub struct Scenario {
     /// What to use, and what not, if everything came as predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lesson: Option<String>,
+    /// What to look at during the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_at: Option<String>,
+    /// The keys to try, and what they do.
+    #[serde(rename = "try", default, skip_serializing_if = "Option::is_none")]
+    pub to_try: Option<String>,
     /// The measured part of the run; with `swarm.requests`, the longest it may take.
     #[serde(rename = "duration_us", with = "in_us")]
     #[schemars(with = "u64")]

@@ -21,6 +21,8 @@ impl Scenario {
         out.pair("title", quote(&self.title));
         out.optional("caption", self.caption.as_deref().map(quote));
         out.optional("lesson", self.lesson.as_deref().map(quote));
+        out.optional("look_at", self.look_at.as_deref().map(quote));
+        out.optional("try", self.to_try.as_deref().map(quote));
         out.pair("duration", time(self.duration));
         out.pair("warmup", time(self.warmup));
         out.optional("drain", self.drain.map(time));

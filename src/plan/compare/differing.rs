@@ -8,7 +8,9 @@ use serde::Serialize;
 use lockstorm_run::{Machine, Record};
 
 /// Keys that say nothing of how a run is played.
-const WORDS: [&str; 6] = ["title", "caption", "lesson", "teaches", "seed", "expect"];
+const WORDS: [&str; 8] = [
+    "title", "caption", "lesson", "look_at", "try", "teaches", "seed", "expect",
+];
 /// What is compared when it differs. Runs that differ in anything else are of unlike scenarios.
 const SETTINGS: [&str; 3] = ["arm.", "swarm.", "lab.persistence"];
 

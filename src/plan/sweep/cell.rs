@@ -47,13 +47,16 @@ impl Cell {
     }
 }
 
+/// The keys without a dot that are the file's own.
+pub const OF_THE_FILE: [&str; 8] = [
+    "title", "caption", "lesson", "look_at", "try", "duration", "warmup", "seed",
+];
+
 /// The dotted paths that a key means: a key without a dot that is not one of the file's own is that of every arm with lock
 /// nodes.
 pub(super) fn paths(key: &str, scenario: &Scenario) -> Vec<String> {
-    const OF_THE_FILE: [&str; 4] = ["title", "caption", "duration", "seed"];
     match key {
         "rate" | "workers" | "servers" | "think" => vec![format!("swarm.{key}")],
-        "warmup" => vec![key.to_owned()],
         key if key.contains('.') || OF_THE_FILE.contains(&key) => vec![key.to_owned()],
         key => {
             let arms = scenario.arms.iter().filter(|arm| arm.lock.uses_nodes());

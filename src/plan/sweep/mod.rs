@@ -13,7 +13,7 @@ mod start;
 mod tradeoff;
 
 pub use axis::{Axis, position};
-pub use cell::Cell;
+pub use cell::{Cell, OF_THE_FILE};
 pub use grid::{Grid, MOST_CELLS};
 pub use journal::{Journal, JournalError};
 pub use outcome::{ArmOutcome, Outcome};

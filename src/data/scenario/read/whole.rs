@@ -102,6 +102,8 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         .map_or(name.clone(), |title| printable(&title));
     let caption = root.get("caption", value::caption);
     let lesson = root.get("lesson", value::lesson);
+    let look_at = root.get("look_at", value::text);
+    let to_try = root.get("try", value::text);
     let duration = root.listed("duration", value::positive);
     let warmup = root.listed("warmup", value::duration);
     let drain = root.get("drain", value::duration);
@@ -147,6 +149,8 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         about: about(&source.text),
         caption,
         lesson,
+        look_at,
+        to_try,
         duration,
         warmup,
         drain,
