@@ -190,7 +190,7 @@ pub(super) fn render_target(frame: &mut Frame<'_>, area: Rect, app: &App, snapsh
         && let Some(host) = snapshot.hosts.get(id.index())
     {
         lines.push(fact("lock node", format!("port {}", host.port), theme));
-        lines.extend(named("roles", roles(host), theme));
+        lines.extend(named("roles", roles(host, false), theme));
         lines.extend(named("figures", figures(host).into_iter(), theme));
         let memory = host
             .stats

@@ -10,11 +10,9 @@ use super::conditions::{of_host, why};
 use super::parts::{columns, fitting};
 use crate::console::app::{App, Hit};
 use crate::console::text;
-use lockstorm_data::model::Target;
+use lockstorm_data::model::{ReplicationRole, Target};
 use lockstorm_run::{HostView, Snapshot};
 
-/// The role of a node that another one has replaced, and that does not know it.
-const STILL_GRANTS: &str = "old master, still grants";
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot) {
     let hosts = &snapshot.hosts;
     for (host, area) in hosts.iter().zip(columns(area, hosts.len())) {
@@ -35,7 +33,7 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
         Span::styled(name, app.name_style(Target::Host(host.id))),
         Span::styled(format!(" {symbol}"), style),
     ]];
-    let roles: Vec<String> = roles(host).map(|role| in_short(&role).to_owned()).collect();
+    let roles: Vec<String> = roles(host, true).collect();
     // The symbol says that it is up, and what it is says more.
     if roles.is_empty() || !host.conditions.is_up() {
         parts.push(vec![Span::styled(word, style)]);
@@ -47,44 +45,39 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
 }
 
-/// The role of its replicated node, and of its nodes in the cluster.
-pub(super) fn roles(host: &HostView) -> impl Iterator<Item = String> {
+/// The role of its replicated node, and of its nodes in the cluster; `is_short` where space is.
+pub(super) fn roles(host: &HostView, is_short: bool) -> impl Iterator<Item = String> {
     let in_cluster = host.cluster_masters.map(|masters| match masters {
         0 => "cluster: replicas".to_owned(),
         1 => "cluster: master".to_owned(),
         _ => format!("cluster: {masters} masters"),
     });
-    role(host).into_iter().chain(in_cluster)
+    role(host, is_short).into_iter().chain(in_cluster)
 }
 
-/// The role of its replicated node, and how far that is behind: `replica, 480 ms behind`; `old master, still grants`.
-fn role(host: &HostView) -> Option<String> {
+/// The role of its replicated node, and how far that is behind: `replica, 480 ms behind`; `old master, still grants`. In short:
+/// `480 ms behind`; `old, grants ·`.
+fn role(host: &HostView, is_short: bool) -> Option<String> {
     let role = host.role?;
     if let Some(old_master) = host.old_master {
-        let words = if old_master.still_grants {
-            STILL_GRANTS
-        } else {
-            "old master"
+        let words = match (old_master.still_grants, is_short) {
+            (true, true) => "old, grants ·",
+            (true, false) => "old master, still grants",
+            (false, _) => "old master",
         };
         return Some(words.to_owned());
     }
+    let replica = if is_short { "" } else { "replica, " };
     Some(match host.behind {
-        Some(behind) if behind.stands_still => format!("replica, cut off {}", text::age(behind.time)),
+        Some(behind) if behind.stands_still => format!("{replica}cut off {}", text::age(behind.time)),
         Some(behind) if behind.time < Duration::from_secs(1) => {
             // Samples tell it no more exactly.
-            format!("replica, {} ms behind", behind.time.as_millis() / 10 * 10)
+            format!("{replica}{} ms behind", behind.time.as_millis() / 10 * 10)
         }
-        Some(behind) => format!("replica, {} behind", text::age(behind.time)),
+        Some(behind) => format!("{replica}{} behind", text::age(behind.time)),
+        None if matches!(role, ReplicationRole::Replica { connected: false, .. }) => format!("{replica}out of sync"),
         None => role.to_string(),
     })
-}
-
-/// The role of a replicated node where space is short: `480 ms behind`; `old, grants`.
-fn in_short(role: &str) -> &str {
-    match role {
-        STILL_GRANTS => "old, grants ·",
-        _ => role.strip_prefix("replica, ").unwrap_or(role),
-    }
 }
 
 /// The figures of its lock node, the most important first.
