@@ -6,11 +6,20 @@ use lockstorm_data::metrics::units::place;
 /// The part of the plays that an interval leaves out on each side.
 const LEFT_OUT: f64 = 0.025;
 
+/// The name of a figure, its title, and whether it is a time.
+pub(super) type Named = (&'static str, &'static str, bool);
+
 /// A figure of an arm on real nodes, and in the plays of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Compared {
     /// Its name: that of the field of [`Replayed`](super::Replayed).
     pub name: &'static str,
+    /// Its title in a table.
+    #[serde(skip)]
+    pub title: &'static str,
+    /// Whether it is a time, in microseconds.
+    #[serde(skip)]
+    pub is_time: bool,
     /// On real nodes; null if it has no value there.
     pub real: Option<f64>,
     /// The mean of the plays in which it has one.
@@ -25,7 +34,8 @@ pub struct Compared {
 
 impl Compared {
     /// Compares the real figure with that of each play.
-    pub(super) fn of(name: &'static str, real: Option<f64>, plays: impl Iterator<Item = Option<f64>>) -> Self {
+    pub(super) fn of(figure: Named, real: Option<f64>, plays: impl Iterator<Item = Option<f64>>) -> Self {
+        let (name, title, is_time) = figure;
         let mut values: Vec<f64> = plays.flatten().collect();
         values.sort_unstable_by(f64::total_cmp);
         let interval = interval(&values);
@@ -36,6 +46,8 @@ impl Compared {
         };
         Self {
             name,
+            title,
+            is_time,
             real,
             mean: (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
             interval,
@@ -56,7 +68,8 @@ mod tests {
 
     #[test]
     fn a_real_figure_lies_within_the_plays_or_not_and_few_plays_say_nothing() {
-        let of = |real, plays: u32| Compared::of("refused", real, (1..=plays).map(|play| Some(f64::from(play))));
+        let figure = ("refused", "refused", false);
+        let of = |real, plays: u32| Compared::of(figure, real, (1..=plays).map(|play| Some(f64::from(play))));
         assert_eq!(of(Some(20.0), 38).interval, None);
         assert_eq!(of(Some(20.0), 38).verdict, Verdict::Undecided);
         let hundred = of(Some(2.0), 100);
@@ -73,12 +86,13 @@ mod tests {
     fn where_nothing_at_all_would_agree_too_nothing_is_decided() {
         let of = |real, all: [f64; 2]| {
             let plays = (0..100).map(|play| Some(all[usize::from(play % 2 == 0)]));
-            Compared::of("takeovers", Some(real), plays).verdict
+            Compared::of(("takeovers", "takeovers", false), Some(real), plays).verdict
         };
         assert_eq!(of(1.0, [0.0, 3.0]), Verdict::Undecided);
         assert_eq!(of(4.0, [0.0, 3.0]), Verdict::Differs);
         assert_eq!(of(0.0, [0.0, 0.0]), Verdict::Undecided);
-        let none = Compared::of("takeover_mean_us", Some(0.1), (0..100).map(|_| None));
+        let figure = ("takeover_mean_us", "takeover mean", true);
+        let none = Compared::of(figure, Some(0.1), (0..100).map(|_| None));
         assert_eq!((none.mean, none.verdict), (None, Verdict::Undecided));
     }
 }

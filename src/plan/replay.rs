@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::compared::Compared;
+use super::compared::{Compared, Named};
 use super::error::PlanError;
 use super::question::Question;
 use super::read::{FromRecord, holds_of_record, sum};
@@ -69,15 +69,15 @@ impl Replayed {
     }
 }
 
-/// A figure: its name, and how it is read.
-type Figure = (&'static str, fn(&Replayed) -> Option<f64>);
+/// A figure, and how it is read.
+type Figure = (Named, fn(&Replayed) -> Option<f64>);
 
 const FIGURES: [Figure; 5] = [
-    ("sections", |did| Some(did.sections)),
-    ("overran", |did| Some(did.overran)),
-    ("refused", |did| Some(did.refused)),
-    ("takeovers", |did| Some(did.takeovers)),
-    ("takeover_mean_us", |did| did.takeover_mean_us),
+    (("sections", "sections", false), |did| Some(did.sections)),
+    (("overran", "overran", false), |did| Some(did.overran)),
+    (("refused", "refused", false), |did| Some(did.refused)),
+    (("takeovers", "takeovers", false), |did| Some(did.takeovers)),
+    (("takeover_mean_us", "takeover mean", true), |did| did.takeover_mean_us),
 ];
 
 /// What the worlds of a replay gave.

@@ -9,9 +9,7 @@ use lockstorm_plan::validation::Verdict;
 use lockstorm_plan::{Compared, Played, Replay};
 
 const COLUMNS: [Column<Compared>; 5] = [
-    ("", |figure| {
-        Cell::plain(figure.name.trim_end_matches("_us").replace('_', " "))
-    }),
+    ("", |figure| Cell::plain(figure.title)),
     ("real nodes", |figure| written(figure, figure.real)),
     ("virtual time, mean", |figure| written(figure, figure.mean)),
     ("95 % of the plays", |figure| match figure.interval {
@@ -75,7 +73,7 @@ fn why_undecided(replay: &Replay, played: &Played) -> &'static str {
 fn written(figure: &Compared, value: Option<f64>) -> Cell {
     match value {
         None => Cell::none(),
-        Some(us) if figure.name == "takeover_mean_us" => Cell::plain(time(us / 1e6)),
+        Some(us) if figure.is_time => Cell::plain(time(us / 1e6)),
         Some(number) => Cell::plain(small(number)),
     }
 }
