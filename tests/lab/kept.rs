@@ -667,7 +667,7 @@ fn sentinels_name_the_master_of_a_replicated_lab() {
     // On a busy machine a node may not say its role in time.
     eventually("the master is told", || {
         master = place.status()["hosts"][0]["nodes"][1].take();
-        (&master["role"], &master["state"]) == (&"master".into(), &"up".into())
+        (&master["role"], &master["state"], &master["is_master"]) == (&"master".into(), &"up".into(), &true.into())
     });
     let which = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockstorm"];
     for sentinel in &sentinels {

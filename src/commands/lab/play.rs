@@ -175,16 +175,16 @@ impl Player {
         // A thread: asking blocks. It ends once nobody listens, or the lab is gone.
         thread::spawn(move || {
             while is_needed && let Ok(status) = status(&kept) {
-                let with = |role: &str| {
-                    let has = |node: &NodeStatus| node.state == "up" && node.role.starts_with(role);
+                let with = |is_master| {
+                    let has = |node: &NodeStatus| node.is_master == Some(is_master);
                     let hosts = status.hosts.iter().filter(move |host| host.nodes.iter().any(has));
                     hosts.map(|host| host.host).collect::<Vec<_>>()
                 };
-                let primary = match with("master")[..] {
+                let primary = match with(true)[..] {
                     [one] => Some(one),
                     _ => None,
                 };
-                let replicas = with("replica");
+                let replicas = with(false);
                 if tell.send(Seats { primary, replicas }).is_err() {
                     return;
                 }

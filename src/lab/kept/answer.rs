@@ -68,6 +68,9 @@ pub struct HostStatus {
 pub struct NodeStatus {
     /// What it is: `lock node`, `master`, `replica`, `Sentinel`.
     pub role: String,
+    /// True for a master and false for a replica; null for other nodes, and while it is not up.
+    #[serde(default)]
+    pub is_master: Option<bool>,
     /// Where it is used: at the proxy, if there is one.
     pub address: String,
     /// Its state: `up`, or what is wrong with it and with its host's network, `down (killed)`.

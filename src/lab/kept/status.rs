@@ -66,6 +66,7 @@ fn host(lab: &Lab, roles: &BTreeMap<NodeName, ReplicationRole>, id: HostId) -> H
 
 /// How a node is, on a host with whose `network` this is wrong.
 fn node(lab: &Lab, network: &Conditions<Instant>, role: Option<&ReplicationRole>, name: NodeName) -> NodeStatus {
+    let is_master = role.map(|role| matches!(role, ReplicationRole::Master { .. }));
     let role = match (name.role, role) {
         (_, Some(role)) => role.to_string(),
         (Role::Lock, _) => "lock node".to_owned(),
@@ -77,6 +78,7 @@ fn node(lab: &Lab, network: &Conditions<Instant>, role: Option<&ReplicationRole>
     let since = last_change(&state.conditions).map_or(state.changed, |since| since.max(state.changed));
     NodeStatus {
         role,
+        is_master: is_master.filter(|_| state.conditions.is_up()),
         address: lab.used_at(name).map(|address| address.to_string()).unwrap_or_default(),
         for_s: since.elapsed().as_secs_f64(),
         since: moment(since),
