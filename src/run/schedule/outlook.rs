@@ -168,15 +168,7 @@ fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
         Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),
         Action::Undo(Condition::Lagging) => verb("lags no more", "lag no more"),
         Action::Fault(_) => {
-            let behind = |target: Target| {
-                let done = action.done_to(target);
-                format!(
-                    " {}{}",
-                    verb("is", "are"),
-                    done.strip_prefix(&target.to_string()).unwrap_or(&done)
-                )
-            };
-            return targets.with(behind);
+            return targets.with(|target| format!(" {} {}", verb("is", "are"), action.done(target)));
         }
     };
     format!("{targets} {verb}")

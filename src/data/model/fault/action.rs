@@ -65,11 +65,16 @@ impl Action {
 
     /// That it was done to a target, in words: `host 1 lagged by 50 ms`.
     pub fn done_to(self, target: Target) -> String {
+        format!("{target} {}", self.done(target))
+    }
+
+    /// The same without the target: `lagged by 50 ms`.
+    pub fn done(self, target: Target) -> String {
         match self {
-            Self::Fault(Fault::Failover { .. }) => format!("{target} has the master"),
+            Self::Fault(Fault::Failover { .. }) => "has the master".to_owned(),
             Self::Fault(_) | Self::Undo(_) => {
                 let details = self.details(|direction| target.course(direction));
-                format!("{target} {}{details}", self.verbs()[2])
+                format!("{}{details}", self.verbs()[2])
             }
         }
     }
