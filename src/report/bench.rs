@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::paint::{Paint, Tone};
-use super::table::{Cell, Table};
+use super::table::{Cell, Head, Table};
 use lockstorm_bench::{
     BenchRecord, CaseResult, Contender, Figures, Judged, LeftOut, LoadKind, Metric, Quartiles, Summary, Trouble,
 };
@@ -114,10 +114,10 @@ fn section(case: &CaseResult, paint: Paint) -> Option<String> {
         .filter(|(_, metric, _, when)| is_shown(case, *metric, *when));
     let columns: Vec<_> = columns.collect();
     let has_ratio = case.trouble == Trouble::None && case.load == LoadKind::OwnKeys && !case.ratios.is_empty();
-    let mut head = vec!["contender".to_owned()];
-    head.extend(columns.iter().map(|(title, ..)| (*title).to_owned()));
+    let mut head = vec![Head::new("contender")];
+    head.extend(columns.iter().map(|(title, ..)| Head::new(*title)));
     if has_ratio {
-        head.push("engine is".to_owned());
+        head.push(Head::new("engine is"));
     }
     let mut rows = Vec::new();
     let mut failures = String::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::figures::small;
 use super::markdown::{folded, plain, tabled};
 use super::paint::{Paint, Tone};
-use super::table::{Cell, Table};
+use super::table::{Cell, Contents, Head, Table};
 use super::wrap::fold;
 use lockstorm_data::metrics::units::count;
 use lockstorm_data::model::printable;
@@ -179,7 +179,8 @@ fn rows(comparison: &Comparison, all: bool) -> Vec<&Row> {
 /// A row for each figure, in short: medians, and the interval of the difference.
 pub(super) fn brief(comparison: &Comparison) -> Table {
     let [a, b] = &comparison.sides;
-    let head = ["figure", &printable(a), &printable(b), "difference, 95 %", "verdict"];
+    let mut head = ["figure", &printable(a), &printable(b), "difference, 95 %", "verdict"].map(Head::new);
+    head[4].contents = Contents::Words;
     let cells = |row: &&Row| {
         let median = |side: Option<Spread>| match side {
             Some(side) => Cell::plain(row.figure.write(side.median)),
@@ -194,7 +195,7 @@ pub(super) fn brief(comparison: &Comparison) -> Table {
         ]
     };
     Table {
-        head: head.map(str::to_owned).to_vec(),
+        head: head.to_vec(),
         rows: rows(comparison, false).iter().map(cells).collect(),
     }
 }
@@ -202,15 +203,9 @@ pub(super) fn brief(comparison: &Comparison) -> Table {
 /// A row for each figure, with all that is known of it.
 pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
     let [a, b] = &comparison.sides;
-    let head = [
-        "figure",
-        "verdict",
-        &printable(a),
-        &printable(b),
-        "difference",
-        "95 % interval",
-        "p",
-    ];
+    let mut head = vec![Head::new("figure"), Head::new("verdict").of(Contents::Words)];
+    head.extend([a, b].map(|side| Head::new(printable(side))));
+    head.extend(["difference", "95 % interval", "p"].map(Head::new));
     let cells = |row: &&Row| {
         let is_flat = row.verdict == Verdict::Same;
         let p = row.p.filter(|_| !is_flat && row.verdict != Verdict::OneRun).map(small);
@@ -226,7 +221,7 @@ pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
         ]
     };
     Table {
-        head: head.map(str::to_owned).to_vec(),
+        head,
         rows: rows(comparison, all).iter().map(cells).collect(),
     }
 }

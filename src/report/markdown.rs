@@ -1,28 +1,27 @@
 //! What Markdown texts share: tables, what is folded away, names that stay text.
 
-use super::table::{Cell, Table};
+use super::table::{Cell, Contents, Table};
 
 /// A table, with its numbers at the right. Only sentences are broken into lines.
 pub(super) fn tabled(table: &Table) -> String {
-    let is_sentence = |column: usize| matches!(table.head[column].trim(), "why" | "what");
+    let contents = |column: usize| table.head[column].contents;
     let row = |row: &Vec<Cell>| {
         let cells = row.iter().enumerate().map(|(column, cell)| {
             let text = plain(cell.text.trim());
-            if is_sentence(column) {
-                text
-            } else {
-                text.replace(' ', "\u{a0}")
+            match contents(column) {
+                Contents::Sentences => text,
+                Contents::Figures | Contents::Words => text.replace(' ', "\u{a0}"),
             }
         });
         format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
     };
-    let is_left = |column: usize| column == 0 || is_sentence(column) || table.head[column].trim() == "verdict";
+    let is_left = |column: usize| column == 0 || contents(column) != Contents::Figures;
     let align = (0..table.head.len()).map(|column| if is_left(column) { ":--" } else { "--:" });
     let align: Vec<&str> = align.collect();
     let head = table
         .head
         .iter()
-        .map(|title| plain(title.trim()))
+        .map(|head| plain(head.title.trim()))
         .collect::<Vec<_>>()
         .join(" | ");
     let mut lines = vec![format!("| {head} |"), format!("|{}|", align.join("|"))];
@@ -52,6 +51,23 @@ pub(super) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::table::Head;
+
+    #[test]
+    fn sentences_are_broken_into_lines_and_figures_are_not_whatever_their_titles_are() {
+        let table = Table {
+            head: vec![
+                Head::new("lock"),
+                Head::new("why"),
+                Head::new("what").of(Contents::Sentences),
+            ],
+            rows: vec![["a", "1 of 2", "it was so"].map(Cell::plain).to_vec()],
+        };
+        assert_eq!(
+            tabled(&table),
+            "| lock | why | what |\n|:--|--:|:--|\n| a | 1\u{a0}of\u{a0}2 | it was so |"
+        );
+    }
 
     #[test]
     fn names_are_text_and_no_markdown() {

@@ -35,10 +35,39 @@ impl Cell {
 /// A column: its title, and what makes its cell of a row.
 pub(super) type Column<R, T = &'static str> = (T, fn(&R) -> Cell);
 
+/// The contents of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contents {
+    Figures,
+    Words,
+    /// They may be broken into lines.
+    Sentences,
+}
+
+/// The head of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub title: String,
+    pub contents: Contents,
+}
+
+impl Head {
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            contents: Contents::Figures,
+        }
+    }
+
+    pub fn of(self, contents: Contents) -> Self {
+        Self { contents, ..self }
+    }
+}
+
 /// A heading, and rows with the same number of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Table {
-    pub head: Vec<String>,
+    pub head: Vec<Head>,
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -47,7 +76,7 @@ impl Table {
     pub fn of<'a, R: 'a>(columns: &[Column<R, impl AsRef<str>>], rows: impl IntoIterator<Item = &'a R>) -> Self {
         let row = |row| columns.iter().map(|(_, cell)| cell(row)).collect();
         Self {
-            head: columns.iter().map(|(title, _)| title.as_ref().to_owned()).collect(),
+            head: columns.iter().map(|(title, _)| Head::new(title.as_ref())).collect(),
             rows: rows.into_iter().map(row).collect(),
         }
     }
@@ -91,7 +120,11 @@ impl Table {
 
     /// The head and the rows in parts that stand behind each other, padding among them.
     pub fn lines(&self) -> impl Iterator<Item = Vec<Cell>> {
-        let head: Vec<Cell> = self.head.iter().map(|title| Cell::new(Tone::Strong, title)).collect();
+        let head = self
+            .head
+            .iter()
+            .map(|head| Cell::new(Tone::Strong, &head.title))
+            .collect();
         let lines: Vec<Vec<Cell>> = std::iter::once(head).chain(self.rows.iter().cloned()).collect();
         let width = |column: usize| {
             let cells = lines.iter().filter_map(|line| line.get(column));
@@ -100,6 +133,11 @@ impl Table {
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         lines.into_iter().map(move |line| spread(line, &widths))
     }
+}
+
+/// Parts that stand behind each other, as a line.
+pub(super) fn paint_line(parts: &[Cell], paint: Paint) -> String {
+    parts.iter().map(|part| paint.apply(part.tone, &part.text)).collect()
 }
 
 fn spread(cells: Vec<Cell>, widths: &[usize]) -> Vec<Cell> {
@@ -122,7 +160,7 @@ mod tests {
     #[test]
     fn a_wide_table_is_split_and_each_part_has_the_first_column() {
         let table = Table {
-            head: ["arm", "one", "two", "three"].map(str::to_owned).to_vec(),
+            head: ["arm", "one", "two", "three"].map(Head::new).to_vec(),
             rows: vec![["a", "1", "2", "3"].map(Cell::plain).to_vec()],
         };
         let parts = |columns| {
@@ -142,14 +180,9 @@ mod tests {
     #[test]
     fn columns_align_by_their_width_on_the_screen() {
         let table = Table {
-            head: vec!["arm".into(), "oversold".into()],
+            head: vec![Head::new("arm"), Head::new("oversold")],
             rows: vec![
                 vec![Cell::plain("no lock"), Cell::new(Tone::Bad, "✖ 214")],
-/// Parts that stand behind each other, as a line.
-pub(super) fn paint_line(parts: &[Cell], paint: Paint) -> String {
-    parts.iter().map(|part| paint.apply(part.tone, &part.text)).collect()
-}
-
                 vec![Cell::plain("多"), Cell::none()],
             ],
         };

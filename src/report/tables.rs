@@ -2,7 +2,7 @@
 
 use super::columns::{Arm, HOLDS, LOAD, LOCKS, SECTIONS, heads, orders, table};
 use super::paint::Tone;
-use super::table::{Cell, Table};
+use super::table::{Cell, Head, Table};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Column, Group, Metric, NodeLoad, ServerLoad};
 use lockstorm_data::scenario::{LockKind, WorkloadSpec};
@@ -49,9 +49,9 @@ pub(super) fn lock_nodes(record: &Record) -> Option<Table> {
         .filter(|(_, spec)| spec.lock != LockKind::Client)
         .flat_map(|(arm, _)| arm.figures.nodes.iter().enumerate().map(move |node| (arm, node)));
     let has_causes = nodes.clone().any(|(_, (_, node))| !node.causes.is_empty());
-    let mut head = ["nodes", "sets", "extensions", "deletes"].map(str::to_owned).to_vec();
+    let mut head = ["nodes", "sets", "extensions", "deletes"].map(Head::new).to_vec();
     if has_causes {
-        head.push("no votes in failed acquires".to_owned());
+        head.push(Head::new("no votes in failed acquires"));
     }
     let row = |(arm, (place, node)): (&ArmRecord, (usize, &NodeLoad))| {
         let mut row = vec![
@@ -93,7 +93,8 @@ const SERVER_FIGURES: [Metric; 7] = [
 /// What each app server did for each arm, if requests are dealt to app servers; `None` in a closed loop.
 pub(super) fn servers(record: &Record, arms: &[Arm<'_>]) -> Option<Table> {
     record.scenario.swarm.rate?;
-    let head = heads(SERVER_FIGURES.map(Column::Figure));
+    let mut head = vec![Head::new("app servers")];
+    head.extend(heads(SERVER_FIGURES.map(Column::Figure)).into_iter().map(Head::new));
     let row = |(arm, load): (&Arm<'_>, &ServerLoad)| {
         let time = |us| {
             let any = load.response_us.count > 0;
@@ -115,10 +116,7 @@ pub(super) fn servers(record: &Record, arms: &[Arm<'_>]) -> Option<Table> {
         .flat_map(|arm| arm.figures.servers.iter().map(move |load| (arm, load)))
         .map(row)
         .collect();
-    Some(Table {
-        head: [vec!["app servers".to_owned()], head].concat(),
-        rows,
-    })
+    Some(Table { head, rows })
 }
 
 #[cfg(test)]

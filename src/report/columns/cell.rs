@@ -3,15 +3,15 @@ use super::heads::heads;
 use super::judged::{judged, written};
 use super::{inventory, load, locks};
 use crate::report::paint::Tone;
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Head, Table};
 use lockstorm_data::metrics::{Alarm, Column, Metric, Shown};
 
 /// A table with these columns, and a row for each arm.
 pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {
     let shown = columns.iter().filter(|shown| is_worth_it(**shown, arms));
     let columns: Vec<Column> = shown.map(|shown| shown.column()).collect();
-    let mut head = vec![title.to_owned()];
-    head.extend(heads(columns.iter().copied()));
+    let mut head = vec![Head::new(title)];
+    head.extend(heads(columns.iter().copied()).into_iter().map(Head::new));
     let row = |arm: &Arm<'_>| {
         let mut cells = vec![Cell::plain(arm.name)];
         cells.extend(

@@ -50,10 +50,10 @@ pub(in crate::report) fn cards(table: &Table) -> Markup {
 
 fn inside(table: &Table) -> Markup {
     html! {
-        thead { tr { @for title in &table.head { th { (title.trim()) } } } }
+        thead { tr { @for head in &table.head { th { (head.title.trim()) } } } }
         tbody {
             @for row in &table.rows {
-                tr { @for (title, cell) in table.head.iter().zip(row) { (shown(title.trim(), cell)) } }
+                tr { @for (head, cell) in table.head.iter().zip(row) { (shown(head.title.trim(), cell)) } }
             }
         }
     }

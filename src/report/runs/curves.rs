@@ -3,7 +3,7 @@
 use super::group::Runs;
 use crate::report::figures::time;
 use crate::report::page::{round, round_time, round_times};
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Head, Table};
 use lockstorm_data::metrics::{NotAHistogram, units};
 
 /// What the horizontal axis is.
@@ -149,8 +149,8 @@ impl Curves {
                 format!("{:.3} %", 100.0 * (1.0 - 10_f64.powf(-nines)))
             }),
         };
-        let mut head = vec![title.to_owned()];
-        head.extend(self.lines.iter().map(|line| names[line.arm].clone()));
+        let mut head = vec![Head::new(title)];
+        head.extend(self.lines.iter().map(|line| Head::new(&names[line.arm])));
         let cell = |line: &Line, at: f64| {
             let found = line.spots.iter().find(|spot| spot.at.total_cmp(&at).is_eq());
             found.map_or_else(Cell::none, |spot| {

@@ -3,7 +3,7 @@
 use super::group::Runs;
 use super::spread::spread;
 use crate::report::columns::{Arm, HOLDS, LOAD, LOCKS, SECTIONS, heads};
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Head, Table};
 use crate::report::tables;
 use lockstorm_data::metrics::{Column, Metric, Shown};
 use lockstorm_data::model::printable;
@@ -34,12 +34,12 @@ pub(super) fn figures(runs: &Runs) -> Vec<Table> {
         .zip(shown)
         .filter_map(|(table, shown)| Some((table?, shown)));
     tables
-        .map(|(table, shown)| over_runs(runs, table.head.into_iter().next().unwrap_or_default(), shown))
+        .map(|(table, shown)| over_runs(runs, table.head.into_iter().next(), shown))
         .collect()
 }
 
 /// A table of these columns, as far as they are figures, over all runs.
-fn over_runs(runs: &Runs, title: String, shown: &[Shown]) -> Table {
+fn over_runs(runs: &Runs, title: Option<Head>, shown: &[Shown]) -> Table {
     let is_any = |metric: &Metric| {
         let mut arms = runs.all().iter().flat_map(|record| &record.arms);
         arms.any(|arm| metric.of(&arm.figures) > 0.0)
@@ -50,8 +50,8 @@ fn over_runs(runs: &Runs, title: String, shown: &[Shown]) -> Table {
         _ => None,
     });
     let figures: Vec<Metric> = figures.collect();
-    let mut head = vec![title];
-    head.extend(heads(figures.iter().copied().map(Column::Figure)));
+    let titles = heads(figures.iter().copied().map(Column::Figure));
+    let head = title.into_iter().chain(titles.into_iter().map(Head::new)).collect();
     let row = |(index, spec): (usize, &ArmSpec)| {
         let arms = runs.arm(index);
         let mut cells = vec![Cell::plain(printable(&spec.name))];

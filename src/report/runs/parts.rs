@@ -13,7 +13,7 @@ use crate::report::columns::Arm;
 use crate::report::figures::moment;
 use crate::report::paint::Tone;
 use crate::report::story::{happened, legend};
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{counted, setting};
 use lockstorm_data::model::printable;
@@ -199,7 +199,7 @@ fn what_happened(runs: &Runs) -> Table {
         ]
     };
     Table {
-        head: vec!["at".to_owned(), "what".to_owned()],
+        head: vec![Head::new("at"), Head::new("what").of(Contents::Sentences)],
         rows: lines.into_iter().map(row).collect(),
     }
 }

@@ -12,7 +12,7 @@ use crate::report::comparison::{brief, comparison_markdown, notes, render_compar
 use crate::report::markdown::{plain, tabled as in_markdown};
 use crate::report::page::{cards, class, page, tabled};
 use crate::report::paint::Paint;
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Head, Table};
 use lockstorm_data::model::printable;
 use lockstorm_plan::compare::{Comparison, Differing};
 use lockstorm_run::Record;
@@ -186,8 +186,8 @@ fn held<'a>(groups: impl Iterator<Item = (&'a str, &'a Runs)>) -> Table {
     type Rows<'a> = Vec<(&'a str, Vec<Cell>)>;
     let groups = groups.map(|(name, runs)| (name, verdict_rows(runs).collect()));
     let (names, groups): (Vec<&str>, Vec<Rows<'_>>) = groups.unzip();
-    let mut head = vec!["held".to_owned()];
-    head.extend(names.into_iter().map(printable));
+    let mut head = vec![Head::new("held")];
+    head.extend(names.into_iter().map(|name| Head::new(printable(name))));
     // The first two cells of a verdict are the lock and whether it held.
     let row = |(arm, row): &(&str, Vec<Cell>)| {
         let mut cells: Vec<Cell> = row.first().cloned().into_iter().collect();

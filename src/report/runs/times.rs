@@ -5,7 +5,7 @@ use super::spread::range;
 use crate::report::figures::moment;
 use crate::report::paint::Tone;
 use crate::report::story::order;
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Head, Table};
 use lockstorm_data::facts::Event;
 use lockstorm_data::metrics::units::{micros, rounded};
 use lockstorm_data::metrics::{NotAHistogram, PhaseTimes, Time, histogram};
@@ -71,6 +71,7 @@ pub(super) fn times(runs: &Runs) -> Result<Option<(Table, usize)>, NotAHistogram
         }
         rows.push(row);
     }
+    let head = head.into_iter().map(Head::new).collect();
     Ok(Some((Table { head, rows }, alike.len())))
 }
 

@@ -5,7 +5,7 @@ use super::spread::spread;
 use crate::report::columns::{Arm, cell, marked, none_of};
 use crate::report::paint::Tone;
 use crate::report::story::{Verdict, counted, is_control, order, verdicts, whys};
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::metrics::{Column, Metric};
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Scenario;
@@ -13,7 +13,9 @@ use lockstorm_run::Record;
 
 /// The rows of the table of verdicts, each with the name of its arm in the scenario.
 pub(super) fn verdict_rows(runs: &Runs) -> impl Iterator<Item = (&str, Vec<Cell>)> {
-    let arms = order(runs.scenario()).into_iter().map(move |arm| &runs.scenario().arms[arm]);
+    let arms = order(runs.scenario())
+        .into_iter()
+        .map(move |arm| &runs.scenario().arms[arm]);
     arms.map(|arm| arm.name.as_str()).zip(verdict_table(runs).rows)
 }
 
@@ -33,9 +35,9 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         seen.push(*metric);
         is_new
     });
-    let mut head = vec!["lock".to_owned(), "held".to_owned()];
-    head.extend(metrics.iter().map(|metric| metric.title().to_owned()));
-    head.push("why".to_owned());
+    let mut head = vec![Head::new("lock"), Head::new("held")];
+    head.extend(metrics.iter().map(|metric| Head::new(metric.title())));
+    head.push(Head::new("why").of(Contents::Sentences));
     let row = |index: usize| {
         let arms = runs.arm(index);
         let of_all = all.iter().filter_map(|record| verdict(runs, record, index));
@@ -78,7 +80,7 @@ fn of_one(scenario: &Scenario, arms: &[Arm<'_>], headline: Metric) -> Table {
         let damage = scenario.workload.about().display().verdicts.iter();
         // Behind the lock, the verdict and the damage.
         let place = 3 + damage.filter(|metric| **metric != headline).count();
-        table.head.insert(place, title.to_owned());
+        table.head.insert(place, Head::new(title));
         for (arm, row) in order(scenario).into_iter().zip(&mut table.rows) {
             let double_holds = cell(Column::Figure(Metric::DoubleHolds), &arms[arm]);
             row.insert(place, double_holds.unwrap_or_else(Cell::none));

@@ -7,7 +7,7 @@ use super::verdict::{Verdict, is_control, order};
 use super::why::whys;
 use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric, NO_OUTAGE};
@@ -64,11 +64,12 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metr
         .collect();
     // Words are aligned at the left.
     let [verdicts, causes] = [0, 1].map(|at| ends.iter().map(|end| end[at].text.chars().count()).max().unwrap_or(0));
-    let mut head = vec!["lock".to_owned(), format!("{:<verdicts$}", "verdict")];
-    head.extend([first].iter().chain(&others).map(|metric| metric.title().to_owned()));
+    let verdict = Head::new(format!("{:<verdicts$}", "verdict")).of(Contents::Words);
+    let mut head = vec![Head::new("lock"), verdict];
+    head.extend([first].iter().chain(&others).map(|metric| Head::new(metric.title())));
     let shown = COLUMNS.iter().zip(has).filter(|(_, has)| *has);
-    head.extend(shown.map(|((title, _), _)| (*title).to_owned()));
-    head.push(format!("{:<causes$}", "why"));
+    head.extend(shown.map(|((title, _), _)| Head::new(*title)));
+    head.push(Head::new(format!("{:<causes$}", "why")).of(Contents::Sentences));
     // What was made up for later was lost all the same.
     let figure = |metric: Metric, arm: &Arm<'_>| {
         let worst = written(metric.peak(), arm);
@@ -105,7 +106,7 @@ const COLUMNS: [(&str, &str); 3] = [
 
 /// What the columns of the verdicts mean that don't explain themselves.
 pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec) -> String {
-    let is_there = |title: &str| verdicts.head.iter().any(|head| head == title);
+    let is_there = |title: &str| verdicts.head.iter().any(|head| head.title == title);
     let shown = COLUMNS.iter().filter(|(title, _)| is_there(title));
     let mut parts: Vec<String> = shown.map(|(title, means)| format!("{title}: {means}")).collect();
     let of_workload = workload.about().display().verdicts.iter();
@@ -340,7 +341,10 @@ mod tests {
             let figures = Figures::default();
             let arms: Vec<Arm<'_>> = scenario.arms.iter().map(|_| Arm::of_figures(&figures)).collect();
             let heads = verdicts(&scenario, &arms, counted(&scenario), columns).head;
-            heads.into_iter().map(|head| head.trim().to_owned()).collect::<Vec<_>>()
+            heads
+                .into_iter()
+                .map(|head| head.title.trim().to_owned())
+                .collect::<Vec<_>>()
         };
         let has = |heads: &[String], title: &str| heads.iter().any(|head| head == title);
         let of_payment: Vec<_> = (40..120).map(|columns| heads("payment", columns)).collect();

@@ -4,7 +4,7 @@ use super::plot::plot_sweep;
 use crate::report::columns::{Mark, marked};
 use crate::report::figures::{percent, percents};
 use crate::report::paint::{Paint, Tone};
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Cell, Head, Table};
 use lockstorm_data::metrics::units::{count, micros, rate};
 use lockstorm_data::metrics::{Alarm, Metric, figure};
 use lockstorm_plan::sweep::Tradeoff;
@@ -16,10 +16,10 @@ pub fn render_sweep(rows: &[Tradeoff], paint: Paint, plot: Option<(u16, u16)>) -
         .first()
         .map_or_else(Vec::new, |row| row.cell.0.iter().map(|(key, _)| key.as_str()).collect());
     let verdicts = rows.first().map_or(&[][..], |row| &row.verdicts);
-    let mut head: Vec<String> = vec!["arm".to_owned()];
-    head.extend(keys.iter().map(|key| (*key).to_owned()));
-    head.extend(["sections", "overran", "95 % interval"].map(str::to_owned));
-    head.extend(verdicts.iter().map(|(metric, _)| metric.title().to_owned()));
+    let mut head = vec![Head::new("arm")];
+    head.extend(keys.iter().map(|key| Head::new(*key)));
+    head.extend(["sections", "overran", "95 % interval"].map(Head::new));
+    head.extend(verdicts.iter().map(|(metric, _)| Head::new(metric.title())));
     head.extend(
         [
             Metric::Throughput.title(),
@@ -28,12 +28,12 @@ pub fn render_sweep(rows: &[Tradeoff], paint: Paint, plot: Option<(u16, u16)>) -
             Metric::GaveUp.title(),
             "acquire p99",
         ]
-        .map(str::to_owned),
+        .map(Head::new),
     );
     if has_takeovers {
-        head.extend(["takeover p50", "max"].map(str::to_owned));
+        head.extend(["takeover p50", "max"].map(Head::new));
     }
-    head.extend(["renewals/s", "plays"].map(str::to_owned));
+    head.extend(["renewals/s", "plays"].map(Head::new));
     let mut table = Table {
         head,
         rows: rows.iter().map(|row| cells(row, has_takeovers)).collect(),
