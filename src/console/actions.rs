@@ -13,7 +13,7 @@ use super::theme::Theme;
 use super::ttls;
 use crate::report::order;
 use lockstorm_data::model::{
-    Action, Condition, Conditions, Fault, HostId, Obstacle, ReplicationRole, ServerId, Target, TargetKind,
+    Action, Condition, Conditions, Fault, HostId, Lack, Obstacle, ReplicationRole, ServerId, Target, TargetKind,
 };
 use lockstorm_run::{Command, HostView, Knob, Phase, Snapshot};
 
@@ -251,14 +251,9 @@ impl App {
         if let Some(Expected::After(action)) = self.orders.expected(target) {
             now.undergo(action, Duration::ZERO);
         }
-        let is_elsewhere = matches!(target, Target::Host(_)) && !snapshot.scenario.lab.are_ours();
-        if is_elsewhere && let Some(done) = done_to_process(act) {
-            return Err(not_ours(target, done));
-        }
-        let action = meant(act, target, &now)?;
-        if is_elsewhere && action.needs_process() {
-            return Err(not_ours(target, action.verbs()[2]));
-        }
+        // Scenarios that cut hosts off have containers, and the lab knows whether others do.
+        let has_proxy = snapshot.scenario.needs_proxy();
+        let action = meant(act, target, &snapshot.scenario.lab.lacks(has_proxy, has_proxy), &now)?;
         if let (Action::Fault(Fault::Failover { .. }), Target::Host(host)) = (action, target) {
             can_lead(host, snapshot)?;
         }
@@ -471,27 +466,8 @@ const fn is_of_overlay(act: Act) -> bool {
     )
 }
 
-/// What a key does to the process of a host, whatever its condition; `None` if it may do something else.
-fn done_to_process(act: Act) -> Option<&'static str> {
-    match act {
-        Act::Fault(fault) => Some(Action::Fault(fault))
-            .filter(|action| action.needs_process())
-            .map(|action| action.verbs()[2]),
-        Act::Bounce => Some("bounced"),
-        Act::PauseOrResume => Some("paused"),
-        _ => None,
-    }
-}
-
-fn not_ours(target: Target, done: &str) -> String {
-    format!("{target} is not ours, so it can't be {done}: s and a digit pick an app server")
-}
-
 /// Why a host can't be made to have the master.
 fn can_lead(host: HostId, snapshot: &Snapshot) -> Result<(), String> {
-    if snapshot.scenario.lab.replicated.is_none() {
-        return Err("nothing to fail over: no arm of this scenario has replicated nodes".to_owned());
-    }
     let is_master = |host: &&HostView| matches!(host.role, Some(ReplicationRole::Master { .. }));
     let masters: Vec<HostId> = snapshot.hosts.iter().filter(is_master).map(|host| host.id).collect();
     if masters == [host] {
@@ -501,7 +477,7 @@ fn can_lead(host: HostId, snapshot: &Snapshot) -> Result<(), String> {
 }
 
 /// The action of a key on a target in these conditions, or why it does nothing.
-fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action, String> {
+fn meant(act: Act, target: Target, lacks: &[Lack], now: &Conditions<Duration>) -> Result<Action, String> {
     let kind = target.kind();
     let action = match act {
         Act::Fault(fault) => Action::Fault(fault),
@@ -516,13 +492,26 @@ fn meant(act: Act, target: Target, now: &Conditions<Duration>) -> Result<Action,
     if act == Act::Bounce && kind != TargetKind::Host {
         return Err("only hosts can be bounced: k kills an app server, p pauses it".to_owned());
     }
-    let obstacle = match now.first() {
-        // A bounce makes sense only for a host that is up.
-        Some(ongoing) if act == Act::Bounce => Some(Obstacle::First(ongoing.condition, None)),
-        _ => action.obstacle(kind, now),
-    };
+    // A bounce makes sense only for a host that is up.
+    let is_broken = now.first().filter(|_| act == Act::Bounce);
+    let obstacle = action.obstacle(kind, lacks, now);
+    let obstacle = obstacle.or_else(|| Some(Obstacle::First(is_broken?.condition, None)));
     let Some(obstacle) = obstacle else { return Ok(action) };
     Err(match obstacle {
+        Obstacle::Lacks(Lack::OwnHosts) => {
+            let done = match act {
+                Act::Bounce => "bounced",
+                Act::PauseOrResume => "paused",
+                _ => action.verbs()[2],
+            };
+            format!("{target} is not ours, so it can't be {done}: s and a digit pick an app server")
+        }
+        Obstacle::Lacks(Lack::Replicas) => {
+            "nothing to fail over: no arm of this scenario has replicated nodes".to_owned()
+        }
+        Obstacle::Lacks(Lack::Proxy | Lack::Containers) => {
+            "only where a fault of the scenario lags or cuts: then there is a proxy".to_owned()
+        }
         Obstacle::NotFor(action, _) => {
             format!("{target} can't be {}: k kills it, p pauses it", action.verbs()[2])
         }

@@ -72,13 +72,6 @@ impl App {
             return None;
         }
         let wanted = self.live().and_then(|_| self.wanted(act, target, snapshot));
-        let by_proxy = matches!(act, Act::Fault(Fault::Lag { .. } | Fault::Cut { .. }));
-        let wanted = match wanted {
-            Ok(_) if by_proxy && !snapshot.scenario.needs_proxy() => {
-                Err("only where a fault of the scenario lags or cuts: then there is a proxy".to_owned())
-            }
-            wanted => wanted,
-        };
         let words = match (act, &wanted) {
             (Act::Restore, Err(_) | Ok(Action::Undo(Condition::Paused))) => return None,
             (Act::Bounce, _) => format!("bounce {target}"),

@@ -20,7 +20,7 @@ use crate::server::probe;
 use crate::topology::failover;
 use crate::topology::replication;
 use lockstorm_data::metrics::in_micros;
-use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Target, TargetKind, Verified};
+use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Target, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
 /// it answers.
@@ -59,19 +59,9 @@ impl Lab {
         first: impl FnOnce(),
     ) -> Result<Verified<Instant>, LabError> {
         let nodes = self.nodes.host(host)?;
-        if !nodes.are_ours() && action.needs_process() {
-            return Err(LabError::NotOurs(host, action.verbs()[2]));
-        }
         let _turn = nodes.imposed.turn.lock().await;
         first();
-        if let Some(obstacle) = action.obstacle(TargetKind::Host, &self.state(host).conditions) {
-            let target = Target::Host(host);
-            return Err(LabError::Impossible {
-                action,
-                target,
-                obstacle,
-            });
-        }
+        self.admit(action, Target::Host(host), &self.state(host).conditions)?;
         let mut hit = host;
         match action {
             Action::Fault(Fault::Kill) => self.order(nodes, NodeOrder::Kill)?,
@@ -85,11 +75,6 @@ impl Lab {
                 other => other,
             })?,
             Action::Undo(Condition::Lagging) => self.proxy_for(host)?.leave(Target::Host(host), Condition::Lagging),
-            Action::Fault(Fault::Cut { .. }) | Action::Undo(Condition::Cut)
-                if !nodes.nodes.iter().all(Node::is_container) =>
-            {
-                return Err(LabError::CutsNeedContainers);
-            }
             Action::Fault(Fault::Cut { .. }) => self.order(nodes, NodeOrder::Leave)?,
             Action::Undo(Condition::Cut) => self.order(nodes, NodeOrder::Rejoin)?,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::server::install;
 use crate::server::node_name::NodeName;
-use lockstorm_data::model::{Action, HostId, Obstacle, Target};
+use lockstorm_data::model::{Action, HostId, Lack, Obstacle, Target};
 
 /// Why the lab could not do what it was asked to; each message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +112,24 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// That an obstacle is in the way of an action.
+    pub(crate) fn of(action: Action, target: Target, obstacle: Obstacle) -> Self {
+        match (obstacle, target) {
+            (Obstacle::Lacks(Lack::OwnHosts), Target::Host(host)) => Self::NotOurs(host, action.verbs()[2]),
+            (Obstacle::Lacks(Lack::Replicas), Target::Host(_)) => {
+                Self::Other("there was no failover: this lab has no replicated nodes".to_owned())
+            }
+            (Obstacle::Lacks(Lack::Replicas), _) => Self::Unmeasurable { action, target },
+            (Obstacle::Lacks(Lack::Containers), _) => Self::CutsNeedContainers,
+            (Obstacle::Lacks(Lack::Proxy), _) => Self::NoProxy(target),
+            (obstacle, _) => Self::Impossible {
+                action,
+                target,
+                obstacle,
+            },
+        }
+    }
+
     /// That this directory or file of the lab could not be created.
     pub(crate) fn cannot_create(path: &Path) -> impl Fn(io::Error) -> Self {
         move |error| Self::Other(format!("cannot create {}: {error}", path.display()))

@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 
 use crate::directory::site::Site;
+use crate::error::LabError;
 use crate::guest::guests::Guests;
 use crate::network::link_states::Links;
 use crate::proxy::Proxy;
@@ -22,7 +23,7 @@ use crate::server::state::HostState;
 use crate::server::stats::{self, NodeStats};
 use crate::topology::cluster;
 use crate::topology::replication;
-use lockstorm_data::model::{ClusterNode, HostId, ReplicationRole};
+use lockstorm_data::model::{Action, ClusterNode, Conditions, HostId, Lack, ReplicationRole, Target};
 use lockstorm_lock::NodeAddress;
 
 /// How many round trips are measured each way to tell what the proxy costs.
@@ -55,6 +56,22 @@ impl Lab {
     /// What all keys begin with that are kept on the lock nodes: nothing, unless these are not ours.
     pub fn key_prefix(&self) -> &str {
         &self.nodes.plan.key_prefix
+    }
+
+    /// What it lacks that faults need.
+    pub fn lacks(&self) -> Vec<Lack> {
+        let plan = &self.nodes.plan;
+        plan.spec
+            .lacks(plan.options.binary.containers.is_some(), self.proxy.is_some())
+    }
+
+    /// Checks whether an action is possible on a target in these conditions.
+    ///
+    /// # Errors
+    /// The lab lacks what it needs, or it makes no sense now.
+    pub(crate) fn admit<T>(&self, action: Action, target: Target, now: &Conditions<T>) -> Result<(), LabError> {
+        let obstacle = action.obstacle(target.kind(), &self.lacks(), now);
+        obstacle.map_or(Ok(()), |obstacle| Err(LabError::of(action, target, obstacle)))
     }
 
     /// Whether a node is a process of ours.

@@ -11,7 +11,7 @@ use super::expectation::Trigger;
 use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
 use super::node_url::NodeUrl;
 use crate::metrics::units::counted;
-use crate::model::{Action, Condition, Fault, HostId, Seat, TargetKind, Targets, Wait, WaitInUs, in_us};
+use crate::model::{Action, Fault, HostId, Lack, Seat, Targets, Wait, WaitInUs, in_us};
 
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,14 @@ impl LabSpec {
     /// Whether the lock nodes are processes of our own, which can be broken.
     pub const fn are_ours(&self) -> bool {
         self.nodes.is_none()
+    }
+
+    /// What it lacks that faults need, with or without `containers` and a `proxy`.
+    pub fn lacks(&self, containers: bool, proxy: bool) -> Vec<Lack> {
+        let has = [self.are_ours(), self.replicated.is_some(), containers, proxy];
+        let all = [Lack::OwnHosts, Lack::Replicas, Lack::Containers, Lack::Proxy];
+        let lacked = all.into_iter().zip(has).filter(|(_, has)| !has);
+        lacked.map(|(lack, _)| lack).collect()
     }
 
     /// How many server processes the lab has: on each host a lock node, and if there are replicated nodes one of them and a
@@ -583,15 +591,14 @@ impl FaultSpec {
 
     /// Whether it is a fault of the network, which only a lab with a proxy can have.
     pub fn needs_proxy(&self) -> bool {
-        match self.action {
-            Action::Fault(fault) => fault.brings().is_some_and(Condition::is_by_proxy) && !self.cuts_host(),
-            Action::Undo(_) => false,
-        }
+        let kind = self.targets.kind();
+        kind.is_some_and(|kind| self.action.needs(kind, Lack::Proxy))
     }
 
     /// Whether it cuts a host off, which only containers can be.
     pub fn cuts_host(&self) -> bool {
-        matches!(self.action, Action::Fault(Fault::Cut { .. })) && self.targets.kind() == Some(TargetKind::Host)
+        let kind = self.targets.kind();
+        kind.is_some_and(|kind| self.action.needs(kind, Lack::Containers))
     }
 }
 

@@ -91,21 +91,15 @@ impl Lab {
     /// There are none, the action makes sense for none of them, or it failed.
     pub async fn apply_to_guests(&self, action: Action, server: ServerId) -> Result<Verified<Instant>, LabError> {
         let _turn = self.guests.turn.lock().await;
-        let obstacle = |guest: &Guest| {
+        let admit = |guest: &Guest| {
             let slot = self.site.client.slot(guest.start.id);
-            action.obstacle(TargetKind::Client, &slot.state.conditions)
+            self.admit(action, Target::Client(server), &slot.state.conditions)
         };
         let guests = self.guests.of(server);
-        let fit: Vec<&Guest> = guests.iter().filter(|guest| obstacle(guest).is_none()).collect();
+        let fit: Vec<&Guest> = guests.iter().filter(|guest| admit(guest).is_ok()).collect();
         if fit.is_empty() {
-            return Err(match guests.first() {
-                Some(first) => LabError::Impossible {
-                    action,
-                    target: Target::Client(server),
-                    obstacle: obstacle(first).unwrap_or(Obstacle::NotFor(action, TargetKind::Client)),
-                },
-                None => LabError::Other(format!("{server} has no client")),
-            });
+            guests.first().map_or(Ok(()), admit)?;
+            return Err(LabError::Other(format!("{server} has no client")));
         }
         let found = try_join_all(fit.into_iter().map(|guest| self.apply_to_guest(action, guest))).await?;
         Ok(verified(found))
@@ -125,11 +119,8 @@ impl Lab {
 
     async fn apply_to_guest(&self, action: Action, guest: &Guest) -> Result<Found, LabError> {
         let id = guest.start.id;
-        let not_for = || LabError::Impossible {
-            action,
-            target: Target::Client(guest.server),
-            obstacle: Obstacle::NotFor(action, TargetKind::Client),
-        };
+        let target = Target::Client(guest.server);
+        let not_for = Obstacle::NotFor(action, TargetKind::Client);
         let (order, finding) = match action {
             Action::Fault(Fault::Kill) => (NodeOrder::Kill, Finding::ProcessGone),
             Action::Fault(Fault::Pause) => (NodeOrder::Pause, Finding::ProcessStopped),
@@ -138,7 +129,7 @@ impl Lab {
                 self.begin(guest).await?;
                 return Ok(found(guest, Finding::ProcessRuns));
             }
-            _ => return Err(not_for()),
+            _ => return Err(LabError::of(action, target, not_for)),
         };
         if order == NodeOrder::Kill {
             guest.set_killed(true);
@@ -155,7 +146,6 @@ impl Lab {
         };
         let late = || Err(format!("no effect within {LIMIT:?}"));
         let seen = self.site.client.wait_slot(id, LIMIT, seen).await?.unwrap_or_else(late);
-        let target = Target::Client(guest.server);
         seen.map_err(|why| LabError::Other(format!("{} could not be verified: {why}", action.on(target))))?;
         Ok(found(guest, finding))
     }

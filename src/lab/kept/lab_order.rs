@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::server::binary::ServerBinary;
-use lockstorm_data::model::{Action, Fault, Obstacle, Target, TargetKind};
+use lockstorm_data::model::{Action, Lack, Obstacle, Target, TargetKind};
 use lockstorm_data::scenario::{LabSpec, Password, Persistence, ReplicatedSpec};
 
 /// The lab that somebody wants to have.
@@ -43,28 +43,30 @@ impl LabOrder {
     /// # Errors
     /// Why not, and with what options it could.
     pub fn can(&self, action: Action, target: Target) -> Result<(), String> {
-        let (kind, containers) = (target.kind(), self.image.is_some());
-        let why = match action {
-            _ if !action.is_for(kind) => return Err(format!("{target} {}", Obstacle::NotFor(action, kind))),
-            _ if matches!(kind, TargetKind::Server | TargetKind::Client) => {
-                return Err(format!(
-                    "{target}: a kept lab has only hosts and links; app servers and clients are those of a run"
-                ));
-            }
-            Action::Fault(Fault::Failover { .. }) if !self.replicated => {
-                "the lab has no replicated nodes: start it with `lockstorm lab up --replicated`"
-            }
-            _ if kind == TargetKind::Link && !self.replicated => {
+        let kind = target.kind();
+        if !action.is_for(kind) {
+            return Err(format!("{target} {}", Obstacle::NotFor(action, kind)));
+        }
+        if matches!(kind, TargetKind::Server | TargetKind::Client) {
+            return Err(format!(
+                "{target}: a kept lab has only hosts and links; app servers and clients are those of a run"
+            ));
+        }
+        let lacks = self.spec().lacks(self.image.is_some(), self.network);
+        let lack = lacks.into_iter().find(|lack| action.needs(kind, *lack));
+        let why = match lack {
+            // Its hosts are always its own.
+            None | Some(Lack::OwnHosts) => return Ok(()),
+            Some(Lack::Replicas) if kind == TargetKind::Link => {
                 "independent nodes say nothing to each other: start the lab with `lockstorm lab up --replicated --network`"
             }
-            Action::Fault(Fault::Cut { .. }) if kind == TargetKind::Host && !containers => {
+            Some(Lack::Replicas) => "the lab has no replicated nodes: start it with `lockstorm lab up --replicated`",
+            Some(Lack::Containers) => {
                 "a host that is a process can't be cut off: start the lab with `lockstorm lab up --lab docker`, or cut links"
             }
-            Action::Fault(Fault::Cut { .. }) if kind == TargetKind::Host => return Ok(()),
-            Action::Fault(Fault::Lag { .. } | Fault::Cut { .. }) if !self.network => {
+            Some(Lack::Proxy) => {
                 "the lab has no proxy, by which alone its network can be broken: start it with `lockstorm lab up --network`"
             }
-            _ => return Ok(()),
         };
         Err(format!("cannot {}: {why}", action.on(target)))
     }

@@ -14,7 +14,7 @@ use crate::network::gauge::{Gauge, What};
 use crate::proxy::{Hindrance, Network, Proxy};
 use crate::server::node_name::{NodeName, Role};
 use lockstorm_data::model::{
-    Action, Condition, Conditions, Fault, Finding, Link, Observer, ReplicationRole, Target, TargetKind, Verified,
+    Action, Condition, Conditions, Fault, Finding, Link, Observer, ReplicationRole, Target, Verified,
 };
 
 /// How long nothing must come over a connection that carried an answer before, besides what is due to its delay.
@@ -50,13 +50,7 @@ impl Lab {
     pub async fn apply_to_link(&self, action: Action, link: Link) -> Result<Verified<Instant>, LabError> {
         let (target, state) = (Target::Link(link), self.links.get(link));
         let _turn = state.turn.lock().await;
-        if let Some(obstacle) = action.obstacle(TargetKind::Link, &state.conditions()) {
-            return Err(LabError::Impossible {
-                action,
-                target,
-                obstacle,
-            });
-        }
+        self.admit(action, target, &state.conditions())?;
         let proxy = self.proxy.as_ref().ok_or(LabError::NoProxy(target))?;
         let limit = limit(action, &state);
         let late = || Err(LabError::NotYet { within: limit });

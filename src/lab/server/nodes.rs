@@ -30,11 +30,6 @@ impl Host {
         HostState::of_all(reported).with(self.imposed.conditions())
     }
 
-    /// Whether its nodes are processes of ours.
-    pub(crate) fn are_ours(&self) -> bool {
-        self.nodes.iter().all(|node| node.is_ours)
-    }
-
     /// How much longer a round trip to this host takes because it lags.
     pub(crate) fn delay(&self) -> Duration {
         let (delay, direction) = self.imposed.lag();

@@ -62,7 +62,7 @@ impl Engine {
             // No key breaks links.
             Target::Link(_) => return None,
         };
-        action.obstacle(target.kind(), &now)
+        action.obstacle(target.kind(), &self.lab.handle.lacks(), &now)
     }
 
     /// Looks whether the next act is possible, and tells if only a key makes it so.

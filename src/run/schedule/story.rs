@@ -72,7 +72,7 @@ impl Schedule {
             Obstacle::Already(condition, _) | Obstacle::First(condition, _) | Obstacle::ForGood(condition, _) => {
                 *condition
             }
-            Obstacle::NotFor(..) | Obstacle::Not(_) => return None,
+            Obstacle::NotFor(..) | Obstacle::Lacks(_) | Obstacle::Not(_) => return None,
         };
         let cure = match target.kind() {
             kind if !condition.is_undone_on(kind) => "it does not come back, so R starts anew",
@@ -163,7 +163,7 @@ mod tests {
 
     fn down() -> (Target, Obstacle) {
         let down = Conditions::only(Condition::Down, Some(How::Killed), ());
-        let already = KILL.obstacle(TargetKind::Host, &down);
+        let already = KILL.obstacle(TargetKind::Host, &[], &down);
         (HOST_1, already.expect("it is down already"))
     }
 
@@ -256,7 +256,7 @@ mod tests {
             Action::Undo(Condition::Down),
             None,
         )]);
-        let up = Action::Undo(Condition::Down).obstacle(TargetKind::Host, &Conditions::<()>::default());
+        let up = Action::Undo(Condition::Down).obstacle(TargetKind::Host, &[], &Conditions::<()>::default());
         assert_eq!(schedule.look_at_obstacle(up.map(|why| (HOST_1, why))), None);
         assert_eq!(due(&mut schedule, 1), [1]);
     }

@@ -83,7 +83,7 @@ impl Control {
         let mut pause = self.turn.lock().await;
         let id = self.id;
         let impossible = |obstacle| SwarmError::Impossible { action, id, obstacle };
-        if let Some(obstacle) = action.obstacle(TargetKind::Server, &self.conditions()) {
+        if let Some(obstacle) = action.obstacle(TargetKind::Server, &[], &self.conditions()) {
             return Err(impossible(obstacle));
         }
         let (at, finding) = match action {

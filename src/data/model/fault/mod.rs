@@ -15,6 +15,6 @@ pub use condition::Condition;
 pub use conditions::{Conditions, Ongoing};
 pub use how::{Direction, How, Way};
 pub use kind::{Fault, Parameters, SHORTEST_LAG};
-pub use obstacle::Obstacle;
+pub use obstacle::{Lack, Obstacle};
 pub use proof::{Finding, Observer, Proof, Verified};
 pub use target::{Link, Seat, Seats, Target, TargetKind, Targets};

@@ -4,13 +4,29 @@ use super::action::Action;
 use super::condition::Condition;
 use super::conditions::{Conditions, Ongoing};
 use super::how::How;
+use super::kind::Fault;
 use super::target::TargetKind;
+
+/// What a lab may lack that actions need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// Processes of our own on its hosts.
+    OwnHosts,
+    /// Replicated nodes: only they say something to each other.
+    Replicas,
+    /// Containers as hosts: only they can be cut off.
+    Containers,
+    /// A proxy, by which its network can be changed.
+    Proxy,
+}
 
 /// Why an action makes no sense now. Its text follows the name of the target: "is already down (killed)".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     /// The action is impossible on a target of this kind, in any condition.
     NotFor(Action, TargetKind),
+    /// The action needs what the lab does not have.
+    Lacks(Lack),
     /// The target already has the condition that the action brings.
     Already(Condition, Option<How>),
     /// The target has a condition that must be undone first.
@@ -22,8 +38,31 @@ pub enum Obstacle {
 }
 
 impl Action {
-    /// Why this action makes no sense for a target of this kind in these conditions; `None` if it does.
-    pub fn obstacle<T>(self, kind: TargetKind, now: &Conditions<T>) -> Option<Obstacle> {
+    /// Whether this action on a target of this kind needs what a lab may lack.
+    pub fn needs(self, kind: TargetKind, lack: Lack) -> bool {
+        let is_on = |wanted| kind == wanted;
+        let brings = |condition| matches!(self, Self::Fault(fault) if fault.brings() == Some(condition));
+        let is_failover = matches!(self, Self::Fault(Fault::Failover { .. }));
+        match lack {
+            Lack::OwnHosts => is_on(TargetKind::Host) && self.needs_process(),
+            Lack::Replicas => is_on(TargetKind::Link) || is_failover,
+            Lack::Containers => is_on(TargetKind::Host) && brings(Condition::Cut),
+            Lack::Proxy => brings(Condition::Lagging) || is_on(TargetKind::Link) && brings(Condition::Cut),
+        }
+    }
+
+    /// Why this action makes no sense for a target of this kind in these conditions in a lab that `lacks` this; `None` if it does.
+    pub fn obstacle<T>(self, kind: TargetKind, lacks: &[Lack], now: &Conditions<T>) -> Option<Obstacle> {
+        let lack = lacks.iter().copied().find(|lack| self.needs(kind, *lack));
+        // In whatever condition such a host is, only its owner changes it.
+        let condition = match lack {
+            Some(Lack::OwnHosts) => None,
+            _ => self.obstacle_by_condition(kind, now),
+        };
+        condition.or(lack.map(Obstacle::Lacks))
+    }
+
+    fn obstacle_by_condition<T>(self, kind: TargetKind, now: &Conditions<T>) -> Option<Obstacle> {
         let told = |obstacle: fn(Condition, Option<How>) -> Obstacle, ongoing: &Ongoing<T>| {
             Some(obstacle(ongoing.condition, ongoing.how.clone()))
         };
@@ -76,6 +115,7 @@ impl Obstacle {
         let how = |how: &Option<How>| how.as_ref().map_or_else(String::new, |how| format!(" ({how})"));
         match self {
             Self::NotFor(action, kind) => format!("can't be {}: it {be} {}", action.verbs()[2], kind.one()),
+            Self::Lacks(_) => format!("{be} in a lab that lacks what it needs"),
             Self::Already(condition, by) => format!("{be} already {}{}", condition.word(), how(by)),
             Self::First(condition, by) => {
                 let undo = Action::Undo(*condition).verbs()[0];
@@ -101,11 +141,47 @@ mod tests {
     use std::time::Duration;
 
     use super::super::how::{Direction, Way};
-    use super::super::kind::Fault;
     use super::*;
 
     fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {
-        action.obstacle(kind, conditions).map(|obstacle| obstacle.to_string())
+        let obstacle = action.obstacle(kind, &[], conditions);
+        obstacle.map(|obstacle| obstacle.to_string())
+    }
+
+    #[test]
+    fn what_a_lab_lacks_comes_after_the_condition_but_for_hosts_that_are_not_ours() {
+        let none = &[Lack::Replicas, Lack::Containers, Lack::Proxy][..];
+        let elsewhere = &[&[Lack::OwnHosts], none].concat()[..];
+        let direction = Direction::Both;
+        let delay = Duration::from_millis(1);
+        let [lag, cut]: [Action; 2] = [Fault::Lag { delay, direction }.into(), Fault::Cut { direction }.into()];
+        let failover = Action::from(Fault::Failover { by: Way::Hand });
+        let (host, link, server) = (TargetKind::Host, TargetKind::Link, TargetKind::Server);
+        for (action, kind, lacks, lack) in [
+            (Fault::Kill.into(), host, none, None),
+            (Fault::Kill.into(), host, elsewhere, Some(Lack::OwnHosts)),
+            (Action::Undo(Condition::Down), host, elsewhere, Some(Lack::OwnHosts)),
+            (Fault::Kill.into(), server, elsewhere, None),
+            (lag, host, elsewhere, Some(Lack::Proxy)),
+            (lag, link, none, Some(Lack::Replicas)),
+            (failover, host, none, Some(Lack::Replicas)),
+            (cut, host, none, Some(Lack::Containers)),
+            (cut, host, &[Lack::Proxy], None),
+            (cut, link, &[Lack::Proxy], Some(Lack::Proxy)),
+            (Action::Undo(Condition::Lagging), host, none, None),
+        ] {
+            let found = action.obstacle(kind, lacks, &Conditions::<()>::default());
+            let found = found.filter(|found| !found.is_done());
+            assert_eq!(found, lack.map(Obstacle::Lacks), "{action} {kind:?}");
+        }
+        let down = Conditions::only(Condition::Down, None, ());
+        let first = failover.obstacle(host, none, &down);
+        assert_eq!(first, Some(Obstacle::First(Condition::Down, None)));
+        let kill = Action::from(Fault::Kill);
+        assert_eq!(
+            kill.obstacle(host, elsewhere, &down),
+            Some(Obstacle::Lacks(Lack::OwnHosts))
+        );
     }
 
     #[test]
@@ -250,7 +326,7 @@ mod tests {
         let down = Conditions::only(Condition::Down, None, ());
         let done = |action: Action, conditions: &Conditions<()>| {
             action
-                .obstacle(TargetKind::Host, conditions)
+                .obstacle(TargetKind::Host, &[], conditions)
                 .map(|obstacle| obstacle.is_done())
         };
         assert_eq!(done(Fault::Shutdown.into(), &down), Some(true));

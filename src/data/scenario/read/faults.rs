@@ -16,7 +16,7 @@ use super::super::value;
 use super::super::words::Words;
 use super::comparison::{self, Known};
 use crate::model::{
-    Action, Direction, Fault, HostId, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
+    Action, Direction, Fault, HostId, Lack, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
 };
 
 /// The keys by which a fault starts.
@@ -67,11 +67,8 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
         Action::Fault(Fault::Failover { .. }) => table.get("on", on).unwrap_or(Targets::By(Seat::Replicas)),
         _ => table.need("on", Targets::Named(Vec::new()), "\"host:1\"", on),
     };
-    if !lab.are_ours()
-        && table.sound(&["do", "on"])
-        && !matches!(targets.kind(), Some(TargetKind::Server | TargetKind::Client))
-        && action.needs_process()
-    {
+    let needs_own = targets.kind().is_some_and(|kind| action.needs(kind, Lack::OwnHosts));
+    if needs_own && !lab.are_ours() && table.sound(&["do", "on"]) {
         let done = action.verbs()[2];
         let why = format!(
             "the nodes are not ours (lab.nodes), so no host can be {done}; what needs no process of theirs can be done: a lag of \

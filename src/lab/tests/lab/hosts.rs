@@ -250,12 +250,9 @@ async fn what_a_lab_has_not_can_not_fail() {
     assert!(lag.contains("this lab has no proxy"), "{lag}");
     let cut = refused(Fault::Cut { direction }, H1).await;
     assert!(matches!(cut, LabError::CutsNeedContainers), "{cut}");
-    for (by, why) in [
-        (Way::Hand, "this lab has no replicated nodes"),
-        (Way::Sentinel, "no Sentinel answers"),
-    ] {
+    for by in [Way::Hand, Way::Sentinel] {
         let said = refused(Fault::Failover { by }, H2).await.to_string();
-        assert_eq!(said, format!("there was no failover: {why}"));
+        assert_eq!(said, "there was no failover: this lab has no replicated nodes");
     }
     assert!(lab.state(H1).is_up());
     lab.down().await;
