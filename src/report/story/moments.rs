@@ -157,12 +157,8 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             what,
             meant: Vec::new(),
             is_bad: false,
-<<<<<<< HEAD
             is_warning: matches!(event.kind, EventKind::Warning { .. }),
-=======
-            is_warning: event.kind == EventKind::Warning,
             is_return,
->>>>>>> f08581a5 (A moment knows whether a host came back by it)
             brings_old_master: false,
             events: vec![event.id],
             until: letter.map(|_| at + AFTERMATH),
