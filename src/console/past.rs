@@ -244,7 +244,7 @@ impl Past<'_> {
 mod tests {
     use super::*;
     use lockstorm_data::facts::Caveat;
-    use lockstorm_data::metrics::{Figures, Metric};
+    use lockstorm_data::metrics::{Entry, Metric};
     use lockstorm_run::not_begun;
 
     fn demo() -> Record {
@@ -318,24 +318,38 @@ mod tests {
                         .all(|outage| outage.at + outage.lasted_us as f64 / 1e6 <= at + 1e-6)
                 );
                 assert_eq!(arm.figures.acquire_us.count, 0, "it is not known by the second");
-                assert!(arm.figures.lost_updates <= whole.figures.lost_updates_peak);
+                assert!(arm.figures.booked(Entry::LostUpdates) <= whole.figures.booked(Entry::LostUpdatesPeak));
             }
             before = now;
         }
         let last = shown(&record, record.elapsed - 1e-6);
         for (now, arm) in last.arms.iter().zip(&record.arms) {
             let newest = arm.series.newest().expect("points");
-            let after = arm.after_end.orders + newest.orders;
-            assert_eq!(now.figures.orders + after, arm.figures.orders, "{}", arm.name);
+            let after = arm.after_end.ledger[Entry::Orders] + newest.ledger[Entry::Orders];
+            assert_eq!(
+                now.figures.booked(Entry::Orders) + after,
+                arm.figures.booked(Entry::Orders),
+                "{}",
+                arm.name
+            );
         }
     }
 
-    /// Points have money made and lost, and runs beyond the first, where they have the damage of sales.
     #[test]
     fn money_and_runs_are_counted_by_the_second_under_their_own_names() {
-        let figures = |change: fn(&mut Figures)| {
+        // As if the demo's sales had been something else.
+        let figures = |names: &[(Entry, Entry)]| {
             let mut record = demo();
-            record.arms.iter_mut().for_each(|arm| change(&mut arm.figures));
+            for arm in &mut record.arms {
+                let seconds: Vec<i64> = arm.series.iter().map(|point| point.time).collect();
+                for (old, new) in names {
+                    arm.figures.ledger[*new] = arm.figures.ledger[*old].take();
+                    for second in &seconds {
+                        let point = arm.series.at(*second).expect("a second that is there");
+                        point.ledger[*new] = std::mem::take(&mut point.ledger[*old]);
+                    }
+                }
+            }
             let shown = shown(&record, record.elapsed - 1e-6).arms.clone();
             let sum = |metric: Metric| shown.iter().map(|arm| metric.of(&arm.figures)).sum::<f64>();
             let own = [Metric::MoneyMade, Metric::MoneyLost, Metric::RunAgain].map(|metric| sum(metric) > 0.0);
@@ -344,17 +358,19 @@ mod tests {
                 [Metric::LostUpdates, Metric::Oversold].map(|metric| sum(metric) > 0.0),
             )
         };
-        let payments = |figures: &mut Figures| {
-            (figures.money_made, figures.money_lost) = (figures.lost_updates_peak, figures.oversold);
-            (figures.lost_updates, figures.lost_updates_peak, figures.oversold) = (0, 0, 0);
-        };
-        let ticks = |figures: &mut Figures| {
-            (figures.run_again, figures.oversold) = (figures.oversold, 0);
-            (figures.lost_updates, figures.lost_updates_peak, figures.first_lost_at) = (0, 0, None);
-        };
-        assert_eq!(figures(|_| {}), ([false; 3], [true; 2]));
-        assert_eq!(figures(payments), ([true, true, false], [false; 2]));
-        assert_eq!(figures(ticks), ([false, false, true], [false; 2]));
+        assert_eq!(figures(&[]), ([false; 3], [true; 2]));
+        let payments = [
+            (Entry::LostUpdatesPeak, Entry::MoneyMade),
+            (Entry::LostUpdates, Entry::MoneyMade),
+            (Entry::Oversold, Entry::MoneyLost),
+        ];
+        assert_eq!(figures(&payments), ([true, true, false], [false; 2]));
+        let ticks = [
+            (Entry::Oversold, Entry::RunAgain),
+            (Entry::LostUpdatesPeak, Entry::Runs),
+            (Entry::LostUpdates, Entry::Runs),
+        ];
+        assert_eq!(figures(&ticks), ([false, false, true], [false; 2]));
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! The figures of an arm at an instant, as far as its record knows them.
 
-use std::mem;
-
 use lockstorm_data::facts::{Caveat, Event, EventKind};
 use lockstorm_data::history::Ruling;
-use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Metric, Outage, Point, Series, units};
+use lockstorm_data::metrics::{Consequence, ConsequenceKind, Entries, Figures, Metric, Outage, Point, Series, units};
 use lockstorm_run::ArmRecord;
 
 /// What was counted in these seconds, and what began until then; at the end the figures of the record. Times, votes and what else the
@@ -35,37 +33,20 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
         consequences,
         ..Figures::default()
     };
+    let mut booked = Entries::default();
     for point in seconds.iter().filter(|point| point.time >= 0) {
         figures.counts.add(&point.counts);
         figures.outcomes.add(&point.outcomes);
         figures.offered += point.offered;
         figures.answered += point.answered;
-        figures.orders += point.orders;
-        figures.oversold += point.oversold;
-        figures.lost_updates += point.lost_updates;
+        booked.add(&point.ledger);
         figures.double_holds += point.double_holds;
         figures.double_uses += point.double_uses;
         figures.refused_seconds += u64::from(point.is_refused());
     }
-    // The points have these under the names that a stock's have.
-    if total.run_again > 0 {
-        figures.run_again = mem::take(&mut figures.oversold);
-    }
-    if total.money_made + total.money_lost > 0 {
-        figures.money_made = mem::take(&mut figures.lost_updates);
-        figures.money_lost = mem::take(&mut figures.oversold);
-    }
-    let whole = until.floor();
-    figures.throughput = if whole > 0.0 {
-        figures.answered as f64 / whole
-    } else {
-        0.0
-    };
-    // By the second it is known what was overwritten, of which some may have been made up for.
-    let lost = figures.lost_updates.min(total.lost_updates_peak);
-    let is_first = figures.first_lost_at.is_some() && total.lost_updates_peak > 0;
-    figures.lost_updates = lost.max(u64::from(is_first));
-    figures.lost_updates_peak = figures.lost_updates;
+    figures.ledger = total.ledger.until(&booked, figures.first_lost_at.is_some());
+    // In the first second nothing is known to be answered.
+    figures.throughput = figures.answered as f64 / until.floor().max(1.0);
     let begun = || {
         arm.evidence
             .iter()
@@ -84,8 +65,8 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
 /// Why nothing good can be said of an arm: what its record says, and before the end the damage of which only the total is known.
 pub(super) fn doubt(arm: &ArmRecord, until: f64) -> Option<Caveat> {
     let is_hidden = |metric: &Metric| match metric {
-        Metric::LostUpdatesPeak | Metric::LawViolations => false,
-        other => Point::default().of(*other).is_none(),
+        Metric::LawViolations => false,
+        other => Point::default().of(other.headline().unwrap_or(*other)).is_none(),
     };
     let hidden = || {
         Metric::proven(&arm.figures)

@@ -55,7 +55,7 @@ pub(super) fn without_quorum(arm: &ArmView) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::metrics::Count;
+    use lockstorm_data::metrics::{Count, Entry};
 
     fn cell(metric: Metric, figures: &Figures, is_doubted: bool) -> String {
         let arm = Arm {
@@ -68,13 +68,16 @@ mod tests {
     #[test]
     fn damage_stays_when_the_figure_falls() {
         let mut figures = Figures {
-            orders: 100,
-            lost_updates: 7,
-            lost_updates_peak: 7,
+            ledger: [
+                (Entry::Orders, 100),
+                (Entry::LostUpdates, 7),
+                (Entry::LostUpdatesPeak, 7),
+            ]
+            .into(),
             ..Figures::default()
         };
         assert_eq!(cell(Metric::LostUpdates, &figures, false), "✖ 7");
-        figures.lost_updates = 0;
+        figures.ledger[Entry::LostUpdates] = Some(0);
         assert_eq!(cell(Metric::LostUpdates, &figures, false), "✖ 7");
         assert!(is_damaged(&figures));
     }
@@ -82,7 +85,7 @@ mod tests {
     #[test]
     fn a_zero_that_could_not_have_been_more_is_not_praised() {
         let mut figures = Figures {
-            orders: 100,
+            ledger: [(Entry::Orders, 100)].into(),
             ..Figures::default()
         };
         assert_eq!(cell(Metric::LostUpdates, &figures, false), "0 …");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::grades::Grade;
 use super::letter::{Letter, Mark};
 use lockstorm_data::metrics::units::{count, counted, micros};
-use lockstorm_data::metrics::{Count, Figures, Outage, Time};
+use lockstorm_data::metrics::{Count, Entry, Figures, Outage, Time};
 use lockstorm_data::scenario::ArmSpec;
 use lockstorm_run::client::GRACE;
 
@@ -133,12 +133,8 @@ pub(crate) fn enough(seen: &Seen<'_>) -> Option<Mark> {
 
 /// What the lock guards is unharmed, if nobody else held the lock.
 pub(crate) fn damage(seen: &Seen<'_>) -> Option<Mark> {
-    let Figures {
-        lost_updates_peak: lost,
-        double_holds,
-        ..
-    } = *seen.figures;
-    (lost > 0 && double_holds == 0).then(|| {
+    let lost = seen.figures.booked(Entry::LostUpdatesPeak);
+    (lost > 0 && seen.figures.double_holds == 0).then(|| {
         let lost = counted(lost, "update was", "updates were");
         Mark::new(
             Letter::D,
@@ -436,9 +432,12 @@ mod tests {
     #[test]
     fn a_lost_update_is_marked_unless_two_holders_explain_it() {
         assert_eq!(says(damage, |_| ()), None);
-        assert_eq!(says(damage, |seen| seen.lost_updates_peak = 1), Some(Letter::D));
+        assert_eq!(
+            says(damage, |seen| seen.ledger[Entry::LostUpdatesPeak] = Some(1)),
+            Some(Letter::D)
+        );
         let explained = |seen: &mut Figures| {
-            seen.lost_updates_peak = 1;
+            seen.ledger[Entry::LostUpdatesPeak] = Some(1);
             seen.double_holds = 1;
         };
         assert_eq!(says(damage, explained), None);

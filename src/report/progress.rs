@@ -235,7 +235,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use lockstorm_data::metrics::{Quantiles, Series};
+    use lockstorm_data::metrics::{Entry, Quantiles, Series};
     use lockstorm_data::scenario::{Overrides, Source, parse};
     use lockstorm_run::{Knobs, Live, Outlasted};
 
@@ -287,7 +287,7 @@ mod tests {
     fn an_arm_in_short() {
         let mut figures = Figures {
             throughput: 398.4,
-            oversold: 1214,
+            ledger: [(Entry::Oversold, 1214)].into(),
             ..Figures::default()
         };
         let shown = |figures: &Figures, name| arms(&snapshot(name, Phase::Running, 1.0, figures));
@@ -297,7 +297,7 @@ mod tests {
             p99: 61_000,
             ..Quantiles::default()
         };
-        figures.oversold = 0;
+        figures.ledger[Entry::Oversold] = Some(0);
         assert_eq!(shown(&figures, "flash-sale"), "none 398/s p99 61 ms");
         figures.db_hits_per_expiry.expiries = 2;
         figures.db_hits_per_expiry.mean = 86.2;

@@ -126,7 +126,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use lockstorm_data::metrics::{HitsPerExpiry, Quantiles, Time};
+    use lockstorm_data::metrics::{Entry, HitsPerExpiry, Quantiles, Time};
     use lockstorm_data::model::Outcomes;
     use lockstorm_data::scenario::{
         CacheFillSpec, InventorySpec, LockKind, Overrides, PaymentSpec, Popularity, ServiceTime, Source, StockIn, parse,
@@ -163,10 +163,13 @@ mod tests {
     #[test]
     fn damage_is_said_in_figures() {
         let figures = Figures {
-            orders: 414,
-            oversold: 214,
-            lost_updates: 214,
-            lost_updates_peak: 214,
+            ledger: [
+                (Entry::Orders, 414),
+                (Entry::Oversold, 214),
+                (Entry::LostUpdates, 214),
+                (Entry::LostUpdatesPeak, 214),
+            ]
+            .into(),
             sold_out_all: true,
             ..Figures::default()
         };
@@ -179,7 +182,7 @@ mod tests {
     #[test]
     fn a_zero_carries_its_bound() {
         let figures = Figures {
-            orders: 10_000,
+            ledger: [(Entry::Orders, 10_000)].into(),
             sold_out_all: true,
             outcomes: Outcomes {
                 no_quorum: 1,
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn a_single_lock_has_no_quorum_to_lack() {
         let figures = Figures {
-            orders: 1,
+            ledger: [(Entry::Orders, 1)].into(),
             sold_out_all: true,
             outcomes: Outcomes {
                 no_quorum: 1_200,
@@ -216,7 +219,7 @@ mod tests {
     fn refusals_are_said_by_who_refused() {
         let mut figures = Figures {
             counts: [(Count::LocksLost, 2)].into(),
-            orders: 3,
+            ledger: [(Entry::Orders, 3)].into(),
             sold_out_all: true,
             ..Figures::default()
         };
@@ -230,15 +233,15 @@ mod tests {
     #[test]
     fn a_stock_that_is_left_is_judged_by_its_updates() {
         let mut figures = Figures {
-            orders: 1_655,
+            ledger: [(Entry::Orders, 1_655)].into(),
             ..Figures::default()
         };
         assert_eq!(
             sentence(&arm("single"), &figures, &stock(64, 1_000), false),
             "single: took 1,655 orders and lost no update of its stock (at 95 % confidence fewer than 1 in 551 orders)."
         );
-        figures.lost_updates = 1;
-        figures.lost_updates_peak = 1;
+        figures.ledger[Entry::LostUpdates] = Some(1);
+        figures.ledger[Entry::LostUpdatesPeak] = Some(1);
         assert_eq!(
             sentence(&arm("single"), &figures, &stock(64, 1_000), false),
             "single: took 1,655 orders from its stock of 64,000; oversold is not measurable until that is sold out; \
@@ -286,9 +289,12 @@ mod tests {
         });
         let said = |money_made, money_lost, incomplete, is_doubted| {
             let figures = Figures {
-                orders: 300,
-                money_made,
-                money_lost,
+                ledger: [
+                    (Entry::Payments, 300),
+                    (Entry::MoneyMade, money_made),
+                    (Entry::MoneyLost, money_lost),
+                ]
+                .into(),
                 incomplete,
                 ..Figures::default()
             };
@@ -313,7 +319,7 @@ mod tests {
     #[test]
     fn nothing_good_is_said_of_what_is_in_doubt_or_was_not_read() {
         let mut figures = Figures {
-            orders: 100,
+            ledger: [(Entry::Orders, 100)].into(),
             ..Figures::default()
         };
         let said = |figures: &Figures, sold_out_all, is_doubted| {
@@ -331,12 +337,12 @@ mod tests {
         let at_least = nothing.replace("took", "took at least");
         assert_eq!(said(&figures, true, true), at_least);
         assert_eq!(said(&figures, false, true), at_least);
-        figures.lost_updates_peak = 7;
+        figures.ledger[Entry::LostUpdatesPeak] = Some(7);
         assert_eq!(
             said(&figures, true, true),
             "took at least 100 orders from its stock of 100; lost at least 7 updates of the stock."
         );
-        figures.oversold = 1;
+        figures.ledger[Entry::Oversold] = Some(1);
         assert_eq!(
             said(&figures, false, true),
             "took at least 100 orders for a stock of 100; at least 1 unit was oversold; lost at least 7 updates of the stock."

@@ -12,7 +12,7 @@ use lockstorm_data::facts::{
 };
 use lockstorm_data::history::{Belief, DoubleHold, Holder, Ruling};
 use lockstorm_data::metrics::{
-    Count, Counts, Figures, HistogramText, HitsPerExpiry, Latency, Metric, NodeLoad, PhaseTimes, Point, Quantiles,
+    Count, Counts, Entry, Figures, HistogramText, HitsPerExpiry, Latency, Metric, NodeLoad, PhaseTimes, Point, Quantiles,
     Series, ServerLoad, Time,
 };
 use lockstorm_data::model::{Action, CheckResult, Condition, Fault, HostId, Outcomes, Target};
@@ -72,18 +72,18 @@ fn sales() -> Record {
             answered: 1600,
             throughput: 398.4,
             times: [(Time::Response, quantiles(4_200, 31_000, 120_000))].into(),
-            orders: 200,
+            ledger: [(Entry::Orders, 200)].into(),
             ..Figures::default()
         };
         match name {
             "none" => {
-                figures.orders = 414;
-                figures.oversold = 214;
-                figures.lost_updates = 214;
-                figures.lost_updates_peak = 214;
+                figures.ledger[Entry::Orders] = Some(414);
+                figures.ledger[Entry::Oversold] = Some(214);
+                figures.ledger[Entry::LostUpdates] = Some(214);
+                figures.ledger[Entry::LostUpdatesPeak] = Some(214);
             }
             "single" => {
-                figures.orders = 180;
+                figures.ledger[Entry::Orders] = Some(180);
                 figures.acquire_us = quantiles(420, 2_149, 61_000);
                 figures.outcomes = Outcomes {
                     acquired: 1580,
@@ -311,7 +311,7 @@ fn a_record_of_another_format_is_refused_and_so_is_what_is_none() {
 fn journal(record: &Record) -> String {
     let point = |time| Point {
         time,
-        orders: 5,
+        ledger: [(Entry::Orders, 5)].into(),
         ..Point::default()
     };
     let seconds = (0..3).map(|second| JournalLine::Second(vec![point(second); record.arms.len()]));
@@ -385,7 +385,7 @@ fn a_journal_is_read_like_a_record_whatever_was_cut_off() {
         let evidence = &read.arms[1].evidence;
         assert_eq!((evidence.len(), evidence[0].ruling), (1, Some(Ruling::Explained)));
         for arm in &read.arms {
-            assert_eq!((arm.series.iter().count(), arm.figures.orders), (3, 15));
+            assert_eq!((arm.series.iter().count(), arm.figures.booked(Entry::Orders)), (3, 15));
         }
     }
     let refusal = |text: &str| {
@@ -496,7 +496,7 @@ fn busy_hour() -> Record {
             times: Time::OF_A_POINT.map(|time| (time, latency)).into(),
             offered: 5000,
             answered: 5000,
-            orders: 4000,
+            ledger: [(Entry::Orders, 4000)].into(),
             ..Point::default()
         };
     }

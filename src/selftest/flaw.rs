@@ -1,7 +1,7 @@
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 
-use lockstorm_data::metrics::{Count, Figures};
+use lockstorm_data::metrics::{Count, Entry, Figures};
 use lockstorm_data::scenario::hint;
 
 /// What is wrong with a lock. Its name is the variant in kebab case, and so is that of its arm in the trigger that exposes it.
@@ -85,7 +85,7 @@ impl Layer {
         match self {
             Self::DoubleHolds => figures.double_holds,
             Self::DoubleUses => figures.double_uses,
-            Self::LostUpdates => figures.lost_updates_peak,
+            Self::LostUpdates => figures.booked(Entry::LostUpdatesPeak),
             Self::Fenced => figures.counts[Count::Fenced],
             Self::LawViolations => figures.law_violations,
         }

@@ -44,6 +44,7 @@ mod tests {
 
     use super::super::maker::Maker;
     use super::*;
+    use lockstorm_data::metrics::Entry;
 
     #[test]
     fn a_broken_lock_whose_trigger_does_not_come_is_as_good_as_a_right_one() {
@@ -65,7 +66,7 @@ mod tests {
         assert!(right.outcomes.acquired > 100 && wrong.outcomes.acquired > 100);
         // Only stalls of the machine can let a section outlast its lock here, and that is no double hold.
         assert_eq!((right.double_holds, right.law_violations), (0, 0));
-        assert!(wrong.double_holds > 0 && wrong.double_uses > 0 && wrong.lost_updates_peak > 0);
+        assert!(wrong.double_holds > 0 && wrong.double_uses > 0 && wrong.booked(Entry::LostUpdatesPeak) > 0);
         // Nobody has deleted a key, and no TTL was over.
         assert!(wrong.law_violations > 0 && wrong.deleted + wrong.expired_holds == 0);
         // All of them say who voted.

@@ -163,7 +163,7 @@ fn has_had_its_faults(record: &Record) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lockstorm_data::metrics::{Count, Figures};
+    use lockstorm_data::metrics::{Count, Entry, Figures};
     use lockstorm_kit::play::{arm_record, record};
 
     use super::super::trigger::plays;
@@ -176,7 +176,7 @@ mod tests {
             let mut figures = Figures {
                 double_holds: *found,
                 double_uses: *found,
-                lost_updates_peak: *found,
+                ledger: [(Entry::LostUpdatesPeak, *found)].into(),
                 law_violations: *found,
                 ..Figures::default()
             };

@@ -8,7 +8,7 @@ use lockstorm_data::facts::{
     CheckedExpectation, Damage, Event, EventKind, LockChange, NotProven, OrderedBy, Step, Turn,
 };
 use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
-use lockstorm_data::metrics::{Count, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
+use lockstorm_data::metrics::{Count, Entry, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, Outcomes, ServerId, Target, Wait,
 };
@@ -282,7 +282,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
                 (Time::Response, latency(7_400 + wave * 100, 21_000 + wave * 900)),
             ]
             .into(),
-            orders: 160,
+            ledger: [(Entry::Orders, 160)].into(),
             ..Point::default()
         };
     }
@@ -320,7 +320,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
             times: [(Time::Response, response)].into(),
             answered: 398 * seconds,
             throughput: 398.0,
-            orders: 160 * seconds,
+            ledger: [(Entry::Orders, 160 * seconds)].into(),
             contested: 9 * seconds,
             ..Figures::default()
         },
@@ -484,14 +484,14 @@ fn no_vote(node: usize, cause: Cause) -> NoVote {
 }
 
 fn damaged(arm: &mut ArmView, oversold: u64) {
-    arm.figures.oversold = oversold;
-    arm.figures.lost_updates = oversold;
-    arm.figures.lost_updates_peak = oversold;
-    arm.figures.orders = 10_000 + oversold;
+    arm.figures.ledger[Entry::Oversold] = Some(oversold);
+    arm.figures.ledger[Entry::LostUpdates] = Some(oversold);
+    arm.figures.ledger[Entry::LostUpdatesPeak] = Some(oversold);
+    arm.figures.ledger[Entry::Orders] = Some(10_000 + oversold);
     arm.figures.sold_out_all = true;
     change(arm, 23..29, |point| {
-        point.oversold = u64::try_from(point.time).expect("not negative") - 21;
-        point.lost_updates = 3;
+        point.ledger[Entry::Oversold] = u64::try_from(point.time).expect("not negative") - 21;
+        point.ledger[Entry::LostUpdates] = 3;
         point.times[Time::Acquired].p99 *= 30;
     });
 }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lockstorm_data::facts::{Event, EventKind, OrderedBy};
-use lockstorm_data::metrics::{ConsequenceKind, Metric};
+use lockstorm_data::metrics::{ConsequenceKind, Entry, Metric};
 use lockstorm_data::model::{Action, CheckResult, Condition, Fault, HostId, Target};
 use lockstorm_data::scenario::{LockKind, Update, builtin};
 use lockstorm_kit::alone;
@@ -184,9 +184,7 @@ fn is_true(shown: &Shown) {
     }
     for (arm, spec) in record.arms.iter().zip(&record.scenario.arms) {
         let figures = &arm.figures;
-        let of_work =
-            figures.lost_updates + figures.oversold + figures.run_again + figures.money_made + figures.money_lost;
-        let damage = of_work + figures.double_holds > 0;
+        let damage = Metric::proven(figures).next().is_some();
         // A small terminal shows only the end of what was printed.
         for text in [screen, printed].into_iter().filter(|text| text.contains("verdict")) {
             let row = row_of(text, &arm.name);
@@ -325,7 +323,7 @@ fn nothing_is_denied_by_the_record(shown: &Shown) {
             before = cost;
         }
         if record.scenario.workload.about().display().cost == Metric::LostUpdates {
-            let last = arm.figures.lost_updates_peak;
+            let last = arm.figures.booked(Entry::LostUpdatesPeak);
             assert!(before <= last, "{}: {before} of {last}", arm.name);
         }
     }

@@ -9,7 +9,7 @@ use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
 use lockstorm_data::facts::{Caveat, CheckedExpectation, Event, EventKind, GivenUp, OrderedBy, Unmet};
-use lockstorm_data::metrics::{Count, Latency, Metric, RecentTenths, Time};
+use lockstorm_data::metrics::{Count, Entry, Latency, Metric, RecentTenths, Time};
 use lockstorm_data::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, Finding, HostId, How, NoVote, Observer, OrderId, Proof,
     ReplicationRole, ServerId, Target,
@@ -582,19 +582,19 @@ fn a_spike_is_as_wide_as_the_picture_can_draw_it() {
             p50: 400,
             p99: if tenth == 65 { 900_000 } else { 2_000 },
         };
-        point.lost_updates = u64::from(tenth == 65);
+        point.ledger[Entry::LostUpdates] = u64::from(tenth == 65);
     }
     let mut series = lockstorm_data::metrics::Series::default();
     for point in snapshot.arms[2].series.iter() {
         let mut point = *point;
         if point.time == 6 {
             point.times[Time::Acquired].p99 = 900_000;
-            point.lost_updates = 1;
+            point.ledger[Entry::LostUpdates] = 1;
         }
         *series.at(point.time).expect("room") = point;
     }
     snapshot.arms[2].series = Arc::new(series);
-    snapshot.arms[2].figures.lost_updates = 1;
+    snapshot.arms[2].figures.ledger[Entry::LostUpdates] = Some(1);
     // The columns with the highest values, and of the lane.
     let columns = |snapshot: Snapshot| {
         let screen = drawn(&charts_of(snapshot, "single"), WIDE);
@@ -1022,8 +1022,8 @@ fn a_frozen_picture_stays_while_the_run_goes_on() {
 fn damage_stays_at_its_largest_count_though_it_is_made_up_for() {
     let mut app = storm("");
     let mut mended = picture::storm();
-    mended.arms[0].figures.lost_updates = 37;
-    mended.arms[1].figures.lost_updates = 0;
+    mended.arms[0].figures.ledger[Entry::LostUpdates] = Some(37);
+    mended.arms[1].figures.ledger[Entry::LostUpdates] = Some(0);
     publish(&mut app, mended.clone());
     code(&mut app, KeyCode::Tab);
     let row = |app: &App, arm: &str| row_of(&drawn(app, WIDE), arm);
@@ -1039,7 +1039,7 @@ fn the_final_rate_is_the_mean_over_the_run() {
     let mut snapshot = picture::storm();
     for arm in &mut snapshot.arms {
         arm.figures.throughput = 123.4;
-        arm.figures.answered = arm.figures.orders;
+        arm.figures.answered = arm.figures.booked(Entry::Orders);
     }
     let means = |snapshot: Snapshot| {
         let screen = drawn(&charts(snapshot), WIDE);
@@ -1082,9 +1082,9 @@ fn inconclusive_expectations_are_counted_and_not_praised() {
 fn thousands_stand_apart_everywhere() {
     let mut snapshot = picture::storm();
     for arm in &mut snapshot.arms {
-        arm.figures.orders = 1_600;
+        arm.figures.ledger[Entry::Orders] = Some(1_600);
         arm.figures.outcomes.contended = 4_321;
-        arm.figures.oversold = 2_345;
+        arm.figures.ledger[Entry::Oversold] = Some(2_345);
         arm.live.per_second = 3_210.0;
         arm.figures.sold_out_all = false;
     }
@@ -1698,16 +1698,16 @@ fn lost_updates_are_on_the_scoreboard_until_the_stock_is_sold_out() {
         drawn(&app, WIDE)
     };
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
-    snapshot.arms[0].figures.lost_updates_peak = 290;
+    snapshot.arms[0].figures.ledger[Entry::LostUpdatesPeak] = Some(290);
     // Some were made up for, and the figure does not fall.
-    snapshot.arms[0].figures.lost_updates = 280;
+    snapshot.arms[0].figures.ledger[Entry::LostUpdates] = Some(280);
     let before = scoreboard(snapshot.clone());
     says(&before, &["✖ 290 lost updates", "LOST UPDATES"]);
     assert!(!before.contains("OVERSOLD"), "{before}");
     for arm in &mut snapshot.arms {
         arm.figures.sold_out_all = true;
     }
-    snapshot.arms[0].figures.oversold = 324;
+    snapshot.arms[0].figures.ledger[Entry::Oversold] = Some(324);
     let after = scoreboard(snapshot);
     says(&after, &["✖ 324 oversold", "OVERSOLD"]);
     assert!(!after.contains("LOST UPDATES"), "{after}");
@@ -1766,8 +1766,13 @@ fn how_often_a_lock_was_held_twice_and_what_was_lost_are_two_numbers_and_none_fa
             .position(|arm| arm.name == "single")
             .expect("it is there");
         let figures = &mut snapshot.arms[index].figures;
-        (figures.orders, figures.outcomes.acquired) = (100, 100);
-        (figures.double_holds, figures.lost_updates, figures.lost_updates_peak) = (double_holds, lost, lost);
+        figures.ledger = [
+            (Entry::Orders, 100),
+            (Entry::LostUpdates, lost),
+            (Entry::LostUpdatesPeak, lost),
+        ]
+        .into();
+        (figures.outcomes.acquired, figures.double_holds) = (100, double_holds);
         snapshot
     };
     let app = showing(of(14, 0));

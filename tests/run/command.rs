@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lockstorm::report;
 use lockstorm_data::facts::{Caveat, Event, EventKind};
-use lockstorm_data::metrics::{ConsequenceKind, Count, Time};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Entry, Time};
 use lockstorm_data::model::{
     Action, Cause, CauseKind, CheckResult, Condition, Conditions, Direction, Fault, HostId, How, Link, NoVote, OrderId,
     ReplicationRole, Target, Way,
@@ -494,13 +494,14 @@ fn what_a_starved_machine_does_to_a_lock_is_not_the_locks_fault() {
             last.set(Instant::now());
             hold_up("app-server-1");
         }
-        s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.lost_updates_peak > 0
+        s.arms[0].figures.counts[Count::Stalled] > 0 && s.arms[0].figures.booked(Entry::LostUpdatesPeak) > 0
     });
     assert!(is_said(&seen, "redlock: a section was held up"));
     let record = run.stop();
     let arm = &record.arms[0];
     assert!(
-        arm.figures.lost_by_stalls >= arm.figures.lost_updates_peak && arm.figures.double_uses_by_stalls > 0,
+        arm.figures.lost_by_stalls >= arm.figures.booked(Entry::LostUpdatesPeak)
+            && arm.figures.double_uses_by_stalls > 0,
         "{:#?}",
         arm.figures
     );
@@ -552,7 +553,11 @@ fn sections_that_the_end_cuts_off_are_counted_apart() {
         (0, 0),
         "{figures:#?}"
     );
-    assert_eq!((figures.counts[Count::Overran], figures.orders), (0, 0), "{figures:#?}");
+    assert_eq!(
+        (figures.counts[Count::Overran], figures.booked(Entry::Orders)),
+        (0, 0),
+        "{figures:#?}"
+    );
 }
 
 /// It has no other answer to go by, and no hold is too long to be waited for.
@@ -577,7 +582,7 @@ fn a_section_that_outlasts_the_load_by_seconds_ends() {
         "{:?}",
         texts(&record.warnings)
     );
-    assert_eq!((texts(&record.partial).len(), figures.orders), (0, 1));
+    assert_eq!((record.partial.len(), figures.booked(Entry::Orders)), (0, 1));
 }
 
 #[test]
@@ -1133,7 +1138,7 @@ fn app_servers_are_paused_and_killed_without_the_others_and_a_stopped_run_leaves
     assert_eq!(results, [CheckResult::Inconclusive; 2]);
     let figures = &record.arms[0].figures;
     assert_eq!(
-        (figures.lost_updates, figures.counts[Count::Errors]),
+        (figures.booked(Entry::LostUpdates), figures.counts[Count::Errors]),
         (0, 0),
         "a kill looks like no damage by the lock"
     );
@@ -1244,7 +1249,7 @@ fn warm_up_is_not_counted_and_a_limit_is_kept_exactly() {
     // Requests that were under way when the measured part began count in it; there are 8 workers.
     assert!((200..=208).contains(&figures.counts[Count::Completed]), "{figures:?}");
     assert!(
-        figures.orders.abs_diff(figures.counts[Count::Completed]) <= 8,
+        figures.booked(Entry::Orders).abs_diff(figures.counts[Count::Completed]) <= 8,
         "{figures:?}"
     );
     assert!(

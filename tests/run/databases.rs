@@ -7,7 +7,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use lockstorm_data::metrics::{Count, Figures};
+use lockstorm_data::metrics::{Count, Entry, Figures};
 use lockstorm_data::model::CheckResult;
 use lockstorm_kit::eventually;
 use lockstorm_kit::place::Place;
@@ -145,10 +145,10 @@ fn a_sale_has_the_same_verdicts_on_both_databases() {
         "sale.toml",
         SALE,
         &[
-            ("redlock", |f| f.orders),
-            ("redlock", |f| f.oversold),
+            ("redlock", |f| f.booked(Entry::Orders)),
+            ("redlock", |f| f.booked(Entry::Oversold)),
             ("redlock", |f| f.counts[Count::SoldOut]),
-            ("atomic", |f| f.orders),
+            ("atomic", |f| f.booked(Entry::Orders)),
             ("atomic", |f| f.counts[Count::SoldOut]),
         ],
     );
@@ -182,7 +182,11 @@ fn dies(words: &str, duration: &str, harm: impl FnOnce(&mut Postgres, &mut Live<
         assert_eq!(expectation.result, CheckResult::Inconclusive, "{said}");
     }
     let redlock = &arm(&record, "redlock").figures;
-    assert_eq!((redlock.lost_updates_peak, redlock.oversold), (0, 0), "{said}");
+    assert_eq!(
+        (redlock.booked(Entry::LostUpdatesPeak), redlock.booked(Entry::Oversold)),
+        (0, 0),
+        "{said}"
+    );
     for damage in ["updates are lost", "more is sold"] {
         assert!(!said.contains(&format!("redlock: {damage}")), "{said}");
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use lockstorm_data::facts::EventKind;
-use lockstorm_data::metrics::Time;
+use lockstorm_data::metrics::{Entry, Time};
 use lockstorm_data::scenario::builtin;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::play::arm;
@@ -103,7 +103,7 @@ fn three_judges_agree_on_locks_that_hold_and_on_locks_that_do_not() {
         "an app server has died in the middle of its sections"
     );
     let sales = history.lines().filter(|line| line.contains(r#""op":"sale""#)).count() as u64;
-    let orders: u64 = record.arms.iter().map(|arm| arm.figures.orders).sum();
+    let orders: u64 = record.arms.iter().map(|arm| arm.figures.booked(Entry::Orders)).sum();
     assert_eq!(sales, orders);
     for (to, ending, files) in [
         ("porcupine", "json", 3..=3),
@@ -221,10 +221,11 @@ fn orders_of_payments_prove_what_money_is_made_and_lost() {
     let (record, history) = judged(&place, &[]);
     for (name, is_kept) in [("no lock", false), ("payer", false), ("both", true)] {
         let figures = &arm(&record, name).figures;
-        let found = [figures.money_made, figures.money_lost].map(u64::cast_signed);
+        let found = [figures.booked(Entry::MoneyMade), figures.booked(Entry::MoneyLost)].map(u64::cast_signed);
         assert_eq!(<[i64; 2]>::from(made_and_lost(&history, name)), found, "{name}");
         assert!(found.iter().all(|money| (*money == 0) == is_kept), "{name}: {found:?}");
-        assert_eq!((figures.lost_updates, figures.oversold, figures.run_again), (0, 0, 0));
+        let others = [Entry::Orders, Entry::LostUpdates, Entry::Oversold, Entry::RunAgain];
+        assert_eq!(others.map(|entry| figures.ledger[entry]), [None; 4]);
         for text in ["money is made from nothing", "money is lost: "] {
             let is_told = record.events.iter().any(|event| {
                 event.text().contains(text) && matches!(&event.kind, EventKind::Damage { arm, .. } if arm == name)
@@ -234,7 +235,7 @@ fn orders_of_payments_prove_what_money_is_made_and_lost() {
         let sales = history
             .lines()
             .filter(|line| line.contains(r#""op":"sale""#) && line.contains(&format!("\"{name}\"")));
-        assert_eq!(sales.count() as u64, 2 * figures.orders, "{name}");
+        assert_eq!(sales.count() as u64, 2 * figures.booked(Entry::Payments), "{name}");
     }
     let arguments = ["record", "history", "h.jsonl", "--to", "elle", "--out", "elle"];
     let (code, stdout, stderr) = ended(&mut lockstorm(place.path(), &arguments));

@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
     use lockstorm_data::metrics::Column::Figure;
-    use lockstorm_data::metrics::{Count, Figures, Quantiles};
+    use lockstorm_data::metrics::{Count, Entry, Figures, Quantiles};
     use lockstorm_data::scenario::{CacheFillSpec, InventorySpec, PaymentSpec, Popularity, ServiceTime, StockIn};
 
     fn an_arm(figures: &Figures) -> Arm<'_> {
@@ -251,7 +251,7 @@ mod tests {
             stock_in: StockIn::Database,
         });
         let mut figures = Figures {
-            orders: 9,
+            ledger: [(Entry::Orders, 9)].into(),
             ..Figures::default()
         };
         figures.outcomes.acquired = 9;

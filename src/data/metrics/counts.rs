@@ -39,13 +39,6 @@ impl FieldName for Count {
 pub type Counts = Fields<Count, u64, { Count::VARIANTS.len() }>;
 
 impl Counts {
-    /// Adds all of `other`.
-    pub fn add(&mut self, other: &Self) {
-        for (sum, n) in self.values.iter_mut().zip(other.values) {
-            *sum += n;
-        }
-    }
-
     /// Requests that got an answer: not an error, a refusal, or work that was dropped.
     pub fn answered(&self) -> u64 {
         self[Count::Completed]

@@ -48,6 +48,15 @@ impl<K: FieldName, V, const N: usize> IndexMut<K> for Fields<K, V, N> {
     }
 }
 
+impl<K, const N: usize> Fields<K, u64, N> {
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, n) in self.values.iter_mut().zip(other.values) {
+            *sum += n;
+        }
+    }
+}
+
 /// These values; all others have their default.
 impl<K: FieldName, V: Copy + Default, const N: usize, const SOME: usize> From<[(K, V); SOME]> for Fields<K, V, N> {
     fn from(some: [(K, V); SOME]) -> Self {

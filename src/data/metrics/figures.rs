@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::consequence::Consequence;
 use super::counts::{Count, Counts};
+use super::fields::{Sparse, sparse};
 use super::group::Group;
 use super::histogram::Quantiles;
+use super::ledger::{Entries, Entry, KnownEntries};
 use super::sums::{Time, Times};
 use super::units::rounded;
 use crate::model::{CauseKind, Outcomes, in_us};
@@ -31,6 +33,11 @@ impl HitsPerExpiry {
 }
 
 impl Figures {
+    /// A number of its workload's ledger; 0 if that has none of this name.
+    pub fn booked(&self, entry: Entry) -> u64 {
+        self.ledger[entry].unwrap_or(0)
+    }
+
     /// Sections that had work: they found something to do, and their end was not that of the run. Those that `overran` are a part of
     /// them.
     pub fn sections(&self) -> u64 {
@@ -44,14 +51,7 @@ impl Figures {
 
     /// Whether two clients wanted one lock at the same time: without that there is nothing that a lock could fail to prevent.
     pub fn was_contested(&self) -> bool {
-        [
-            self.contested,
-            self.outcomes.contended,
-            self.double_uses,
-            self.double_holds,
-        ]
-        .iter()
-        .any(|count| *count > 0)
+        self.contested > 0 || self.outcomes.contended > 0 || self.double_uses > 0 || self.double_holds > 0
     }
 
     /// How much is known of outages; 0 if nobody asked for a lock on a node, or reported when it asked.
@@ -195,37 +195,21 @@ pub struct Figures {
     /// Answers a second, until the arm's finish or otherwise until the load ended.
     pub throughput: f64,
     /// Whether the ledger could not be read to its end, or requests were given up that may still have sold something. Then
-    /// orders, oversold and lost updates are lower bounds, and units that seem to be left may be sold.
+    /// what the ledger shows is a lower bound, and units that seem to be left may be sold.
     pub incomplete: bool,
-    /// Orders in the ledger.
-    pub orders: u64,
-    /// Orders beyond the initial stock, summed over the products.
-    pub oversold: u64,
-    /// Orders + units left − initial units, where that is positive, summed over the products. It is a net count and may
-    /// fall: a later stale write can make up for a lost one.
-    pub lost_updates: u64,
-    /// The largest value that it ever had.
-    pub lost_updates_peak: u64,
-    /// How many updates at most were lost to sections that this machine held up until their lock had expired.
+    /// What the ledger of its workload shows, summed over the products, each under the workload's own name, which the metric of the same
+    /// name describes. A record has only those of its workload.
+    #[serde(flatten, with = "sparse")]
+    #[schemars(with = "Sparse<Entries>")]
+    pub ledger: KnownEntries,
+    /// How much of the damage in the ledger at most was done by sections that this machine held up until their lock had expired.
     pub lost_by_stalls: u64,
     /// Whether the whole stock is sold (`inventory`): before that, overselling cannot show in full.
     pub sold_out_all: bool,
-    /// Runs of a `job` beyond the first of their tick. The points have them as `oversold`.
-    #[serde(default)]
-    pub run_again: u64,
-    /// Ticks of a `job` that nobody has run although a worker began them, or no app server was left when they were due.
-    #[serde(default)]
-    pub missed: u64,
-    /// Money of `payment` that came from nowhere. The points have it as `lost_updates`.
-    #[serde(default)]
-    pub money_made: u64,
-    /// Money of `payment` that is gone. The points have it as `oversold`.
-    #[serde(default)]
-    pub money_lost: u64,
-    /// Double uses, late writes and sections that overran, as another program reported them; null if it did not say who was inside.
-    #[serde(default)]
+    /// Double uses, late writes and sections that overran, as another program reported them; left out if it did not say who was inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unguarded: Option<u64>,
-    /// When the first update was lost, by the time of the sale that proves it.
+    /// When the first update was lost, or money made or lost, by the time of the order that proves it.
     #[serde(rename = "first_lost_at_us", with = "in_us")]
     #[schemars(with = "Option<i64>")]
     pub first_lost_at: Option<f64>,

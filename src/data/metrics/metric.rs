@@ -8,6 +8,7 @@ use super::counts::Count;
 use super::figures::Figures;
 use super::group::Group;
 use super::histogram::{Quantile, Quantiles};
+use super::ledger::Entry;
 use super::sums::Time;
 use super::units::{count, mean, micros, rate, rounded};
 
@@ -31,6 +32,8 @@ pub struct Row {
 pub enum Value {
     /// A plain count.
     Counted(Count),
+    /// A number that the ledger shows.
+    Booked(Entry),
     /// Another number that only grows.
     Number(fn(&Figures) -> u64),
     /// A number that may fall.
@@ -88,7 +91,7 @@ use Group::{
     Reported,
 };
 use Quantile::{Max, P50, P90, P99, P999};
-use Value::{Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
+use Value::{Booked, Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
 
 const ACQUIRE: &str = "time of one acquire, waiting included, whatever its outcome";
 const PIPE: &str = "time of one acquire of a client that does nothing, asked some ninety times a second meanwhile: what of the \
@@ -101,57 +104,45 @@ const HOLD: &str = "of `sections`: time from an acquire to its release: reading,
 const TAKEOVER: &str = "time from the verified death of an app server until a lock that it held was granted again, to \
                         anybody. A lock that nobody asked for after that gives no value, and one that was asked for \
                         late measures the demand, not the TTL";
-const IN_STOCKS: Evidence = Evidence {
-    shows: |f| f.orders > 0 && f.was_contested(),
-    until: "two orders meet at one lock",
-    before: None,
-};
+/// Of damage that no other damage shows earlier.
+const fn evidence(shows: fn(&Figures) -> bool, until: &'static str) -> Evidence {
+    Evidence {
+        shows,
+        until,
+        before: None,
+    }
+}
+
+const IN_STOCKS: Evidence = evidence(
+    |f| f.booked(Entry::Orders) > 0 && f.was_contested(),
+    "two orders meet at one lock",
+);
 const BEYOND_STOCKS: Evidence = Evidence {
     shows: |f| f.sold_out_all,
     until: "sold out",
     before: Some(Metric::LostUpdates),
 };
-const IN_TICKS: Evidence = Evidence {
-    shows: |f| f.orders > 0 && f.was_contested(),
-    until: "two runs meet at one lock",
-    before: None,
-};
-const IN_PAYMENTS: Evidence = Evidence {
-    shows: |f| f.orders > 0 && f.was_contested(),
-    until: "two payments meet at one lock",
-    before: None,
-};
+const IN_TICKS: Evidence = evidence(
+    |f| f.booked(Entry::Runs) > 0 && f.was_contested(),
+    "two runs meet at one lock",
+);
+const IN_PAYMENTS: Evidence = evidence(
+    |f| f.booked(Entry::Payments) > 0 && f.was_contested(),
+    "two payments meet at one lock",
+);
 const OVERLAP: &str = "of the `double_holds` that are over: how long both holders had reason to rely on the lock";
-const IN_HOLDS: Evidence = Evidence {
-    shows: |f| f.outcomes.acquired > 0 && f.was_contested(),
-    until: "two clients want one lock at once",
-    before: None,
-};
-const IN_SECTIONS: Evidence = Evidence {
-    shows: Figures::was_contested,
-    until: "two clients want one lock at once",
-    before: None,
-};
-const OF_SECTIONS: Evidence = Evidence {
-    shows: |f| f.sections() > 0,
-    until: "a section has had work",
-    before: None,
-};
-const OF_LOCKS: Evidence = Evidence {
-    shows: |f| f.outcomes.acquired > 0,
-    until: "a lock is acquired",
-    before: None,
-};
-const IN_JUDGED_HOLDS: Evidence = Evidence {
-    shows: |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
-    until: "two clients want one lock at once, and it is known of every double hold what its lock had lost",
-    before: None,
-};
-const IN_LISTS: Evidence = Evidence {
-    shows: |f| f.counts[Count::Hits] > 0,
-    until: "the first hit",
-    before: None,
-};
+const IN_HOLDS: Evidence = evidence(
+    |f| f.outcomes.acquired > 0 && f.was_contested(),
+    "two clients want one lock at once",
+);
+const IN_SECTIONS: Evidence = evidence(Figures::was_contested, "two clients want one lock at once");
+const OF_SECTIONS: Evidence = evidence(|f| f.sections() > 0, "a section has had work");
+const OF_LOCKS: Evidence = evidence(|f| f.outcomes.acquired > 0, "a lock is acquired");
+const IN_JUDGED_HOLDS: Evidence = evidence(
+    |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
+    "two clients want one lock at once, and it is known of every double hold what its lock had lost",
+);
+const IN_LISTS: Evidence = evidence(|f| f.counts[Count::Hits] > 0, "the first hit");
 
 /// Makes the figures from their rows: name, title, value, group, alarm, meaning.
 macro_rules! metrics {
@@ -280,7 +271,7 @@ metrics! {
         "requests that ended with an answer: no error, nothing given up, aborted or fenced";
     Throughput = "ok/s", PerSecond(|f| f.throughput), Load, Plain,
         "`answered` a second, until the arm's own finish or else until the load ended";
-    SoldPerSecond = "sold/s", PerSecond(|f| share(f, f.orders)), Inventory, Plain,
+    SoldPerSecond = "sold/s", PerSecond(|f| share(f, f.booked(Entry::Orders))), Inventory, Plain,
         "the part of `throughput` that sold something";
     SoldOutPerSecond = "sold out/s", PerSecond(|f| share(f, f.counts[Count::SoldOut])), Inventory, Plain,
         "the part of `throughput` that found its product sold out, which is quick: an arm that sells out early has more of them";
@@ -297,32 +288,32 @@ metrics! {
     GaveUp = "gave up", Counted(Count::GaveUp), Load, Plain,
         "requests that ended without an answer because they did not get the lock";
     Errors = "errors", Counted(Count::Errors), Load, Doubt, "requests that failed in the database or the cache";
-    Orders = "orders", Number(|f| f.orders), Inventory, Plain, "orders in the ledger";
+    Orders = "orders", Booked(Entry::Orders), Inventory, Plain, "orders in the ledger";
     SoldOut = "sold out", Counted(Count::SoldOut), Inventory, Plain, "requests that found their product sold out";
-    Oversold = "oversold", Number(|f| f.oversold), Inventory, Damage(BEYOND_STOCKS),
+    Oversold = "oversold", Booked(Entry::Oversold), Inventory, Damage(BEYOND_STOCKS),
         "orders beyond the initial stock of their product; measurable in full only once the stock is sold out";
-    LostUpdates = "lost updates", Level(|f| f.lost_updates), Inventory, Damage(IN_STOCKS),
+    LostUpdates = "lost updates", Booked(Entry::LostUpdates), Inventory, Damage(IN_STOCKS),
         "sales whose write another one overwrote, less those that a later one happened to make up for: orders + units left \
          − initial units. The first sign of a broken lock";
-    LostUpdatesPeak = "lost updates peak", Number(|f| f.lost_updates_peak), Inventory, Damage(IN_STOCKS),
+    LostUpdatesPeak = "lost updates peak", Number(|f| f.booked(Entry::LostUpdatesPeak)), Inventory, Damage(IN_STOCKS),
         "the largest value of `lost_updates` at any time; upper bounds on `lost_updates` are checked against it";
     Fenced = "fenced", Counted(Count::Fenced), Inventory, Doubt,
         "requests that the stock refused because it had seen a newer token (`fence`)";
-    Runs = "runs", Number(|f| f.orders), Job, Plain, "runs in the ledger";
+    Runs = "runs", Booked(Entry::Runs), Job, Plain, "runs in the ledger";
     AlreadyRun = "already run", Counted(Count::SoldOut), Job, Plain,
         "requests that found under their lock that their tick had run";
-    RunAgain = "run again", Number(|f| f.run_again), Job, Damage(IN_TICKS),
+    RunAgain = "run again", Booked(Entry::RunAgain), Job, Damage(IN_TICKS),
         "runs beyond the first of their tick";
-    Missed = "missed", Level(|f| f.missed), Job, Doubt,
+    Missed = "missed", Level(|f| f.booked(Entry::Missed)), Job, Doubt,
         "ticks that nobody has run although a worker began them, or no app server was left when they were due; while a run goes on, those that nobody has run yet. What no worker could begin before the end counts as `never_begun`";
-    Payments = "payments", Number(|f| f.orders), Payment, Plain, "payments in the ledger";
+    Payments = "payments", Booked(Entry::Payments), Payment, Plain, "payments in the ledger";
     NoMoney = "no money", Counted(Count::SoldOut), Payment, Plain, "requests that found nothing left on the payer's account";
-    MoneyMade = "money made", Number(|f| f.money_made), Payment, Damage(IN_PAYMENTS),
+    MoneyMade = "money made", Booked(Entry::MoneyMade), Payment, Damage(IN_PAYMENTS),
         "money that came from nowhere: by how much the balances that were written exceed the balance before, changed by the payment. With \
          `money_lost`: the money on all accounts = that at the start of the measured part + made − lost";
     Unanswered = "unanswered %", Mean(|f| 100.0 * (1.0 - f.answered as f64 / f.offered.max(1) as f64), |f| f.offered), Payment, Poor(50.0),
         "the share of the payments that were due or begun and have had no answer, in percent: above one half the accounts are at a standstill";
-    MoneyLost = "money lost", Number(|f| f.money_lost), Payment, Damage(IN_PAYMENTS),
+    MoneyLost = "money lost", Booked(Entry::MoneyLost), Payment, Damage(IN_PAYMENTS),
         "money that is gone: by how much the balances that were written fall short of the balance before, changed by the payment";
     Unguarded = "unguarded", Largest(|f| f.unguarded.unwrap_or(0), |f| u64::from(f.unguarded.is_some())), Reported, Damage(IN_HOLDS),
         "what the lock is there to prevent: `double_uses`, `late_writes` and sections that `overran`, together. Without a report of what clients did inside the lock it is not known";
@@ -359,6 +350,14 @@ impl Metric {
         self.row().title
     }
 
+    /// What it is called where it is counted by the second: what was made up for later counts there too.
+    pub const fn title_by_second(self) -> &'static str {
+        match self {
+            Self::LostUpdates => "sales overwritten",
+            other => other.title(),
+        }
+    }
+
     /// What it counts, in a few words: its description as far as the first colon, semicolon or sentence.
     pub fn in_short(self) -> &'static str {
         let meaning = self.row().meaning;
@@ -368,11 +367,9 @@ impl Metric {
     /// The unit that its bounds are written in.
     pub const fn unit(self) -> Unit {
         match self.row().value {
-            Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::Mean(..) | Value::Largest(..) => {
-                Unit::Count
-            }
             Value::PerSecond(_) => Unit::PerSecond,
             Value::Duration(..) | Value::Moment(_) => Unit::Micros,
+            _ => Unit::Count,
         }
     }
 
@@ -444,14 +441,9 @@ impl Metric {
                 stalled
             }
             Self::DoubleUses => figures.double_uses_by_stalls,
-            Self::LostUpdates
-            | Self::LostUpdatesPeak
-            | Self::Oversold
-            | Self::RunAgain
-            | Self::MoneyMade
-            | Self::MoneyLost => figures.lost_by_stalls,
             Self::DuplicatePages => figures.duplicate_by_stalls,
             Self::MissingPages => figures.missing_by_stalls,
+            _ if self.is_damage() && matches!(self.row().group, Inventory | Job | Payment) => figures.lost_by_stalls,
             _ => 0,
         };
         (explained as f64).min(self.of(figures)).max(0.0)
@@ -489,6 +481,7 @@ impl Metric {
     /// Whether it can fall during a run. The others are counts and largest values.
     pub const fn can_fall(self) -> bool {
         match self.row().value {
+            Value::Booked(entry) => entry.peak().is_some(),
             Value::Counted(_) | Value::Number(_) | Value::Largest(..) | Value::Duration(_, Quantile::Max) => false,
             Value::Level(_) | Value::Mean(..) | Value::PerSecond(_) | Value::Duration(..) | Value::Moment(_) => true,
         }
@@ -498,6 +491,7 @@ impl Metric {
     pub fn of(self, figures: &Figures) -> f64 {
         match self.row().value {
             Value::Counted(count) => figures.counts[count] as f64,
+            Value::Booked(entry) => figures.booked(entry) as f64,
             Value::Number(read) | Value::Level(read) | Value::Largest(read, _) => read(figures) as f64,
             Value::Mean(read, _) | Value::PerSecond(read) => read(figures),
             Value::Duration(read, quantile) => read(figures).get(quantile) as f64,
@@ -516,7 +510,7 @@ impl Metric {
             return false;
         }
         match self.row().value {
-            Value::Counted(_) | Value::Number(_) | Value::Level(_) | Value::PerSecond(_) => true,
+            Value::Counted(_) | Value::Booked(_) | Value::Number(_) | Value::Level(_) | Value::PerSecond(_) => true,
             Value::Mean(_, of) | Value::Largest(_, of) => of(figures) > 0,
             Value::Duration(read, _) => read(figures).count > 0,
             Value::Moment(read) => read(figures).is_some(),
@@ -577,12 +571,12 @@ mod tests {
             );
         }
         let made_up_for = Figures {
-            lost_updates_peak: 7,
+            ledger: [(Entry::LostUpdatesPeak, 7)].into(),
             ..Figures::default()
         };
         assert!(Metric::LostUpdates.is_proven(&made_up_for));
         assert!(!Metric::Orders.is_proven(&Figures {
-            orders: 1,
+            ledger: [(Entry::Orders, 1)].into(),
             ..Figures::default()
         }));
     }
@@ -591,8 +585,7 @@ mod tests {
     fn updates_are_lost_before_a_stock_can_be_oversold() {
         let told = |sold_out_all, oversold, lost_updates| {
             Metric::Oversold.telling(&Figures {
-                oversold,
-                lost_updates,
+                ledger: [(Entry::Oversold, oversold), (Entry::LostUpdates, lost_updates)].into(),
                 sold_out_all,
                 ..Figures::default()
             })

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
 use super::fields::{Sparse, sparse};
+use super::ledger::Entries;
 use super::metric::{Metric, Value};
 use super::sums::Latencies;
 use crate::model::{Outcomes, is_zero};
@@ -31,15 +32,10 @@ pub struct Point {
     /// Requests that ended with an answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub answered: u64,
-    /// Orders, by the time of the sale.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub orders: u64,
-    /// Units oversold, runs of a `job` beyond the first of their tick, or money lost in `payment`, by the time of the sale.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub oversold: u64,
-    /// Lost updates, or money made in `payment`, by the time of the sale that overwrote them; this does not fall when a later sale makes up for one.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub lost_updates: u64,
+    /// What the ledger of its workload shows, by the time of each order. Updates that it lost count even if a later sale makes up for them.
+    #[serde(flatten, with = "sparse")]
+    #[schemars(with = "Sparse<Entries>")]
+    pub ledger: Entries,
     /// Double holds, by the time at which they began.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub double_holds: u64,
@@ -58,13 +54,11 @@ impl Point {
     pub fn of(&self, metric: Metric) -> Option<u64> {
         Some(match metric {
             Metric::NoQuorum => self.outcomes.no_quorum,
-            Metric::Orders => self.orders,
-            Metric::Oversold | Metric::RunAgain | Metric::MoneyLost => self.oversold,
-            Metric::LostUpdates | Metric::MoneyMade => self.lost_updates,
             Metric::DoubleHolds => self.double_holds,
             Metric::DoubleUses => self.double_uses,
             other => match other.row().value {
                 Value::Counted(count) => self.counts[count],
+                Value::Booked(entry) => self.ledger[entry],
                 _ => return None,
             },
         })

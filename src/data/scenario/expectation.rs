@@ -138,6 +138,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Entry;
 
     fn expect(metric: Metric, op: Op) -> Expectation {
         Expectation {
@@ -153,7 +154,7 @@ mod tests {
     fn only_what_can_not_change_is_decided_before_the_end() {
         let decided = |op, oversold| {
             let figures = Figures {
-                oversold,
+                ledger: [(Entry::Oversold, oversold)].into(),
                 ..Figures::default()
             };
             expect(Metric::Oversold, op).decided(&figures)
@@ -170,8 +171,7 @@ mod tests {
         }
         let figures = Figures {
             throughput: 6.0,
-            lost_updates: 6,
-            lost_updates_peak: 6,
+            ledger: [(Entry::LostUpdates, 6), (Entry::LostUpdatesPeak, 6)].into(),
             ..Figures::default()
         };
         for op in [Op::Less, Op::Greater] {

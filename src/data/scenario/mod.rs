@@ -56,6 +56,6 @@ pub use warnings::warnings;
 pub use whole::Scenario;
 pub use words::Words;
 pub use workload::{
-    CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, JobSpec, Ledger, OrdersOf, PaymentSpec, ReportedSpec,
-    StockIn, WorkloadSpec,
+    CacheFillSpec, CacheSpec, Catalogue, Initial, InventorySpec, JobSpec, Ledger, PaymentSpec, ReportedSpec, StockIn,
+    WorkloadSpec,
 };

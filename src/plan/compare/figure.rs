@@ -29,11 +29,11 @@ pub enum OfAPart {
 
 impl Compared {
     /// Its title in tables.
-    pub const fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             // What was lost at worst is what was lost.
-            Self::Run(Metric::LostUpdatesPeak) => Metric::LostUpdates.row().title,
-            Self::Run(metric) => metric.row().title,
+            Self::Run(metric) if metric.is_damage() => metric.headline().unwrap_or(metric).title(),
+            Self::Run(metric) => metric.title(),
             Self::Part(OfAPart::AcquiredP50) => "acquired p50",
             Self::Part(OfAPart::AcquiredP99) => "acquired p99",
             Self::Part(OfAPart::Answered) => "answered",
@@ -73,7 +73,7 @@ impl Compared {
     /// Whether it counts damage, so that in how many runs there was any says more than how much.
     pub const fn is_damage(self) -> bool {
         match self {
-            Self::Run(metric) => metric.is_damage() || matches!(metric, Metric::LostUpdatesPeak),
+            Self::Run(metric) => metric.is_damage(),
             Self::Part(_) => false,
         }
     }

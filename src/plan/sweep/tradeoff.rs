@@ -160,6 +160,7 @@ fn proves_nothing(play: &Outcome, arm: &str) -> bool {
 mod tests {
     use super::*;
     use lockstorm_data::facts::Caveat;
+    use lockstorm_data::metrics::Entry;
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     /// The workload of a built-in scenario.
@@ -187,7 +188,7 @@ mod tests {
         let mut figures = Figures {
             // Some found nothing to sell.
             votes_at_release: vec![0, 0, sections + 1000],
-            orders,
+            ledger: [(Entry::Orders, orders)].into(),
             contested: orders,
             sold_out_all: is_sold_out,
             throughput: 100.0,
@@ -228,7 +229,16 @@ mod tests {
     #[test]
     fn each_workload_is_judged_by_its_own_figures() {
         let mut bad = figures(100, 0, 50, false);
-        (bad.lost_updates, bad.oversold, bad.run_again, bad.money_lost) = (1, 2, 3, 4);
+        bad.ledger = [
+            (Entry::Orders, 50),
+            (Entry::LostUpdates, 1),
+            (Entry::Oversold, 2),
+            (Entry::Runs, 50),
+            (Entry::RunAgain, 3),
+            (Entry::Payments, 50),
+            (Entry::MoneyLost, 4),
+        ]
+        .into();
         bad.contested = 1;
         let mut worse = bad.clone();
         (bad.db_hits_per_expiry.mean, bad.db_hits_per_expiry.expiries) = (2.5, 8);

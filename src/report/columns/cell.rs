@@ -4,7 +4,7 @@ use super::judged::{judged, written};
 use super::{inventory, load, locks};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Head, Table};
-use lockstorm_data::metrics::{Alarm, Column, Metric, Shown};
+use lockstorm_data::metrics::{Alarm, Column, Entry, Metric, Shown};
 
 /// A table with these columns, and a row for each arm.
 pub(crate) fn table(title: &str, columns: &[Shown], arms: &[Arm<'_>]) -> Table {
@@ -49,7 +49,7 @@ pub(crate) fn is_nothing(column: Column, arm: &Arm<'_>) -> bool {
 /// An arm's cell in a column; `None` if the arm has no such figure.
 pub(crate) fn cell(column: Column, arm: &Arm<'_>) -> Option<Cell> {
     match column {
-        Column::Figure(Metric::Orders) => Some(inventory::orders(arm, arm.figures.orders)),
+        Column::Figure(Metric::Orders) => Some(inventory::orders(arm, arm.figures.booked(Entry::Orders))),
         Column::Figure(Metric::Oversold) => inventory::oversold(arm),
         Column::Figure(Metric::Overran) => locks::overran(arm),
         Column::Figure(Metric::DoubleHolds) => locks::double_holds(arm),

@@ -72,6 +72,7 @@ pub(crate) fn written(metric: Metric, arm: &Arm<'_>) -> Option<String> {
     }
     Some(match row.value {
         Value::Counted(count) => arm.count(figures.counts[count]),
+        Value::Booked(entry) => arm.count(figures.booked(entry)),
         Value::Number(read) | Value::Level(read) | Value::Largest(read, _) => arm.count(read(figures)),
         Value::Mean(read, _) => mean(read(figures)),
         Value::PerSecond(read) if arm.is_narrow => short_rate(read(figures)),
@@ -125,14 +126,14 @@ pub(crate) fn marked(mark: Mark, text: String, is_narrow: bool) -> Cell {
 
 #[cfg(test)]
 mod tests {
-    use lockstorm_data::metrics::{Figures, Group, Quantiles};
+    use lockstorm_data::metrics::{Entry, Figures, Group, Quantiles};
 
     use super::*;
 
     #[test]
     fn an_arm_has_the_figures_of_its_workload_and_lock_alone() {
         let mut figures = Figures {
-            orders: 3,
+            ledger: [(Entry::Orders, 3)].into(),
             pipe_us: Quantiles {
                 count: 1,
                 p99: 80,

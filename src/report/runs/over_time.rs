@@ -2,7 +2,6 @@
 
 use super::curves::Curves;
 use super::together::Together;
-use crate::report::story::by_second;
 use lockstorm_data::metrics::{Metric, Point, Time};
 use lockstorm_run::Record;
 
@@ -48,7 +47,7 @@ pub(super) fn over_time(runs: &[Record], cost: Metric) -> Vec<Curves> {
         )
     });
     all.push(together.curves("answered", "Requests answered", "a second", &answered));
-    let until_then = format!("Damage until then: {}", by_second(cost));
+    let until_then = format!("Damage until then: {}", cost.title_by_second());
     let damage = together.summed().curves("damage", &until_then, "", &damage);
     let is_any = damage
         .lines

@@ -58,16 +58,19 @@ pub(super) fn confidence(runs: usize) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::report::paint::Tone;
-    use lockstorm_data::metrics::Figures;
+    use lockstorm_data::metrics::{Entry, Figures};
 
     fn of(lost: &[u64]) -> Cell {
         let figures: Vec<Figures> = lost
             .iter()
             .map(|lost| Figures {
-                orders: 100,
+                ledger: [
+                    (Entry::Orders, 100),
+                    (Entry::LostUpdates, *lost),
+                    (Entry::LostUpdatesPeak, *lost),
+                ]
+                .into(),
                 contested: 1,
-                lost_updates: *lost,
-                lost_updates_peak: *lost,
                 ..Figures::default()
             })
             .collect();

@@ -9,7 +9,7 @@ use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::facts::{Event, EventKind};
-use lockstorm_data::metrics::units::{count, micros};
+use lockstorm_data::metrics::units::{count, micros, rounded};
 use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric, NO_OUTAGE};
 use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
@@ -233,7 +233,8 @@ fn down_for(arm: &Arm<'_>) -> Cell {
 
 /// What happened, a line each: its time, and words.
 pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSpec) -> Vec<(f64, Tone, String)> {
-    let mut all = moments(events, arms, workload.about().display().cost);
+    let cost = workload.about().display().cost;
+    let mut all = moments(events, arms, cost);
     // Warnings have a place of their own.
     all.retain(|moment| !moment.is_warning);
     // Of many, those that meant something are worth more, and most of all what faults meant.
@@ -254,21 +255,21 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
     if let Some((at, ..)) = lines.last().filter(|_| more > 0) {
         lines.push((*at, Tone::Plain, format!("… and {more} more: the events have them")));
     }
-    if let Some((at, words)) = made_up(arms).filter(|_| !lines.is_empty()) {
+    if let Some((at, words)) = made_up(arms, cost).filter(|_| !lines.is_empty()) {
         lines.push((at, Tone::Plain, words));
     }
     lines
 }
 
-/// Lost updates that later sales compensated, and when the run ended: the moments count them, the final figure does not.
-fn made_up(arms: &[Arm<'_>]) -> Option<(f64, String)> {
+/// The damage of a stock that later sales compensated, and when the run ended: the moments count it, the final figure does not.
+fn made_up(arms: &[Arm<'_>], cost: Metric) -> Option<(f64, String)> {
     let with_lock = arms.iter().filter(|arm| arm.locks && arm.has(Group::Inventory));
     let mut end = None;
     let parts = with_lock.filter_map(|arm| {
         let series = arm.series?;
         end = end.max(series.newest().map(|point| point.time + 1));
-        let all: u64 = series.iter().map(|point| point.lost_updates).sum();
-        let over = all.saturating_sub(arm.figures.lost_updates_peak);
+        let all: u64 = series.iter().filter_map(|point| point.of(cost)).sum();
+        let over = all.saturating_sub(rounded(cost.peak().of(arm.figures)));
         (over > 0).then(|| format!("{} {} of {}", printable(arm.name), count(over), count(all)))
     });
     let parts: Vec<String> = parts.collect();

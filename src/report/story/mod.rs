@@ -7,6 +7,6 @@ mod verdict;
 mod why;
 
 pub(crate) use ending::{conclusion, happened, legend, lesson, tally, verdicts};
-pub(crate) use moments::{Moment, by_second, moments};
+pub(crate) use moments::{Moment, moments};
 pub(crate) use verdict::{Verdict, cost, counted, headline, is_control, order};
 pub(crate) use why::{Why, whys};

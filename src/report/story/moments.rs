@@ -301,20 +301,12 @@ fn done(action: Action, target: Target, is_so: bool) -> String {
     }
 }
 
-/// What the damage of seconds is called: what was made up for later counts too, so that it is not the figure.
-pub(crate) fn by_second(cost: Metric) -> &'static str {
-    match cost {
-        Metric::LostUpdates => "sales overwritten",
-        other => other.title(),
-    }
-}
-
 /// Fills in what a moment meant, with its doing to each arm.
 fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doing>, cost: Metric) {
     let mut lists: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     let mut add = |rank, head: &str, item: String| lists.entry((rank, head.to_owned())).or_default().push(item);
     let mut is_empty = false;
-    let head = by_second(cost);
+    let head = cost.title_by_second();
     for (arm, Doing { lost, is_part }) in arms.iter().zip(doings) {
         let name = arm.name;
         let its = arm.figures.consequences.iter().filter(|one| moment.has(one.event));
@@ -397,7 +389,7 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
 mod tests {
     use super::*;
     use lockstorm_data::facts::{Damage, OrderedBy};
-    use lockstorm_data::metrics::{Figures, Outage};
+    use lockstorm_data::metrics::{Entry, Figures, Outage};
 
     const HOST: Target = Target::Host(HostId(1));
 
@@ -438,7 +430,7 @@ mod tests {
     fn arm(name: &'static str, kinds: &[(u64, ConsequenceKind)], lost: &[(i64, u64)]) -> Told {
         let mut series = Series::default();
         for (second, lost) in lost {
-            series.at(*second).unwrap().lost_updates = *lost;
+            series.at(*second).unwrap().ledger[Entry::LostUpdates] = *lost;
         }
         let consequence = |(event, kind): &(u64, ConsequenceKind)| Consequence {
             at: 0.0,

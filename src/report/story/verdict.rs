@@ -164,7 +164,7 @@ pub(crate) fn headline(scenario: &Scenario) -> Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::metrics::Figures;
+    use lockstorm_data::metrics::{Entry, Figures};
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     fn scenario(name: &str) -> Scenario {
@@ -190,7 +190,7 @@ mod tests {
     fn verdict(of: impl FnOnce(&mut Figures), is_doubted: bool) -> Verdict {
         let scenario = scenario("failover");
         let mut figures = Figures {
-            orders: 100,
+            ledger: [(Entry::Orders, 100)].into(),
             contested: 10,
             ..Figures::default()
         };
@@ -208,9 +208,12 @@ mod tests {
         let scenario = scenario("failover");
         let verdict = |lost_by_stalls, damage_stands| {
             let figures = Figures {
-                orders: 100,
-                lost_updates: 3,
-                lost_updates_peak: 3,
+                ledger: [
+                    (Entry::Orders, 100),
+                    (Entry::LostUpdates, 3),
+                    (Entry::LostUpdatesPeak, 3),
+                ]
+                .into(),
                 lost_by_stalls,
                 ..Figures::default()
             };
@@ -233,7 +236,10 @@ mod tests {
     #[test]
     fn a_lock_is_safe_only_if_damage_would_have_shown() {
         assert_eq!(verdict(|_| {}, false), Verdict::Safe);
-        assert_eq!(verdict(|figures| figures.orders = 0, false), Verdict::Unproven);
+        assert_eq!(
+            verdict(|figures| figures.ledger[Entry::Orders] = Some(0), false),
+            Verdict::Unproven
+        );
         assert_eq!(
             verdict(|figures| figures.contested = 0, false),
             Verdict::Unproven,
@@ -245,7 +251,10 @@ mod tests {
             Verdict::Poor("stuck")
         );
         assert_eq!(verdict(|_| {}, true), Verdict::Inconclusive);
-        assert_eq!(verdict(|figures| figures.lost_updates_peak = 1, false), Verdict::Unsafe);
+        assert_eq!(
+            verdict(|figures| figures.ledger[Entry::LostUpdatesPeak] = Some(1), false),
+            Verdict::Unsafe
+        );
         assert_eq!(verdict(|figures| figures.double_holds = 1, false), Verdict::Unsafe);
         assert_eq!(
             verdict(|figures| figures.double_holds = 1, true),
@@ -260,7 +269,9 @@ mod tests {
             let workload = scenario(name).workload;
             let of = |contested| {
                 let mut figures = Figures {
-                    orders: 100,
+                    ledger: [Entry::Orders, Entry::Runs, Entry::Payments]
+                        .map(|entry| (entry, 100))
+                        .into(),
                     offered: 100,
                     answered: 100,
                     contested,
@@ -300,14 +311,12 @@ mod tests {
         let workload = scenario("failover").workload;
         let told = |figures: &Figures| cost(Metric::Oversold, &Arm::of_figures(figures).narrow(), &workload);
         let mut figures = Figures {
-            orders: 9,
-            lost_updates: 4,
-            lost_updates_peak: 4,
+            ledger: [(Entry::Orders, 9), (Entry::LostUpdates, 4), (Entry::LostUpdatesPeak, 4)].into(),
             ..Figures::default()
         };
         let lost = told(&figures);
         assert_eq!((lost.mark, lost.value.as_str()), (Mark::Damage, "lost updates"));
-        figures.oversold = 2;
+        figures.ledger[Entry::Oversold] = Some(2);
         assert_eq!(told(&figures).value, "2");
     }
 }

@@ -183,7 +183,7 @@ pub(crate) fn whys(spec: &ArmSpec, arm: &Arm<'_>, workload: &WorkloadSpec) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::metrics::{Consequence, Figures};
+    use lockstorm_data::metrics::{Consequence, Entry, Figures};
     use lockstorm_data::scenario::{Overrides, Source, builtin, parse};
 
     /// The causes of an arm of a built-in scenario with these figures.
@@ -316,7 +316,11 @@ mod tests {
             of("failover", "single", |_| {}),
             [("one buyer at a time".to_owned(), false)]
         );
-        assert_eq!(of("failover", "single", |figures| figures.lost_updates_peak = 1), []);
+        assert_eq!(
+            of("failover", "single", |figures| figures.ledger[Entry::LostUpdatesPeak] =
+                Some(1)),
+            []
+        );
         assert_eq!(first(&of("failover", "no lock", |_| {})).0, "all buy at once");
         assert_eq!(
             first(&of("paused-client", "atomic", |_| {})),

@@ -95,14 +95,14 @@ pub(crate) fn all(flaws: &Flaws, arm: &Arm, figures: &Figures, expect: &[Expecta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::metrics::Entry;
     use lockstorm_data::scenario::Op;
 
     #[test]
     fn a_machine_that_holds_sections_up_is_too_busy_if_that_did_damage() {
         let figures = |stalled, lost, lost_by_stalls| Figures {
             counts: [(Count::Stalled, stalled)].into(),
-            lost_updates: lost,
-            lost_updates_peak: lost,
+            ledger: [(Entry::LostUpdates, lost), (Entry::LostUpdatesPeak, lost)].into(),
             lost_by_stalls,
             ..Figures::default()
         };

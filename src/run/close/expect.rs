@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
     use lockstorm_data::facts::{Caveat, Unmet};
-    use lockstorm_data::metrics::{Figures, Point, Quantiles, Series, Time};
+    use lockstorm_data::metrics::{Entry, Figures, Point, Quantiles, Series, Time};
     use lockstorm_data::scenario::{Op, Overrides, Source, parse};
 
     /// What is said of an expectation of `redlock`, with these figures and doubts.
@@ -154,11 +154,14 @@ mod tests {
 
     fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubts: &[Doubt]) -> CheckedExpectation {
         let figures = Figures {
-            oversold,
-            lost_updates,
-            lost_updates_peak: lost_updates,
+            ledger: [
+                (Entry::Oversold, oversold),
+                (Entry::LostUpdates, lost_updates),
+                (Entry::LostUpdatesPeak, lost_updates),
+                (Entry::Orders, 1),
+            ]
+            .into(),
             sold_out_all,
-            orders: 1,
             contested: 1,
             ..Figures::default()
         };
@@ -202,10 +205,13 @@ mod tests {
     #[test]
     fn each_doubt_leaves_what_it_can_not_explain_and_none_hides_another() {
         let figures = Figures {
-            oversold: 3,
-            lost_updates: 3,
-            lost_updates_peak: 3,
-            orders: 10,
+            ledger: [
+                (Entry::Oversold, 3),
+                (Entry::LostUpdates, 3),
+                (Entry::LostUpdatesPeak, 3),
+                (Entry::Orders, 10),
+            ]
+            .into(),
             throughput: 10.0,
             sold_out_all: true,
             acquire_us: Quantiles {
@@ -265,9 +271,12 @@ mod tests {
                 counts: [(Count::Overran, 5), (Count::Stalled, 4)].into(),
                 double_uses: 428,
                 double_uses_by_stalls: 3,
-                orders: 100,
-                lost_updates: 3,
-                lost_updates_peak: 3,
+                ledger: [
+                    (Entry::Orders, 100),
+                    (Entry::LostUpdates, 3),
+                    (Entry::LostUpdatesPeak, 3),
+                ]
+                .into(),
                 lost_by_stalls,
                 ..Figures::default()
             };
@@ -319,9 +328,12 @@ mod tests {
     fn an_arm_that_took_no_order_shows_nothing() {
         let judge = |orders, lost_updates, op| {
             let figures = Figures {
-                orders,
-                lost_updates,
-                lost_updates_peak: lost_updates,
+                ledger: [
+                    (Entry::Orders, orders),
+                    (Entry::LostUpdates, lost_updates),
+                    (Entry::LostUpdatesPeak, lost_updates),
+                ]
+                .into(),
                 contested: orders,
                 ..Figures::default()
             };
@@ -445,7 +457,7 @@ mod tests {
         let stopped = doubts(&DOUBTS[3..4]);
         let judge = |metric, op, bound| {
             let figures = Figures {
-                orders: 10,
+                ledger: [(Entry::Orders, 10)].into(),
                 throughput: 10.0,
                 ..Figures::default()
             };
@@ -469,8 +481,7 @@ mod tests {
     fn too_little_oversold_is_no_failure_while_units_hide_it() {
         let judge = |oversold, lost_updates_peak, sold_out_all| {
             let figures = Figures {
-                oversold,
-                lost_updates_peak,
+                ledger: [(Entry::Oversold, oversold), (Entry::LostUpdatesPeak, lost_updates_peak)].into(),
                 sold_out_all,
                 ..Figures::default()
             };
@@ -486,7 +497,7 @@ mod tests {
     fn what_shows_only_later_proves_nothing_if_its_first_sign_could_not_show() {
         let judge = |contested| {
             let figures = Figures {
-                orders: 9,
+                ledger: [(Entry::Orders, 9)].into(),
                 contested,
                 ..Figures::default()
             };

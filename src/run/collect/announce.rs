@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use crate::collect::collector::Collector;
 use crate::show::notice::Notice;
 use lockstorm_data::facts::{Caveat, Damage, EventKind, Lacking, Ledger, LockChange, Step};
-use lockstorm_data::metrics::Count;
+use lockstorm_data::metrics::{Count, Entry, OrdersOf};
 use lockstorm_data::model::{NoVote, Outcomes};
-use lockstorm_data::scenario::{ArmSpec, OrdersOf};
+use lockstorm_data::scenario::ArmSpec;
 
 /// What has been announced of an arm.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
-    lost_updates: bool,
-    oversold: bool,
+    overwritten: bool,
+    beyond: bool,
     sold_out: bool,
     /// That requests fail.
     failing: bool,
@@ -45,31 +45,34 @@ impl Announced {
             damage,
             by_stall: books.lost_by_stalls > 0,
         };
-        if first(books.lost_updates > 0, &mut self.lost_updates) {
-            let what = match books.of {
-                OrdersOf::Sales | OrdersOf::Ticks => Damage::LostUpdates,
-                OrdersOf::Payments => Damage::MoneyMade,
-            };
-            // It is found a little later.
-            let at = collector.first_loss().unwrap_or_else(Instant::now);
-            notices.push(Notice::Event(at, damage(what)));
-        }
-        if first(books.oversold > 0, &mut self.oversold) {
-            let what = match books.of {
-                OrdersOf::Sales => Damage::Oversold {
-                    product: books.worst.map(|(product, _)| product),
-                    units: books.worst.map_or(0, |(_, units)| units),
-                },
-                OrdersOf::Ticks => Damage::RunAgain,
-                OrdersOf::Payments => Damage::MoneyLost,
-            };
-            notices.push(Notice::now(damage(what)));
+        if let Some(of) = books.of {
+            let (names, is_found) = (of.names(), |entry: &Entry| books.entries[*entry] > 0);
+            if names.overwritten.is_some_and(|entry| is_found(&entry)) && first(true, &mut self.overwritten) {
+                // It is found a little later.
+                let at = collector.first_loss().unwrap_or_else(Instant::now);
+                let what = match of {
+                    OrdersOf::Sales | OrdersOf::Ticks => Damage::LostUpdates,
+                    OrdersOf::Payments => Damage::MoneyMade,
+                };
+                notices.push(Notice::Event(at, damage(what)));
+            }
+            if first(is_found(&names.beyond), &mut self.beyond) {
+                let what = match of {
+                    OrdersOf::Sales => Damage::Oversold {
+                        product: books.worst.map(|(product, _)| product),
+                        units: books.worst.map_or(0, |(_, units)| units),
+                    },
+                    OrdersOf::Ticks => Damage::RunAgain,
+                    OrdersOf::Payments => Damage::MoneyLost,
+                };
+                notices.push(Notice::now(damage(what)));
+            }
         }
         if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
             let arm = name.clone();
             notices.push(Notice::Warning(Caveat::SectionStalled { arm }));
         }
-        if first(books.of == OrdersOf::Sales && books.sold_out, &mut self.sold_out) {
+        if first(books.of == Some(OrdersOf::Sales) && books.sold_out, &mut self.sold_out) {
             let step = Step::SoldOut { arm: name.clone() };
             notices.push(Notice::now(EventKind::Phase { step }));
         }

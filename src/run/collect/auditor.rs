@@ -116,7 +116,7 @@ impl Auditor {
                 StockIn::Database => Source::Database(store),
                 StockIn::Redis => Source::Redis(cache),
             },
-            audit: StockAudit::new(ledger.products, ledger.stock).of(ledger.of),
+            audit: StockAudit::new(ledger.of, ledger.products, ledger.stock),
             ledger,
             timeline,
             last_order: 0,

@@ -206,9 +206,9 @@ mod tests {
 
     use super::*;
     use crate::collect::totals::Intakes;
-    use crate::oracle::stock::Sales;
     use lockstorm_data::metrics::{
-        Count, Counts, DamagedList, NodeLoad, Part, ProviderCall, Quantiles, ServerLoad, StalledFill, Time, When,
+        Count, Counts, DamagedList, Entry, NodeLoad, OrdersOf, Part, ProviderCall, Quantiles, ServerLoad, StalledFill,
+        Time, When,
     };
     use lockstorm_data::model::{Cause, CauseKind, Outcome};
 
@@ -461,39 +461,34 @@ mod tests {
     fn sales_are_counted_in_the_second_of_their_own_time() {
         let (_, mut collector) = two();
         let mut news = News::default();
-        let sales = |orders, oversold, lost_updates| Sales {
-            orders,
-            oversold,
-            lost_updates,
-        };
+        let [orders, oversold, lost] = [Entry::Orders, Entry::Oversold, Entry::LostUpdates];
+        let sales = |of, more, less| [(orders, of), (oversold, more), (lost, less)].into();
         news.tenths.insert(When::Tenth(13), sales(5, 0, 2));
         news.tenths.insert(When::Tenth(19), sales(1, 1, 0));
         news.tenths.insert(When::AfterEnd, sales(4, 0, 0));
         news.servers.insert(2, 10);
         let books = Books {
-            orders: 10,
-            oversold: 1,
-            lost_updates: 1,
-            lost_updates_peak: 2,
+            of: Some(OrdersOf::Sales),
+            entries: [(orders, 10), (oversold, 1), (lost, 1), (Entry::LostUpdatesPeak, 2)].into(),
             first_lost_us: Some(1_320_000),
             ..Books::default()
         };
         collector.audit(books, &news);
         let figures = filled(&collector, Figures::default(), &Progress::default());
         assert_eq!(
-            (figures.orders, figures.lost_updates, figures.lost_updates_peak),
-            (10, 1, 2)
+            [orders, oversold, lost, Entry::LostUpdatesPeak, Entry::Runs].map(|entry| figures.ledger[entry]),
+            [Some(10), Some(1), Some(1), Some(2), None]
         );
         assert_eq!(figures.first_lost_at, Some(1.32));
         assert_eq!([0, 1].map(|server| figures.servers[server].orders), [0, 10]);
         let series = &collector.curves.series;
         let point = series.iter().find(|point| point.time == 1).expect("second 1");
-        assert_eq!((point.orders, point.oversold, point.lost_updates), (6, 1, 2));
-        assert_eq!(collector.after_end().orders, 4);
+        assert_eq!([orders, oversold, lost].map(|entry| point.ledger[entry]), [6, 1, 2]);
+        assert_eq!(collector.after_end().ledger[orders], 4);
         let recent_tenths = &collector.curves.recent_tenths;
         let points: Vec<_> = recent_tenths
             .iter()
-            .map(|point| (point.time, point.lost_updates, point.oversold))
+            .map(|point| (point.time, point.ledger[lost], point.ledger[oversold]))
             .collect();
         assert_eq!(points, [(13, 2, 0), (19, 0, 1)]);
     }

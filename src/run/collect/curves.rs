@@ -55,9 +55,7 @@ impl Slice {
             time: point.time,
             offered: if dealt { point.offered } else { begun },
             times: latencies(self.times.each_ref()),
-            orders: point.orders,
-            oversold: point.oversold,
-            lost_updates: point.lost_updates,
+            ledger: point.ledger,
             double_holds: point.double_holds,
             double_uses: point.double_uses,
             ..self.point
@@ -148,48 +146,31 @@ impl Curves {
 
     /// Takes in what was added to the books.
     pub fn audit(&mut self, news: &News) {
-        if news.tenths.is_empty() {
-            return;
-        }
-        let (series, recent_tenths) = (Arc::make_mut(&mut self.series), Arc::make_mut(&mut self.recent_tenths));
-        for (when, sales) in &news.tenths {
-            let point = match when {
-                When::Tenth(tenth) => series.at(tenth.div_euclid(10)),
-                When::AfterEnd => Some(&mut self.judged_after_end),
-            };
-            if let Some(point) = point {
-                point.orders += sales.orders;
-                point.oversold += sales.oversold;
-                point.lost_updates += sales.lost_updates;
-            }
-            if let When::Tenth(tenth) = when
-                && sales.oversold + sales.lost_updates > 0
-                && let Some(point) = recent_tenths.at(*tenth)
-            {
-                point.oversold += sales.oversold;
-                point.lost_updates += sales.lost_updates;
-            }
+        for (when, entries) in &news.tenths {
+            self.points(*when).for_each(|point| point.ledger.add(entries));
         }
     }
 
     /// Takes in when two holders had one lock.
     pub fn doubles(&mut self, doubles: &NewDoubles) {
-        let mut add = |all: &[When], count: fn(&mut Point) -> &mut u64| {
-            for when in all {
-                let (second, tenth) = match when {
-                    When::Tenth(tenth) => (
-                        Arc::make_mut(&mut self.series).at(tenth.div_euclid(10)),
-                        Arc::make_mut(&mut self.recent_tenths).at(*tenth),
-                    ),
-                    When::AfterEnd => (Some(&mut self.judged_after_end), None),
-                };
-                for point in second.into_iter().chain(tenth) {
-                    *count(point) += 1;
-                }
-            }
+        for when in &doubles.holds {
+            self.points(*when).for_each(|point| point.double_holds += 1);
+        }
+        for when in &doubles.uses {
+            self.points(*when).for_each(|point| point.double_uses += 1);
+        }
+    }
+
+    /// The points that an instant belongs to, as far as they are kept.
+    fn points(&mut self, when: When) -> impl Iterator<Item = &mut Point> {
+        let points = match when {
+            When::Tenth(tenth) => [
+                Arc::make_mut(&mut self.series).at(tenth.div_euclid(10)),
+                Arc::make_mut(&mut self.recent_tenths).at(tenth),
+            ],
+            When::AfterEnd => [Some(&mut self.judged_after_end), None],
         };
-        add(&doubles.holds, |point| &mut point.double_holds);
-        add(&doubles.uses, |point| &mut point.double_uses);
+        points.into_iter().flatten()
     }
 
     /// What was counted after the load had ended, while the workers finished.

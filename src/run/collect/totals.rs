@@ -8,10 +8,9 @@ use strum::VariantArray;
 
 use crate::oracle::stock::{Books, News};
 use lockstorm_data::metrics::{
-    Batch, Count, Counts, DamagedList, Expiries, Figures, Part, Quantiles, ServerLoad, StalledFill, Sums, Time, When,
-    histogram,
+    Batch, Count, Counts, DamagedList, Entry, Expiries, Figures, OrdersOf, Part, Quantiles, ServerLoad, StalledFill,
+    Sums, Time, When, histogram,
 };
-use lockstorm_data::scenario::OrdersOf;
 
 /// How far an arm has come.
 #[derive(Debug, Default)]
@@ -175,23 +174,14 @@ impl Totals {
             figures.unfinished += server.unfinished;
             figures.never_begun += server.never_begun;
         }
-        figures.orders = books.orders;
+        for entry in books.of.into_iter().flat_map(|of| of.names().all()) {
+            figures.ledger[entry] = Some(books.entries[entry]);
+        }
         if let Some(ticks) = progress.ticks {
-            figures.missed = ticks.saturating_sub(books.orders.saturating_sub(books.oversold));
+            let run = books.entries[Entry::Runs].saturating_sub(books.entries[Entry::RunAgain]);
+            figures.ledger[Entry::Missed] = Some(ticks.saturating_sub(run));
         }
-        match books.of {
-            OrdersOf::Sales => {
-                figures.sold_out_all = books.sold_out;
-                figures.oversold = books.oversold;
-                figures.lost_updates = books.lost_updates;
-                figures.lost_updates_peak = books.lost_updates_peak;
-            }
-            OrdersOf::Ticks => figures.run_again = books.oversold,
-            OrdersOf::Payments => {
-                figures.money_made = books.lost_updates;
-                figures.money_lost = books.oversold;
-            }
-        }
+        figures.sold_out_all = books.of == Some(OrdersOf::Sales) && books.sold_out;
         figures.lost_by_stalls = books.lost_by_stalls;
         figures.first_lost_at = books.first_lost_us.map(|us| us as f64 / 1e6);
         figures.db_hits_per_expiry = self.expiries.hits_per_expiry();

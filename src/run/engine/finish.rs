@@ -12,9 +12,8 @@ use crate::orders::command::Inbox;
 use crate::show::snapshot::Phase;
 use crate::watch::lab::Flushes;
 use lockstorm_data::facts::{Caveat, EventKind, Step};
-use lockstorm_data::metrics::{Count, HistogramText, Quantiles, Series, Time, histogram};
+use lockstorm_data::metrics::{Count, Entry, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::HostId;
-use lockstorm_data::scenario::OrdersOf;
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;
@@ -162,13 +161,7 @@ impl Engine {
 
     /// Unsold stock hides overselling: a lost update shows as an oversold unit only once the product is sold out.
     fn warn_of_unsold_stock(&mut self) {
-        if self
-            .scenario
-            .workload
-            .about()
-            .ledger()
-            .is_none_or(|ledger| ledger.of != OrdersOf::Sales)
-        {
+        if !self.scenario.workload.about().sells() {
             return;
         }
         let arms: Vec<String> = self
@@ -176,7 +169,7 @@ impl Engine {
             .iter()
             // If an arm's ledger was not read to its end, nobody knows whether it is sold out.
             .filter(|arm| !arm.collector.totals.books.sold_out && arm.missing.is_empty())
-            .filter(|arm| arm.collector.totals.books.oversold == 0)
+            .filter(|arm| arm.collector.totals.books.entries[Entry::Oversold] == 0)
             .map(|arm| arm.spec.name.clone())
             .collect();
         if !arms.is_empty() {

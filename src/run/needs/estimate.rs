@@ -3,7 +3,7 @@
 use super::cost;
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::Wait;
-use lockstorm_data::scenario::{ArmSpec, Ledger, OrdersOf, Persistence, Scenario, StockIn, Topology};
+use lockstorm_data::scenario::{ArmSpec, Ledger, Persistence, Scenario, StockIn, Topology};
 
 /// What a run of a scenario needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,9 +239,9 @@ impl<'a> Run<'a> {
     /// four times; two for each payment.
     fn orders_in(&self, place: StockIn, pace: Pace) -> u64 {
         let ledger = self.ledger.filter(|ledger| ledger.stock_in == place);
-        ledger.map_or(0, |ledger| match ledger.of {
-            OrdersOf::Payments => self.cycles(pace).saturating_mul(2),
-            OrdersOf::Sales | OrdersOf::Ticks => self.cycles(pace).min(ledger.units().saturating_mul(4)),
+        ledger.map_or(0, |ledger| match ledger.of.moves_units() {
+            true => self.cycles(pace).saturating_mul(2),
+            false => self.cycles(pace).min(ledger.units().saturating_mul(4)),
         })
     }
 

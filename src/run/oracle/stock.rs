@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::store::Order;
-use lockstorm_data::metrics::{Timeline, When};
-use lockstorm_data::scenario::OrdersOf;
+use lockstorm_data::metrics::{Entries, OrdersOf, Timeline, When};
 
 /// The books of one arm: the append-only order ledger, read in order. The ledger is the truth.
 ///
@@ -16,6 +15,7 @@ use lockstorm_data::scenario::OrdersOf;
 /// above that is made from nothing, what is below is lost; nothing is netted. So the units of all accounts = those at the start + made − lost.
 #[derive(Debug, Clone)]
 pub struct StockAudit {
+    of: OrdersOf,
     initial: u64,
     products: Vec<Product>,
     /// Products with units left.
@@ -32,64 +32,43 @@ struct Product {
     left: u64,
     /// Updates that measured sales lost, minus those that they made up for.
     lost: i64,
-    /// Measured orders beyond the initial stock; of an account the money lost.
-    oversold: u64,
+    /// Measured damage beyond the stock, or money lost.
+    beyond: u64,
 }
 
 /// The books of the measured part, summed over the products.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Books {
-    /// What the orders are. Of a tick that runs again no update is lost, it is only run again.
-    pub of: OrdersOf,
-    /// Orders; of payments those of the payers.
-    pub orders: u64,
-    /// Orders beyond the initial stock of their product; of payments the money lost.
-    pub oversold: u64,
-    /// Orders + units left − initial units, where positive: sales whose write was overwritten. A later stale write can make
-    /// up for one, so it can fall. Of payments the money made, which can't.
-    pub lost_updates: u64,
-    /// Its highest value so far.
-    pub lost_updates_peak: u64,
-    /// How many updates at most were lost to sales that this machine held up until their lock had expired: those that such a sale
+    /// What the orders are; `None` if there is no ledger, or nothing of it was read.
+    pub of: Option<OrdersOf>,
+    /// What was counted, under the names of the workload.
+    pub entries: Entries,
+    /// How much of the damage at most was done by orders that this machine held up until their lock had expired: what such an order
     /// overwrote, and itself.
     pub lost_by_stalls: u64,
-    /// When the first update was lost, in microseconds since second 0.
+    /// When an order first overwrote another one, in microseconds since second 0.
     pub first_lost_us: Option<i64>,
     /// Whether no product has a unit left, wherever it was sold (in the warm-up too). Only then can unsold stock not hide
     /// overselling.
     pub sold_out: bool,
-    /// The product that was oversold most, and by how many units.
+    /// The product with the most damage beyond its stock, and how much.
     pub worst: Option<(usize, u64)>,
 }
 
 /// Orders of the measured part in the order in which they were added, by tenths of a second and by app server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct News {
-    /// By the time of the sale.
-    pub tenths: BTreeMap<When, Sales>,
-    /// By app server, from 1.
+    /// What was counted, by the time of the order. What orders made up for is not subtracted from what others overwrote.
+    pub tenths: BTreeMap<When, Entries>,
+    /// Orders by app server, from 1.
     pub servers: BTreeMap<usize, u64>,
-}
-
-/// Sales of a tenth of a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sales {
-    /// The number of orders.
-    pub orders: u64,
-    /// Those beyond the initial stock.
-    pub oversold: u64,
-    /// Updates that they lost, without subtracting those that they made up for.
-    pub lost_updates: u64,
 }
 
 impl News {
     /// Adds later sales.
     pub fn add(&mut self, later: Self) {
         for (when, more) in later.tenths {
-            let sales = self.tenths.entry(when).or_default();
-            sales.orders += more.orders;
-            sales.oversold += more.oversold;
-            sales.lost_updates += more.lost_updates;
+            self.tenths.entry(when).or_default().add(&more);
         }
         for (server, orders) in later.servers {
             *self.servers.entry(server).or_default() += orders;
@@ -99,32 +78,27 @@ impl News {
 
 impl StockAudit {
     /// Books of `products` with `initial` units each and no orders.
-    pub fn new(products: u64, initial: u64) -> Self {
+    pub fn new(of: OrdersOf, products: u64, initial: u64) -> Self {
         let products = usize::try_from(products).unwrap_or(usize::MAX);
         let product = Product {
             orders: 0,
             left: initial,
             lost: 0,
-            oversold: 0,
+            beyond: 0,
         };
         let unsold = if initial > 0 { products } else { 0 };
         Self {
+            of,
             initial,
             products: vec![product; products],
             unsold,
             books: Books {
+                of: Some(of),
                 sold_out: unsold == 0,
                 ..Books::default()
             },
             news: News::default(),
         }
-    }
-
-    /// The same, with these orders.
-    #[must_use]
-    pub const fn of(mut self, of: OrdersOf) -> Self {
-        self.books.of = of;
-        self
     }
 
     /// Adds the next order of the ledger.
@@ -137,10 +111,11 @@ impl StockAudit {
         let step = if order.is_added() { 1 } else { -1 };
         let above = order.units.cast_signed() - product.left.cast_signed() - step;
         product.orders += 1;
-        let (lost, beyond) = match self.books.of {
-            OrdersOf::Sales => (above, u64::from(product.orders > self.initial)),
-            OrdersOf::Ticks => (0, u64::from(product.orders > self.initial)),
-            OrdersOf::Payments => (above.max(0), above.min(0).unsigned_abs()),
+        let (names, moves_units) = (self.of.names(), self.of.moves_units());
+        let (lost, beyond) = match names.overwritten {
+            Some(_) if moves_units => (above.max(0), above.min(0).unsigned_abs()),
+            Some(_) => (above, u64::from(product.orders > self.initial)),
+            None => (0, u64::from(product.orders > self.initial)),
         };
         self.unsold -= usize::from(product.left > 0 && order.units == 0);
         self.unsold += usize::from(product.left == 0 && order.units > 0);
@@ -150,31 +125,32 @@ impl StockAudit {
         if !order.measured {
             return;
         }
-        product.oversold += beyond;
-        if product.oversold > books.worst.map_or(0, |(_, most)| most) {
-            books.worst = index.map(|index| (index, product.oversold));
+        product.beyond += beyond;
+        if product.beyond > books.worst.map_or(0, |(_, most)| most) {
+            books.worst = index.map(|index| (index, product.beyond));
         }
         let before = product.lost.max(0).cast_unsigned();
         product.lost += lost;
-        books.orders += u64::from(!order.is_added());
-        books.oversold += beyond;
-        books.lost_updates = books.lost_updates + product.lost.max(0).cast_unsigned() - before;
-        books.lost_updates_peak = books.lost_updates_peak.max(books.lost_updates);
+        let tenth = self.news.tenths.entry(timeline.when_micros(order.at_us)).or_default();
+        for entries in [&mut books.entries, &mut *tenth] {
+            entries[names.orders] += u64::from(!order.is_added());
+            entries[names.beyond] += beyond;
+        }
+        if let Some(overwritten) = names.overwritten {
+            tenth[overwritten] += lost.max(0).cast_unsigned();
+            let all = books.entries[overwritten] + product.lost.max(0).cast_unsigned() - before;
+            books.entries[overwritten] = all;
+            if let Some(peak) = overwritten.peak() {
+                books.entries[peak] = books.entries[peak].max(all);
+            }
+            if all > 0 || moves_units && beyond > 0 {
+                books.first_lost_us.get_or_insert(order.at_us);
+            }
+        }
         if order.is_stalled() {
-            let damage = if books.of == OrdersOf::Payments {
-                above
-            } else {
-                lost.max(0)
-            };
+            let damage = if moves_units { above } else { lost.max(0) };
             books.lost_by_stalls += damage.unsigned_abs() + 1;
         }
-        if books.lost_updates > 0 || books.of == OrdersOf::Payments && beyond > 0 {
-            books.first_lost_us.get_or_insert(order.at_us);
-        }
-        let sales = self.news.tenths.entry(timeline.when_micros(order.at_us)).or_default();
-        sales.orders += u64::from(!order.is_added());
-        sales.oversold += beyond;
-        sales.lost_updates += lost.max(0).cast_unsigned();
         if let Some(server) = server(&order.buyer).filter(|_| !order.is_added()) {
             *self.news.servers.entry(server).or_default() += 1;
         }
@@ -211,6 +187,9 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+    use lockstorm_data::metrics::Entry::{
+        self, LostUpdates, LostUpdatesPeak, MoneyLost, MoneyMade, Orders, Oversold, Payments, RunAgain, Runs,
+    };
 
     struct Ledger {
         audit: StockAudit,
@@ -220,8 +199,12 @@ mod tests {
 
     impl Ledger {
         fn new(products: u64, initial: u64) -> Self {
+            Self::of(OrdersOf::Sales, products, initial)
+        }
+
+        fn of(of: OrdersOf, products: u64, initial: u64) -> Self {
             Self {
-                audit: StockAudit::new(products, initial),
+                audit: StockAudit::new(of, products, initial),
                 timeline: Timeline::from(Instant::now()),
                 orders: 0,
             }
@@ -252,6 +235,10 @@ mod tests {
         }
     }
 
+    fn numbers<const N: usize>(books: &Books, entries: [Entry; N]) -> [u64; N] {
+        entries.map(|entry| books.entries[entry])
+    }
+
     #[test]
     fn honest_sales_leave_clean_books() {
         let mut ledger = Ledger::new(2, 2);
@@ -259,7 +246,8 @@ mod tests {
         ledger.sale(1, 1);
         let books = ledger.sale(0, 0);
         let clean = Books {
-            orders: 3,
+            of: Some(OrdersOf::Sales),
+            entries: [(Orders, 3)].into(),
             ..Books::default()
         };
         assert_eq!(books, clean);
@@ -276,44 +264,42 @@ mod tests {
 
     #[test]
     fn a_tick_that_runs_again_is_run_again_and_loses_no_update() {
-        let mut ledger = Ledger::new(3, 1);
-        ledger.audit = ledger.audit.of(OrdersOf::Ticks);
+        let mut ledger = Ledger::of(OrdersOf::Ticks, 3, 1);
         ledger.sale(0, 0);
-        assert_eq!(ledger.sale(1, 0).oversold, 0);
+        assert_eq!(ledger.sale(1, 0).entries[RunAgain], 0);
         let books = ledger.sale(0, 0);
-        assert_eq!((books.orders, books.oversold, books.lost_updates), (3, 1, 0));
+        assert_eq!(numbers(&books, [Runs, RunAgain, LostUpdates]), [3, 1, 0]);
         assert_eq!(ledger.by(0, 0, true, "s1w7!").lost_by_stalls, 1);
         assert_eq!(ledger.audit.contradiction(&[(0, 0), (1, 0)]), None);
     }
 
     #[test]
     fn what_accounts_have_is_what_they_had_and_what_was_made_without_what_was_lost() {
-        let mut ledger = Ledger::new(3, 10);
-        ledger.audit = ledger.audit.of(OrdersOf::Payments);
+        let mut ledger = Ledger::of(OrdersOf::Payments, 3, 10);
         // 0 pays 1, and 1 pays 2.
         ledger.sale(0, 9);
         ledger.by(1, 11, true, "s1w7+");
         ledger.sale(1, 10);
         let books = ledger.by(2, 11, true, "s1w7+");
-        assert_eq!((books.orders, books.lost_updates, books.oversold), (2, 0, 0));
+        assert_eq!(numbers(&books, [Payments, MoneyMade, MoneyLost]), [2, 0, 0]);
         assert_eq!(books.first_lost_us, None);
         // Somebody who had read 10 on both adds to 2, whose money is lost, and takes from 0, which had less.
         ledger.by(2, 11, true, "s2w1+");
         let books = ledger.by(0, 9, true, "s2w1!");
-        assert_eq!((books.orders, books.lost_updates, books.oversold), (3, 1, 1));
+        assert_eq!(numbers(&books, [Payments, MoneyMade, MoneyLost]), [3, 1, 1]);
         assert_eq!(books.lost_by_stalls, 2);
         assert_eq!(books.first_lost_us, Some(500_000));
         let sum = 9 + 10 + 11;
-        assert_eq!(sum, 3 * 10 + books.lost_updates - books.oversold);
+        assert_eq!(sum, 3 * 10 + books.entries[MoneyMade] - books.entries[MoneyLost]);
         // Held up, it would have overwritten what the last payment to 2 added.
         assert_eq!(ledger.by(2, 11, true, "s2w1+!").lost_by_stalls, 4);
         // What goes wrong once more does not make up for it.
         let books = ledger.sale(0, 5);
-        assert_eq!((books.lost_updates, books.oversold), (1, 5));
+        assert_eq!(numbers(&books, [MoneyMade, MoneyLost]), [1, 5]);
         assert_eq!(ledger.audit.news().servers.values().sum::<u64>(), 4);
         // The warm-up moves the money and counts for nothing.
-        assert_eq!(ledger.part(0, 9, false).lost_updates, 1);
-        assert_eq!(ledger.sale(0, 8).lost_updates, 1);
+        assert_eq!(ledger.part(0, 9, false).entries[MoneyMade], 1);
+        assert_eq!(ledger.sale(0, 8).entries[MoneyMade], 1);
     }
 
     #[test]
@@ -324,7 +310,7 @@ mod tests {
         // Two more read 8 and both leave 7.
         ledger.sale(0, 7);
         let books = ledger.sale(0, 7);
-        assert_eq!((books.orders, books.lost_updates, books.oversold), (4, 1, 0));
+        assert_eq!(numbers(&books, [Orders, LostUpdates, Oversold]), [4, 1, 0]);
         assert_eq!(books.first_lost_us, Some(400_000));
     }
 
@@ -339,7 +325,7 @@ mod tests {
         // It is overwritten by one that had read 10 as well.
         assert_eq!(held_up(&mut ledger, 1, 9).lost_by_stalls, 4);
         let books = ledger.sale(1, 9);
-        assert_eq!((books.lost_updates, books.lost_by_stalls), (3, 4));
+        assert_eq!((books.entries[LostUpdates], books.lost_by_stalls), (3, 4));
         // Others' damage is not explained.
         assert_eq!(ledger.sale(1, 9).lost_by_stalls, 4);
         // One that makes up for two explains itself only.
@@ -353,12 +339,12 @@ mod tests {
         ledger.sale(0, 9);
         ledger.sale(0, 8);
         // A late write by a buyer who read 10, then one by a buyer who had read 8.
-        assert_eq!(ledger.sale(0, 9).lost_updates, 2);
+        assert_eq!(ledger.sale(0, 9).entries[LostUpdates], 2);
         let books = ledger.sale(0, 7);
-        assert_eq!((books.lost_updates, books.lost_updates_peak), (1, 2));
+        assert_eq!(numbers(&books, [LostUpdates, LostUpdatesPeak]), [1, 2]);
         assert_eq!(
-            (books.orders + 7).saturating_sub(10),
-            books.lost_updates,
+            (books.entries[Orders] + 7).saturating_sub(10),
+            books.entries[LostUpdates],
             "orders + left − initial"
         );
         assert_eq!(books.first_lost_us, Some(300_000));
@@ -372,7 +358,7 @@ mod tests {
         }
         // This one leaves less than it should.
         let books = ledger.sale(1, 0);
-        assert_eq!((books.oversold, books.lost_updates), (2, 2));
+        assert_eq!(numbers(&books, [Oversold, LostUpdates]), [2, 2]);
         assert_eq!(ledger.audit.books.worst, Some((0, 2)));
         assert!(books.sold_out);
     }
@@ -381,12 +367,12 @@ mod tests {
     fn the_warm_up_moves_the_stock_and_counts_for_nothing() {
         let mut ledger = Ledger::new(1, 2);
         ledger.part(0, 1, false);
-        assert_eq!(ledger.part(0, 1, false), Books::default());
+        assert_eq!(ledger.part(0, 1, false).entries, Entries::default());
         assert_eq!(ledger.audit.news(), News::default());
         let books = ledger.sale(0, 0);
         assert_eq!(
-            (books.orders, books.lost_updates, books.oversold),
-            (1, 0, 1),
+            numbers(&books, [Orders, LostUpdates, Oversold]),
+            [1, 0, 1],
             "the third of two"
         );
     }
@@ -397,11 +383,7 @@ mod tests {
         ledger.sale(0, 9);
         ledger.sale(0, 9);
         let news = ledger.audit.news();
-        let sales = |orders, lost_updates| Sales {
-            orders,
-            oversold: 0,
-            lost_updates,
-        };
+        let sales = |orders, lost| Entries::from([(Orders, orders), (LostUpdates, lost)]);
         assert_eq!(
             news.tenths.into_iter().collect::<Vec<_>>(),
             [(When::Tenth(1), sales(1, 0)), (When::Tenth(2), sales(1, 1))]

@@ -66,7 +66,7 @@ impl Known<'_> {
             Group::Pages if own.contains(&Group::CacheFill) => {
                 Err(format!("no cache has pages, so there are no {name}"))
             }
-            Group::Inventory | Group::Job | Group::Payment | Group::Reported | Group::CacheFill | Group::Pages => {
+            _ => {
                 let kind = self.workload.name().word();
                 Err(format!("{} workload has no {name}", with_article(&kind)))
             }

@@ -7,7 +7,7 @@ use strum::VariantArray;
 use super::super::reader::Reader;
 use super::super::spec::{ArmSpec, DatabaseSpec, ServiceTime};
 use super::super::writer::Writer;
-use crate::metrics::{Figures, Group, Metric, Shown};
+use crate::metrics::{Figures, Group, Metric, OrdersOf, Shown};
 
 /// A kind of workload. Everything that only one of them has is behind this interface, in its `warnings`, or in the
 /// workers' code, which checks for it at each request.
@@ -132,18 +132,6 @@ pub struct Ledger {
     pub stock_in: StockIn,
     /// What its orders are.
     pub of: OrdersOf,
-}
-
-/// What the orders of a ledger are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OrdersOf {
-    /// Sales of one unit of a product.
-    #[default]
-    Sales,
-    /// Runs of ticks of jobs. A tick is a product with one unit, and most of them are never due.
-    Ticks,
-    /// Payments of two orders each, of which one takes a unit off an account and the other one adds it to another. An account is a product.
-    Payments,
 }
 
 impl Ledger {

@@ -13,7 +13,7 @@ mod spec;
 pub use cache_fill::{CacheFillSpec, CacheSpec};
 pub use inventory::InventorySpec;
 pub use job::JobSpec;
-pub use kind::{Catalogue, Initial, Ledger, OrdersOf, StockIn};
+pub use kind::{Catalogue, Initial, Ledger, StockIn};
 pub use payment::PaymentSpec;
 pub use reported::ReportedSpec;
 pub use spec::{WorkloadName, WorkloadSpec};

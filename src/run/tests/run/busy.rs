@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{env, hint, thread};
 
-use lockstorm_data::metrics::{Count, Metric};
+use lockstorm_data::metrics::{Count, Entry, Metric};
 use lockstorm_data::scenario::{LockKind, Op};
 use lockstorm_kit::play::{Run, texts};
 use lockstorm_kit::scenario::builtin;
@@ -38,7 +38,10 @@ impl Drop for Busy {
 
 fn damage(arm: &ArmRecord) -> u64 {
     let figures = &arm.figures;
-    figures.oversold + figures.lost_updates_peak + figures.duplicate_pages + figures.missing_pages
+    figures.booked(Entry::Oversold)
+        + figures.booked(Entry::LostUpdatesPeak)
+        + figures.duplicate_pages
+        + figures.missing_pages
 }
 
 /// Asserts that Redlock has no damage without a lost lock, and that nothing has a check mark that could not have shown.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use lockstorm_data::metrics::Entry;
 use lockstorm_data::model::{Action, Condition, Fault, HostId, ReplicationRole, Wait};
 use lockstorm_data::scenario::{LabSpec, ReplicatedSpec};
 use lockstorm_lab::{Lab, LabOptions, MASTER_NAME, NodeName, ServerBinary};
@@ -157,8 +158,8 @@ fn row(seed: &str, arm: &ArmRecord) -> String {
     format!(
         "{seed:>4}  {:16} {:>12} {:>9} {:>12} {:>12} {:>6}  {}",
         arm.name,
-        figures.lost_updates,
-        figures.oversold,
+        figures.booked(Entry::LostUpdates),
+        figures.booked(Entry::Oversold),
         figures.granted_by_old_master,
         figures.lost_at_failover,
         figures.stuck.map_or("-".to_owned(), |stuck| stuck.to_string()),

@@ -2,7 +2,7 @@
 //! scenarios` plays all as they are.
 
 use lockstorm_data::facts::{Event, EventKind};
-use lockstorm_data::metrics::{ConsequenceKind, Count, Metric, Point, Time};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Entry, Metric, Point, Time};
 use lockstorm_data::model::{Action, Condition, Fault};
 use lockstorm_data::scenario::{Scenario, Source};
 use lockstorm_kit::alone;
@@ -33,13 +33,21 @@ fn sum(record: &Record, name: &str, (from, to): (f64, f64), read: impl Fn(&Point
 fn oversells(record: &Record) {
     for broken in ["none", "local"] {
         let figures = &arm(record, broken).figures;
-        assert!(figures.oversold > 0, "{broken} sold {} of 200", figures.orders);
-        assert_eq!(figures.orders, 200 + figures.oversold);
+        assert!(
+            figures.booked(Entry::Oversold) > 0,
+            "{broken} sold {} of 200",
+            figures.booked(Entry::Orders)
+        );
+        assert_eq!(figures.booked(Entry::Orders), 200 + figures.booked(Entry::Oversold));
     }
     for sound in ["single", "redlock", "atomic"] {
         let figures = &arm(record, sound).figures;
         assert_eq!(
-            (figures.orders, figures.oversold, figures.lost_updates),
+            (
+                figures.booked(Entry::Orders),
+                figures.booked(Entry::Oversold),
+                figures.booked(Entry::LostUpdates)
+            ),
             (200, 0, 0),
             "{sound}"
         );
@@ -83,15 +91,15 @@ fn one_app_server_needs_no_more_than_its_own_mutex() {
     let local = &arm(&record, "local").figures;
     assert_eq!(
         (
-            local.orders,
-            local.oversold,
-            local.lost_updates,
+            local.booked(Entry::Orders),
+            local.booked(Entry::Oversold),
+            local.booked(Entry::LostUpdates),
             local.counts[Count::Completed]
         ),
         (200, 0, 0, 1600)
     );
     assert!(
-        arm(&record, "none").figures.oversold > 0,
+        arm(&record, "none").figures.booked(Entry::Oversold) > 0,
         "without any lock even one app server oversells"
     );
 }
@@ -216,7 +224,7 @@ fn a_paged_list_is_whole_under_a_lock_and_has_duplicates_without() {
 fn breaks_the_single_lock_but_not_redlock(record: &Record) {
     let single = &arm(record, "single").figures;
     assert!(
-        single.oversold > 0 && single.lost_updates >= single.oversold,
+        single.booked(Entry::Oversold) > 0 && single.booked(Entry::LostUpdates) >= single.booked(Entry::Oversold),
         "{single:?}"
     );
     // At first most requests wait for nobody, and the effect of the fault shows soon after it.
@@ -391,7 +399,7 @@ fn replicas_that_lag_lose_what_was_granted_before_the_death_unless_they_are_wait
 /// Locks and updates that the arm `wait 1` has lost.
 fn lost(record: &Record) -> (u64, u64) {
     let figures = &arm(record, "wait 1").figures;
-    (figures.lost_at_failover, figures.lost_updates)
+    (figures.lost_at_failover, figures.booked(Entry::LostUpdates))
 }
 
 /// Which replica confirmed a lock, and which one is promoted, are two questions.
@@ -460,12 +468,12 @@ fn a_scheduled_job_runs_twice_or_never() {
     // Every tick was due on all app servers that were left.
     let looks = &arm(&record, "looks first").figures;
     assert!(
-        looks.offered > 3 * looks.orders,
+        looks.offered > 3 * looks.booked(Entry::Runs),
         "{} of {}",
-        looks.orders,
+        looks.booked(Entry::Runs),
         looks.offered
     );
-    assert_eq!(looks.run_again, 0);
+    assert_eq!(looks.booked(Entry::RunAgain), 0);
 }
 
 #[test]
@@ -475,7 +483,7 @@ fn an_order_that_is_sent_twice_is_carried_out_once_if_somebody_looks() {
     let record = holds("double-submit");
     // Each order came twice, and the second one found it done.
     let looks = &arm(&record, "looks first").figures;
-    assert_eq!(looks.counts[Count::Completed], 2 * looks.orders);
+    assert_eq!(looks.counts[Count::Completed], 2 * looks.booked(Entry::Runs));
 }
 
 #[test]
@@ -486,8 +494,18 @@ fn money_is_made_and_lost_unless_both_accounts_are_locked() {
     // The points tell the same as the figures.
     for arm in &record.arms {
         let sum = |metric| -> u64 { arm.series.iter().filter_map(|point| point.of(metric)).sum() };
-        assert_eq!(sum(Metric::MoneyMade), arm.figures.money_made, "{}", arm.name);
-        assert_eq!(sum(Metric::MoneyLost), arm.figures.money_lost, "{}", arm.name);
+        assert_eq!(
+            sum(Metric::MoneyMade),
+            arm.figures.booked(Entry::MoneyMade),
+            "{}",
+            arm.name
+        );
+        assert_eq!(
+            sum(Metric::MoneyLost),
+            arm.figures.booked(Entry::MoneyLost),
+            "{}",
+            arm.name
+        );
     }
 }
 
@@ -522,7 +540,7 @@ fn an_upgrade_of_all_hosts_loses_nothing_but_time() {
 fn a_cluster_counts_as_one_node_and_its_masters_are_no_quorum() {
     let _turn = alone();
     let record = holds("cluster-counts-as-one");
-    assert_eq!(arm(&record, "redlock on masters").figures.orders, 0);
+    assert_eq!(arm(&record, "redlock on masters").figures.booked(Entry::Orders), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lockstorm_data::metrics::{Count, Figures, Point, ServerLoad, Time};
+use lockstorm_data::metrics::{Count, Entry, Figures, Point, ServerLoad, Time};
 use lockstorm_data::model::{Condition, Fault};
 use lockstorm_kit::lab::free_ports;
 use lockstorm_kit::play::{Run, arm, effects, server};
@@ -86,13 +86,21 @@ fn laws(record: &Record) {
                 servers(|server| server.completed),
                 figures.counts[Count::Completed],
             ),
-            ("orders by server", servers(|server| server.orders), figures.orders),
+            (
+                "orders by server",
+                servers(|server| server.orders),
+                figures.booked(Entry::Orders),
+            ),
             (
                 "completed",
                 series(|point| point.counts[Count::Completed]),
                 figures.counts[Count::Completed],
             ),
-            ("orders", series(|point| point.orders), figures.orders),
+            (
+                "orders",
+                series(|point| point.ledger[Entry::Orders]),
+                figures.booked(Entry::Orders),
+            ),
             (
                 "acquired",
                 series(|point| point.outcomes.acquired),
@@ -122,7 +130,7 @@ fn laws(record: &Record) {
 /// Every measured request sold one unit, so the numbers of orders, acquires, votes and requests must be equal.
 fn one_order_for_each(figures: &Figures, locked: bool) {
     let completed = figures.counts[Count::Completed];
-    assert_eq!(figures.orders, completed, "{figures:?}");
+    assert_eq!(figures.booked(Entry::Orders), completed, "{figures:?}");
     let others = [Count::SoldOut, Count::Errors, Count::GaveUp].map(|count| figures.counts[count]);
     assert_eq!(others, [0; 3], "{figures:?}");
     assert_eq!(figures.times[Time::Hold].count, completed);
@@ -308,7 +316,7 @@ fn counts_agree(workers: usize, think: &str) {
             for (arm, seen) in record.arms.iter().zip(&outside.orders) {
                 let figures = &arm.figures;
                 one_order_for_each(figures, arm.name == "redlock");
-                assert_eq!(figures.orders, seen.1, "{}: {what}", arm.name);
+                assert_eq!(figures.booked(Entry::Orders), seen.1, "{}: {what}", arm.name);
                 assert_eq!(
                     seen.0 > seen.1,
                     warmup != "0s",

@@ -2,7 +2,7 @@ use super::super::kind::{Display, WorkloadWords};
 use crate::metrics::Column::{Bound, Figure};
 use crate::metrics::Shown::{self, Always};
 use crate::metrics::units::{count, counted};
-use crate::metrics::{Figures, Metric};
+use crate::metrics::{Entry, Figures, Metric};
 
 /// The columns about the stock.
 const COLUMNS: &[Shown] = &[
@@ -33,15 +33,16 @@ pub(super) const fn display() -> Display {
 
 /// What an arm did with a stock of `stock` units, in clauses.
 pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<String> {
-    let (sold_out, lost) = (figures.sold_out_all, figures.lost_updates_peak);
-    let (orders, stock) = (counted(figures.orders, "order", "orders"), count(stock));
+    let (number, oversold) = (figures.booked(Entry::Orders), figures.booked(Entry::Oversold));
+    let (sold_out, lost) = (figures.sold_out_all, figures.booked(Entry::LostUpdatesPeak));
+    let (orders, stock) = (counted(number, "order", "orders"), count(stock));
     let at_least = if figures.incomplete { "at least " } else { "" };
-    let mut parts = vec![if figures.orders == 0 && figures.incomplete {
+    let mut parts = vec![if number == 0 && figures.incomplete {
         "how many orders it took is not known".to_owned()
-    } else if figures.orders == 0 {
+    } else if number == 0 {
         "took no order".to_owned()
-    } else if figures.oversold > 0 {
-        let units = counted(figures.oversold, "unit was", "units were");
+    } else if oversold > 0 {
+        let units = counted(oversold, "unit was", "units were");
         let left = if sold_out || figures.incomplete {
             ""
         } else {
@@ -58,16 +59,16 @@ pub(super) fn clauses(stock: u64, figures: &Figures, is_doubted: bool) -> Vec<St
     } else if sold_out && is_doubted {
         format!("took {orders} for a stock of {stock}")
     } else if sold_out {
-        let bound = bound(figures.orders);
+        let bound = bound(number);
         format!("sold its stock of {stock} and not one unit more{bound}")
     } else if lost == 0 {
-        let bound = bound(figures.orders);
+        let bound = bound(number);
         format!("took {orders} and lost no update of its stock{bound}")
     } else {
         format!("took {orders} from its stock of {stock}; oversold is not measurable until that is sold out")
     }];
     if lost > 0 {
-        let made_up = lost.saturating_sub(figures.lost_updates);
+        let made_up = lost.saturating_sub(figures.booked(Entry::LostUpdates));
         let lost = counted(lost, "update of the stock", "updates of the stock");
         parts.push(match made_up {
             // How many were made up for by the end is not known either.

@@ -7,9 +7,9 @@ use super::super::super::reader::Reader;
 use super::super::super::spec::{ArmSpec, DatabaseSpec, Fence, Popularity, Release, ServiceTime, Update};
 use super::super::super::value;
 use super::super::super::writer::Writer;
-use super::super::kind::{CacheKeys, Display, Initial, Ledger, OrdersOf, Row, Section, StockIn, WorkloadKind};
+use super::super::kind::{CacheKeys, Display, Initial, Ledger, Row, Section, StockIn, WorkloadKind};
 use super::shown;
-use crate::metrics::{Figures, Group};
+use crate::metrics::{Figures, Group, OrdersOf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@ use super::super::kind::{Display, WorkloadWords};
 use crate::metrics::Column::Figure;
 use crate::metrics::Shown::{self, Always};
 use crate::metrics::units::{count, counted};
-use crate::metrics::{Figures, Metric};
+use crate::metrics::{Entry, Figures, Metric};
 
 /// The columns about runs.
 const COLUMNS: &[Shown] = &[
@@ -33,13 +33,14 @@ pub(super) const fn display() -> Display {
 /// What an arm did with its ticks, in clauses.
 pub(super) fn clauses(figures: &Figures, is_doubted: bool) -> Vec<String> {
     let at_least = if figures.incomplete { "at least " } else { "" };
-    let ran = counted(figures.orders.saturating_sub(figures.run_again), "tick", "ticks");
-    let again = match figures.run_again {
+    let [runs, again, missed] = [Entry::Runs, Entry::RunAgain, Entry::Missed].map(|entry| figures.booked(entry));
+    let ran = counted(runs.saturating_sub(again), "tick", "ticks");
+    let again = match again {
         0 if figures.incomplete || is_doubted => "no second run was seen, which proves nothing".to_owned(),
         0 => "none twice".to_owned(),
         more => format!("{at_least}{} beyond the first", counted(more, "run", "runs")),
     };
-    let missed = match figures.missed {
+    let missed = match missed {
         0 => "none was missed".to_owned(),
         _ if figures.incomplete => "how many were missed is not known".to_owned(),
         missed => format!("{} never ran", count(missed)),

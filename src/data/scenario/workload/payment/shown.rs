@@ -2,7 +2,7 @@ use super::super::kind::{Display, WorkloadWords};
 use crate::metrics::Column::Figure;
 use crate::metrics::Shown::{self, Always};
 use crate::metrics::units::{count, counted};
-use crate::metrics::{Figures, Metric};
+use crate::metrics::{Entry, Figures, Metric};
 
 /// The columns about money.
 const COLUMNS: &[Shown] = &[
@@ -39,11 +39,12 @@ pub(super) const fn display() -> Display {
 /// What an arm did with its accounts, which had `money` in all, in clauses.
 pub(super) fn clauses(money: u64, figures: &Figures, is_doubted: bool) -> Vec<String> {
     let at_least = if figures.incomplete { "at least " } else { "" };
-    let paid = format!("made {at_least}{}", counted(figures.orders, "payment", "payments"));
-    let sum = match (figures.money_made, figures.money_lost) {
+    let [paid, made, lost] = [Entry::Payments, Entry::MoneyMade, Entry::MoneyLost].map(|entry| figures.booked(entry));
+    let paid = format!("made {at_least}{}", counted(paid, "payment", "payments"));
+    let sum = match (made, lost) {
         (0, 0) if figures.incomplete || is_doubted => "no wrong balance was seen, which proves nothing".to_owned(),
         (0, 0) => format!("no money was made or lost, of {}", count(money)),
-        (made, lost) => format!(
+        _ => format!(
             "{at_least}{} made and {} lost of {}",
             count(made),
             count(lost),
