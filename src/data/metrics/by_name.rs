@@ -1,4 +1,4 @@
-//! Figures in JSON: all of them under the names that expectations have, beside what they are computed from.
+//! Figures in JSON: all that an arm's workload has under the names that expectations have, beside what they are computed from.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,15 @@ use serde_json::{Map, json};
 use strum::VariantArray;
 
 use super::figures::Figures;
+use super::group::Group;
 use super::metric::{Metric, Value};
 use super::units::rounded;
 
 /// The figures of an arm. What is read is what they are computed from.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Named<'a> {
-    /// Each figure under its name in files: durations in microseconds, but `unavailable_ms`; null if there was nothing to measure.
+    /// Each figure under its name in files: durations in microseconds, but `unavailable_ms`; null if there was nothing to measure. Those of
+    /// other workloads are left out.
     #[serde(skip_deserializing)]
     figures: Option<ByName<'a>>,
     #[serde(flatten)]
@@ -31,6 +33,7 @@ impl JsonSchema for ByName<'_> {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names = || Metric::VARIANTS.iter().copied();
+        let always = names().filter(|metric| !metric.row().group.is_of_a_workload());
         let figure = |metric: Metric| {
             let schema = json!({ "type": ["number", "null"], "description": metric.row().meaning });
             (metric.name().to_owned(), schema)
@@ -38,15 +41,19 @@ impl JsonSchema for ByName<'_> {
         json_schema!({
             "type": "object",
             "properties": names().map(figure).collect::<Map<_, _>>(),
-            "required": names().map(Metric::name).collect::<Vec<_>>(),
+            "required": always.map(Metric::name).collect::<Vec<_>>(),
         })
     }
 }
 
 impl Serialize for ByName<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(Metric::VARIANTS.len()))?;
-        for metric in Metric::VARIANTS {
+        let mut map = serializer.serialize_map(None)?;
+        let is_of_another = |group: Group| group.is_of_a_workload() && self.0.lacks.contains(&group);
+        let own = Metric::VARIANTS
+            .iter()
+            .filter(|metric| !is_of_another(metric.row().group));
+        for metric in own {
             let value = Some(metric.of(self.0)).filter(|_| metric.is_known(self.0));
             match metric.row().value {
                 Value::Mean(..) | Value::PerSecond(_) => map.serialize_entry(metric, &value)?,
@@ -94,6 +101,7 @@ mod tests {
     #[test]
     fn every_figure_has_its_name_and_what_is_read_is_what_they_are_computed_from() {
         let mut figures = Figures {
+            lacks: vec![Group::Job, Group::Masters],
             throughput: 4999.5,
             outages: vec![Outage::default()],
             ..Figures::default()
@@ -109,7 +117,10 @@ mod tests {
         let arm = Arm { name, figures };
         let mut json = serde_json::to_value(&arm).expect("figures are JSON");
         let named = json["figures"].as_object().expect("an object");
-        let mut names: Vec<&str> = Metric::VARIANTS.iter().map(|metric| metric.name()).collect();
+        let own = Metric::VARIANTS
+            .iter()
+            .filter(|metric| metric.row().group != Group::Job);
+        let mut names: Vec<&str> = own.map(|metric| metric.name()).collect();
         names.sort_unstable();
         assert!(named.keys().eq(&names), "{named:?}");
         let is = |name: &str, value: Value| assert_eq!(named[name], value, "{name}");
