@@ -27,7 +27,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("src/plan", &[]),
     ("src/run", &["tests"]),
     ("src/selftest", &["tests"]),
-    ("tests/kit", &[]),
+    ("tests/kit", &["examples"]),
 ];
 
 fn root() -> &'static Path {

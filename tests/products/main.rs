@@ -6,4 +6,5 @@ mod examples;
 mod figures;
 mod fuzz_seeds;
 mod layers;
+mod old_records;
 mod setup;

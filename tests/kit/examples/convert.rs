@@ -30,6 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         } else if line.get("event").is_some() {
             header["events"] = json!([line["event"]]);
             line["event"] = converted(header.clone())["events"][0].clone();
+        } else if let Some(changes) = line["figures"].get("arms") {
+            let of_changes = json!({ "scenario": header["scenario"], "arms": changes });
+            line["figures"]["arms"] = converted(of_changes)["arms"].take();
         } else if let Some(points) = line.get("second") {
             let arms = header["arms"].as_array_mut().into_iter().flatten();
             for (arm, point) in arms.zip(points.as_array().into_iter().flatten()) {
