@@ -56,11 +56,7 @@ impl Figures {
 
     /// How much is known of outages; 0 if nobody asked for a lock on a node, or reported when it asked.
     pub fn outages_known(&self) -> u64 {
-        let asked = if self.nodes.is_empty() {
-            0
-        } else {
-            self.outcomes.total()
-        };
+        let asked = self.nodes.first().map_or(0, |_| self.outcomes.total());
         asked.saturating_add(self.outages.len() as u64)
     }
 
