@@ -12,8 +12,8 @@ use lockstorm_data::facts::{
 };
 use lockstorm_data::history::{Belief, DoubleHold, Holder, Ruling};
 use lockstorm_data::metrics::{
-    Count, Counts, Entry, Figures, HistogramText, HitsPerExpiry, Latency, Metric, NodeLoad, PhaseTimes, Point, Quantiles,
-    Series, ServerLoad, Time,
+    Count, Counts, Entry, Figures, HistogramText, HitsPerExpiry, Latency, Metric, NodeLoad, PhaseTimes, Point,
+    Quantiles, Series, ServerLoad, Time,
 };
 use lockstorm_data::model::{Action, CheckResult, Condition, Fault, HostId, Outcomes, Target};
 use lockstorm_data::scenario::{Expectation, Op, Scenario};

@@ -131,12 +131,12 @@ pub fn typed(record: &mut Value) {
     let faults = record["scenario"]["faults"].as_array().cloned().unwrap_or_default();
     let arms = record["arms"].as_array().cloned().unwrap_or_default();
     for list in ["inconclusive", "partial", "warnings"] {
-        for one in record[list].as_array_mut().into_iter().flatten() {
+        for one in list_of(record, list) {
             *one = caveat(one);
         }
     }
-    for arm in record["arms"].as_array_mut().into_iter().flatten() {
-        arm["doubt"] = caveat(&arm["doubt"]);
+    for doubt in list_of(record, "arms").filter_map(|arm| arm.get_mut("doubt")) {
+        *doubt = caveat(doubt);
     }
     let expect = record["scenario"]["expect"].as_array().cloned().unwrap_or_default();
     for (one, expectation) in record["expectations"].as_array_mut().into_iter().flatten().zip(expect) {
@@ -150,9 +150,14 @@ pub fn typed(record: &mut Value) {
             *one = json!({ "expectation": expectation, "value": value, "result": one["result"], "reason": reason });
         }
     }
-    for one in record["events"].as_array_mut().into_iter().flatten() {
+    for one in list_of(record, "events") {
         *one = event(one, &arms, &persistence, &faults);
     }
+}
+
+fn list_of<'a>(record: &'a mut Value, name: &str) -> impl Iterator<Item = &'a mut Value> {
+    let list = record.get_mut(name).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
 }
 
 /// An event whose kind was an object of its own, beside its text.

@@ -93,14 +93,6 @@ impl OrdersOf {
     pub const fn moves_units(self) -> bool {
         matches!(self, Self::Payments)
     }
-
-    /// How an order overwrites another one.
-    pub const fn overwriting(self) -> &'static str {
-        match self {
-            Self::Sales | Self::Ticks => "one sale overwrote another",
-            Self::Payments => "one payment overwrote another",
-        }
-    }
 }
 
 impl Entry {
@@ -109,18 +101,6 @@ impl Entry {
         match self {
             Self::LostUpdates => Some(Self::LostUpdatesPeak),
             _ => None,
-        }
-    }
-
-    /// What is announced when this damage is found; empty if it is none.
-    pub const fn announcement(self) -> &'static str {
-        match self {
-            Self::LostUpdates => "updates are lost",
-            Self::Oversold => "more is sold than there is",
-            Self::RunAgain => "a job has run twice for one tick",
-            Self::MoneyMade => "money is made from nothing",
-            Self::MoneyLost => "money is lost",
-            _ => "",
         }
     }
 }
