@@ -49,11 +49,9 @@ impl JsonSchema for ByName<'_> {
 impl Serialize for ByName<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        let is_of_another = |group: Group| group.is_of_a_workload() && self.0.lacks.contains(&group);
-        let own = Metric::VARIANTS
-            .iter()
-            .filter(|metric| !is_of_another(metric.row().group));
-        for metric in own {
+        let is_lacking = |group: Group| group.is_of_a_workload() && self.0.lacks.contains(&group);
+        let is_own = |metric: &&Metric| !is_lacking(metric.row().group);
+        for metric in Metric::VARIANTS.iter().filter(is_own) {
             let value = Some(metric.of(self.0)).filter(|_| metric.is_known(self.0));
             match metric.row().value {
                 Value::Mean(..) | Value::PerSecond(_) => map.serialize_entry(metric, &value)?,
