@@ -139,7 +139,7 @@ pub fn typed(record: &mut Value) {
         *doubt = caveat(doubt);
     }
     let expect = record["scenario"]["expect"].as_array().cloned().unwrap_or_default();
-    for (one, expectation) in record["expectations"].as_array_mut().into_iter().flatten().zip(expect) {
+    for (one, expectation) in list_of(record, "expectations").zip(expect) {
         if let Some(text) = one["text"].as_str() {
             let value = if text.contains(" – (expected") {
                 Value::Null

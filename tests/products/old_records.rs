@@ -66,7 +66,7 @@ fn the_sentences_of_an_old_record_become_data_that_says_the_same() {
             "host 1 killed: a has no quorum (1 of 3) (its process is gone, effective after 12 ms, fault 2)",
         ),
     ];
-    let event = |(id, (kind, text))| json!({ "id": id, "at_us": 4_500_000, "kind": kind, "text": text });
+    let event = |(id, (kind, text)): (usize, &(Value, &str))| json!({ "id": id, "at_us": 4_500_000, "kind": kind, "text": text });
     let events: Vec<Value> = happened.iter().enumerate().map(event).collect();
     let new = converted(json!({ "arms": [{ "name": "a" }], "warnings": told, "events": events }));
     let caveats: Vec<Caveat> = serde_json::from_value(new["warnings"].clone()).unwrap();
