@@ -35,7 +35,7 @@ fn top() -> &'static Path {
 
 /// The ways to call a Compose that works here: 1.29, and v2.
 fn composes() -> Vec<Vec<String>> {
-    let fetched = top().join("target/compose-v2/docker-compose");
+    let fetched = top().join("target/trixie/docker-compose/docker-compose");
     let known = [
         vec!["docker-compose"],
         vec!["docker", "compose"],
