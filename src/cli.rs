@@ -568,6 +568,7 @@ Examples:
   lockstorm report runs/ -o failover.html          all records of a directory
   lockstorm report runs/ --format markdown         for a pull request
   lockstorm report runs/ -o figures.csv            all figures, for pandas or R
+  lockstorm report runs/ --format json | jq -r '.arms[] | [.name, .verdict, .figures.lost_updates] | @tsv'
   lockstorm report runs/ --format hgrm --arm redlock > redlock.hgrm
   lockstorm report runs/ --svg slides/ --size 1600x900
 
@@ -581,7 +582,7 @@ pub struct ReportArgs {
     /// The file. An existing one is replaced. If left out, what is not a page goes to standard output.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Its form [default: by the ending of FILE: .html, .txt, .md, .csv, .hgrm; text without FILE].
+    /// Its form [default: by the ending of FILE: .html, .txt, .md, .csv, .json, .hgrm; text without FILE].
     #[arg(long, value_enum)]
     pub format: Option<ReportFormat>,
     /// The arm of the times in hgrm; if only one was granted locks, it need not be named.
@@ -606,6 +607,8 @@ pub enum ReportFormat {
     Markdown,
     /// A line for each figure of each arm of each run.
     Csv,
+    /// An object for each run, on a line of its own.
+    Json,
     /// How long it took an arm to get a lock, in milliseconds, as the percentiles of an HdrHistogram.
     Hgrm,
 }

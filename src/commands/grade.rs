@@ -71,7 +71,7 @@ fn grades_in(format: ReportFormat, grades: &Grades) -> String {
     match format {
         ReportFormat::Markdown => grades_markdown(grades),
         ReportFormat::Text => render_grades(grades, COLUMNS.into(), Paint::Off),
-        ReportFormat::Html | ReportFormat::Csv | ReportFormat::Hgrm => grades_page(grades),
+        ReportFormat::Html | ReportFormat::Csv | ReportFormat::Json | ReportFormat::Hgrm => grades_page(grades),
     }
 }
 

@@ -8,6 +8,7 @@ use lockstorm::report::{Paint, RecordFile, Runs, Settings, runs_hgrm, runs_slide
 use lockstorm_base::output;
 
 use super::colour;
+use super::judge::judge;
 use super::print::{COLUMNS, columns, print, print_for_people};
 use super::records;
 use crate::cli::{Look, ReportArgs, ReportFormat};
@@ -55,6 +56,7 @@ fn text(settings: &Settings, format: ReportFormat, arm: Option<&str>) -> Result<
         ReportFormat::Text => settings.text(false, COLUMNS.into(), Paint::Off),
         ReportFormat::Markdown => settings.markdown(),
         ReportFormat::Csv => settings.csv(),
+        ReportFormat::Json => settings.json(|record| record.reported.is_none().then(|| judge([record]))),
         ReportFormat::Hgrm => settings.only().and_then(|runs| runs_hgrm(runs, arm)),
     };
     text.map_err(Failure::usage)
@@ -66,6 +68,7 @@ pub(super) fn by_ending(out: &Path) -> ReportFormat {
         Some("txt") => ReportFormat::Text,
         Some("md") => ReportFormat::Markdown,
         Some("csv") => ReportFormat::Csv,
+        Some("json" | "jsonl") => ReportFormat::Json,
         Some("hgrm") => ReportFormat::Hgrm,
         _ => ReportFormat::Html,
     }

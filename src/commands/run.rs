@@ -89,7 +89,7 @@ fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
             // What was measured is shown even if the file could not be written.
             let printed = print_result(args.json, &record, |paint| summary(&record, args.verbose, paint), look);
             written.map_err(Failure::error)?;
-            let code = judge([&*record]);
+            let code = judge([&*record]).into();
             if let Some(page) = &args.out {
                 let run = Settings::of(vec![("this run".to_owned(), *record)]).map_err(Failure::error)?;
                 write_report(&run, page)?;

@@ -76,7 +76,7 @@ pub fn run(args: RunArgs, look: Look) -> Result<ExitCode, Failure> {
             .map_or_else(String::new, |page| format!(", the report is {}", page.display()));
         tell(&format!("the records are in {}{page}", dir.display()));
     }
-    ended(played.stop, printed.map(|_| judge(settings.all())))
+    ended(played.stop, printed.map(|_| judge(settings.all()).into()))
 }
 
 /// Whether a key changes the locks or the load, so that runs with other values can be compared.

@@ -210,6 +210,7 @@ fn the_form_is_that_of_the_ending_and_a_page_needs_a_file() {
         ("a.txt", "A "),
         ("a.md", "### "),
         ("a.csv", "file,seed,arm,figure,value,unit\n"),
+        ("a.json", "{"),
     ] {
         let out = directory.path().join(name);
         assert_eq!(printed(0, &["report", RECORD, "-o", out.to_str().unwrap()]), "");
@@ -241,6 +242,36 @@ fn the_form_is_that_of_the_ending_and_a_page_needs_a_file() {
         &["no arm \"none\"", "redlock"],
     );
     refused(2, &["report", RECORD, "--svg", "x", "--size", "5x5"], &["1600x900"]);
+}
+
+#[test]
+fn json_is_the_record_without_histograms_with_each_verdict_and_the_exit_code() {
+    let directory = tempfile::tempdir().unwrap();
+    let failed = changed(directory.path(), "failed.json", |record| {
+        record["seed"] = 8.into();
+        record["expectations"] = serde_json::json!([
+            { "expectation": "redlock.oversold == 0", "value": 1.0, "result": "failed", "text": "it is 1" }
+        ]);
+    });
+    let json = printed(0, &["report", RECORD, &failed, "--format", "json"]);
+    let lines = json.lines().map(|line| serde_json::from_str(line).unwrap());
+    let [one, other]: [serde_json::Value; 2] = lines.collect::<Vec<_>>().try_into().unwrap();
+    let told = |run: &serde_json::Value| {
+        let verdict = |arm: &serde_json::Value| format!("{} {}", arm["name"], arm["verdict"]);
+        let verdicts: Vec<String> = run["arms"].as_array().unwrap().iter().map(verdict).collect();
+        format!("{} {} {}", run["file"], run["exit_code"], verdicts.join(", "))
+    };
+    let verdicts = r#""single" "unproven", "redlock" "unproven""#;
+    assert_eq!(told(&one), format!("{RECORD:?} 0 {verdicts}"));
+    assert_eq!(told(&other), format!("{failed:?} 3 {verdicts}"));
+    // The rest is as in the record.
+    let record = printed(0, &["record", "show", RECORD, "--json"]);
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    for field in ["events", "expectations", "scenario", "second_zero"] {
+        assert_eq!(one[field], record[field], "{field}");
+    }
+    assert_eq!(one["arms"][1]["figures"], record["arms"][1]["figures"]);
+    assert!(record.to_string().contains("histogram") && !json.contains("histogram"));
 }
 
 #[test]

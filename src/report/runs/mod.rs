@@ -8,6 +8,7 @@ mod figures;
 mod group;
 mod hgrm;
 mod html;
+mod json;
 mod markdown;
 mod over_time;
 mod parts;

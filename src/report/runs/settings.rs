@@ -4,6 +4,7 @@ use maud::html;
 
 use super::group::{Runs, is_same};
 use super::html::{runs_page, script, sheets, title};
+use super::json::objects;
 use super::markdown::runs_markdown;
 use super::text::runs_text;
 use super::tidy::figures;
@@ -168,6 +169,15 @@ impl Settings {
     pub fn csv(&self) -> Result<String, String> {
         let runs = self.each.iter().map(|(_, runs)| runs);
         figures(runs).map_err(|error| format!("the figures could not be written: {error}"))
+    }
+
+    /// All runs as JSON, an object for each on a line of its own. `exit_code` is that of the run with this record, if it was a run.
+    ///
+    /// # Errors
+    /// It could not be written; this is a bug.
+    pub fn json(&self, exit_code: impl Fn(&Record) -> Option<u8>) -> Result<String, String> {
+        let runs = self.each.iter().map(|(_, runs)| runs);
+        objects(runs, exit_code).map_err(|error| format!("the runs could not be written: {error}"))
     }
 
     fn held(&self) -> Table {

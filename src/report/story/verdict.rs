@@ -4,8 +4,9 @@ use crate::report::columns::{Arm, Mark, judge, written};
 use lockstorm_data::metrics::{Alarm, Consequence, ConsequenceKind, Metric};
 use lockstorm_data::scenario::{ArmSpec, Expectation, LockKind, Op, Scenario, Update, WorkloadSpec};
 
-/// Whether an arm's lock held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether an arm's lock held. JSON has its variants' names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Verdict {
     /// It has no lock: it shows what a lock is there for.
     Control,
