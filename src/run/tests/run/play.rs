@@ -420,6 +420,7 @@ fn what_one_of_two_replicas_has_confirmed_stays_if_that_one_becomes_the_master()
         "lab.replicated.preferred_host=3",
         "expect.wait 1.lost_updates=== 0",
         "expect.wait 1.lost_at_failover=== 0",
+        "expect.wait 1.double_holds=== 0",
     ];
     assert_eq!(lost(&held(builtin("wait-one", &further))), (0, 0));
 }
@@ -432,7 +433,11 @@ fn what_one_of_two_replicas_has_confirmed_dies_with_it() {
     let both_die = "[[fault]]\nafter = \"fault:2 + 100ms\"\ndo = \"kill\"\non = \"host:3\"\nfor = \"8s\"\n\
                     [[fault]]\nafter = \"fault:4 + 500ms\"\ndo = \"failover\"\nby = \"hand\"\non = \"host:2\"\n[expect]";
     // The Sentinels would choose host 3. Nobody is granted the lost locks before host 2 has a replica again.
-    let set = ["lab.replicated.preferred_host=3", "expect.wait 1.lost_updates=>= 0"];
+    let set = [
+        "lab.replicated.preferred_host=3",
+        "expect.wait 1.lost_updates=>= 0",
+        "expect.wait 1.double_holds=>= 0",
+    ];
     let record = held(changed("wait-one", &[("[expect]", both_die)], &set));
     assert_eq!(arm(&record, "wait 2").figures.lost_at_failover, 0);
 }
@@ -560,6 +565,7 @@ fn a_master_that_is_cut_off_and_needs_replicas_grants_nothing() {
         "lab.replicated.min_replicas_max_lag=1s",
         // It counts its replicas once a second, by whole seconds: for up to three it grants what no replica gets.
         "expect.sentinel.lost_updates=< 10",
+        "expect.sentinel.double_holds=< 10",
     ];
     assert_eq!(granted_in_the_cut(&held(builtin("isolated-master", &cured))), 0);
 }
