@@ -100,7 +100,7 @@ fn a_baseline_is_kept_the_first_time_and_a_regression_ends_with_code_4() {
             &format!("doubt-{seed}"),
             seed,
             |record| {
-                record["arms"][1]["doubt"] = "it stood still".into();
+                record["arms"][1]["doubt"] = serde_json::json!({ "caveat": "keeper_stopped" });
             },
         );
     }
@@ -222,11 +222,11 @@ fn a_run_counts_once_and_only_if_it_was_played_to_its_end() {
     assert!(left.contains("1 interrupted run: what came later is missing"), "{left}");
     assert!(left.contains("no figure in common"), "{left}");
     let doubted = run(path, "doubt", 4, |record| {
-        record["arms"][1]["doubt"] = "it stood still".into();
+        record["arms"][1]["doubt"] = serde_json::json!({ "caveat": "keeper_stopped" });
     });
     let left = printed(0, &["compare", &one, "--", &doubted]);
     assert!(
-        left.contains("redlock in the run with seed 4: it stood still"),
+        left.contains("redlock in the run with seed 4: a signal from outside stopped the keeper process"),
         "{left}"
     );
     refused(2, &["compare", &one], &["nothing to compare with"]);

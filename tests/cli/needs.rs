@@ -225,6 +225,6 @@ fn a_disk_that_is_nearly_full_is_warned_of_once_while_the_run_goes_on() {
     let warnings = run["warnings"].as_array().expect("warnings");
     let of_the_disk = warnings
         .iter()
-        .filter(|text| text.as_str().is_some_and(|text| text.contains("is nearly full")));
+        .filter(|warning| warning["caveat"] == "disk_nearly_full");
     assert_eq!(of_the_disk.count(), 1, "{warnings:?}");
 }

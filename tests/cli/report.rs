@@ -250,7 +250,10 @@ fn json_is_the_record_without_histograms_with_each_verdict_and_the_exit_code() {
     let failed = changed(directory.path(), "failed.json", |record| {
         record["seed"] = 8.into();
         record["expectations"] = serde_json::json!([
-            { "expectation": "redlock.oversold == 0", "value": 1.0, "result": "failed", "text": "it is 1" }
+            {
+                "expectation": { "arm": "redlock", "metric": "oversold", "op": "==", "bound": 0.0, "text": "== 0" },
+                "value": 1.0, "result": "failed", "reason": null,
+            }
         ]);
     });
     let json = printed(0, &["report", RECORD, &failed, "--format", "json"]);

@@ -271,9 +271,9 @@ fn what_somebody_else_does_to_a_container_is_told() {
     assert_eq!(run.0.wait().unwrap().code(), Some(130));
     let events = place.record()["events"].to_string();
     for what in [
-        "host 1 was stopped by a signal from outside",
-        "host 1 was resumed by a signal from outside",
-        "host 2 died: killed by a signal from outside",
+        r#""change":"stopped","node":"host 1""#,
+        r#""change":"resumed","node":"host 1""#,
+        r#""change":"killed","node":"host 2""#,
     ] {
         assert_eq!(events.matches(what).count(), 1, "{what}: {events}");
     }

@@ -321,7 +321,7 @@ fn nobody_else_gets_into_a_node_or_at_its_password() {
     }
     let record = fs::read_to_string(dir.path().join("out.json")).expect("a record");
     assert!(record.contains("\"requirepass\":\"random\""), "{record}");
-    assert!(record.contains("host 1 is back EMPTY"), "{said}");
+    assert!(record.contains("\"returned_with\":\"none\""), "{said}");
     let (code, text) = says(dir.path(), &["lab", "cli", "1"]);
     assert!(code == Some(1) && text.contains("no lab of yours is running"), "{text}");
 }

@@ -210,7 +210,11 @@ fn gate(
     ));
     println!(
         "{comparison}: {code:?} {} {stderr}",
-        stdout.lines().take(3).collect::<Vec<_>>().join(" | ")
+        stdout
+            .lines()
+            .take(if code == Some(4) { 60 } else { 3 })
+            .collect::<Vec<_>>()
+            .join(" | ")
     );
     code
 }

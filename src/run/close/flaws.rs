@@ -46,10 +46,10 @@ pub(crate) enum Leaves {
 }
 
 /// Adds a reason. Returns whether it is new.
-pub(crate) fn add(reasons: &mut Vec<Caveat>, why: &Caveat) -> bool {
-    let is_new = !reasons.contains(why);
+pub(crate) fn add(known: &mut Vec<Caveat>, why: &Caveat) -> bool {
+    let is_new = !known.contains(why);
     if is_new {
-        reasons.push(why.clone());
+        known.push(why.clone());
     }
     is_new
 }
