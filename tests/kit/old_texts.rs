@@ -395,9 +395,9 @@ fn unavailable(text: &str, arms: &[Value]) -> Vec<Value> {
 /// A caveat that was a sentence.
 fn caveat(old: &Value) -> Value {
     let Some(text) = old.as_str() else { return old.clone() };
-    for (pattern, name, names) in CAVEATS {
+    for (pattern, kind, names) in CAVEATS {
         let Some(found) = holes(pattern, text) else { continue };
-        let mut new = Map::from_iter([("caveat".to_owned(), json!(name))]);
+        let mut new = Map::from_iter([("caveat".to_owned(), json!(kind))]);
         for (name, text) in names.iter().zip(found) {
             match *name {
                 "" => {}
@@ -416,28 +416,68 @@ fn caveat(old: &Value) -> Value {
                         json!(figure(text.rsplit(' ').next().unwrap_or_default())),
                     );
                 }
-                name if NUMBERS.contains(&name) => _ = new.insert(name.to_owned(), json!(figure(text))),
+                name if NUMBERS.contains(&name) && (name, *kind) != ("before", "other_clocks") => {
+                    _ = new.insert(name.to_owned(), json!(figure(text)))
+                }
                 name => _ = new.insert(name.to_owned(), json!(text)),
             }
         }
         return Value::Object(new);
     }
-    let rate = holes(
-        "{}: {} of {} requests ({} %) were due and never begun{}cover only the {} that ended{}",
-        text,
-    );
-    if let Some(of) = rate {
-        return json!({
-            "caveat": "rate_not_kept", "arm": of[0], "never_begun": figure(of[1]), "waiting": 0, "offered": figure(of[2]),
-            "ended": figure(of[5]),
-        });
+    if let Some(rate) = rate_not_kept(text) {
+        return rate;
     }
     if let Some(of) = holes("fault {} {}", text)
         && let Ok(fault) = of[0].parse::<usize>()
     {
-        return json!({ "caveat": "fault_unmet", "fault": fault, "why": "no_effect", "error": { "failed": { "quoted": of[1] } } });
+        let mut why = unmet(of[1]);
+        (why["caveat"], why["fault"]) = (json!("fault_unmet"), json!(fault));
+        return why;
     }
     json!({ "caveat": "reported", "quoted": text })
+}
+
+/// Some requests of an arm had not ended.
+fn rate_not_kept(text: &str) -> Option<Value> {
+    const END: &str = "cover only the {} that ended{}";
+    let pattern = |why: &str| format!("{{}}: {{}} of {{}} requests ({{}} %) {why}{{}}{END}");
+    let both = "still waited at the end of the run, and {} of them never began";
+    let (of, never_begun, waiting) = if let Some(of) = holes(&pattern("were due and never begun"), text) {
+        let missing = figure(of[1]);
+        (of, missing, 0)
+    } else if let Some(mut of) = holes(&pattern(both), text) {
+        let never_begun = figure(of.remove(4));
+        let missing = figure(of[1]);
+        (of, never_begun, missing - never_begun)
+    } else {
+        let of = holes(&pattern("still waited at the end of the run"), text)?;
+        let missing = figure(of[1]);
+        (of, 0, missing)
+    };
+    Some(json!({
+        "caveat": "rate_not_kept", "arm": of[0], "never_begun": never_begun, "waiting": waiting, "offered": figure(of[2]),
+        "ended": figure(of[5]),
+    }))
+}
+
+/// Why a fault has not taken effect.
+fn unmet(text: &str) -> Value {
+    let due = |text: &str| {
+        let (number, unit) = text.split_once(' ')?;
+        let seconds = number.parse::<f64>().ok()? * if unit == "ms" { 1e-3 } else { 1.0 };
+        matches!(unit, "s" | "ms").then(|| json!({ "why": "not_due", "due_us": in_us(seconds) }))
+    };
+    if let Some(due) = holes("never fired: it was due at {}", text).and_then(|of| due(of[0])) {
+        return due;
+    }
+    if let Some(of) = holes("never fired: it waited for fault {}", text) {
+        return json!({ "why": "waited_for", "other": figure(of[0]) });
+    }
+    if let Some(of) = holes("never fired: \"{}\" never held as a whole", text) {
+        return json!({ "why": "never_whole", "quoted": of[0] });
+    }
+    let text = text.strip_prefix("had no effect: ").unwrap_or(text);
+    json!({ "why": "no_effect", "error": { "failed": { "quoted": text } } })
 }
 
 /// Seconds in microseconds.

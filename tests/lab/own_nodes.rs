@@ -510,7 +510,7 @@ fn servers_that_all_go_away_leave_nothing_to_praise() {
     }
     tells(
         &said,
-        &["redlock: no quorum at the end: host 1, host 2, host 3 went away without an order"],
+        &["redlock: no quorum at the end: host 1, host 2, host 3 went down without an order"],
     );
     assert!(!said.contains("✔"), "{said}");
 }

@@ -188,7 +188,7 @@ fn hosts_are_killed_paused_and_brought_back_on_command_from_another_port_if_thei
     let record = run.stop();
     drop(squatter);
     assert!(record.interrupted);
-    let told = format!("host 1 listens on port {port} now: somebody else has taken port {taken}");
+    let told = format!("host 1 listens on port {port} now: another process has taken port {taken}");
     let times = record.events.iter().filter(|event| event.text() == told).count();
     assert_eq!(times, 1, "{:?}", record.events);
     assert_eq!(record.nodes[0].address, format!("127.0.0.1:{port}"));
