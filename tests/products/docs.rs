@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use lockstorm::report::RecordFile;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind};
-use lockstorm_kit::program::{ended, told};
+use lockstorm_kit::program::{ended, lockstorm, told};
 
 /// The documents, with their text.
 fn documents() -> Vec<(PathBuf, String)> {
@@ -171,6 +171,8 @@ fn every_jq_line_in_the_documents_finds_what_it_asks_for_in_a_record() {
     for name in ["a.json", "b.json", "out.json"] {
         fs::write(place.path().join(name), serde_json::to_vec(&record).unwrap()).unwrap();
     }
+    let mut report = lockstorm(place.path(), &["report", "out.json", "-o", "runs.json"]);
+    assert_eq!(ended(&mut report).0, Some(0));
     let mut seen = 0;
     for (path, text) in documents() {
         for filter in filters(&text) {
