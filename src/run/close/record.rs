@@ -323,7 +323,7 @@ mod tests {
             is_free && of_type("string")
                 || ["items", "additionalProperties"]
                     .iter()
-                    .any(|part| is_string(&schema[part]))
+                    .any(|part| schema.get(part).is_some_and(is_string))
         }
         let fields = schema["properties"].as_object().into_iter().flatten();
         found.extend(
@@ -343,13 +343,53 @@ mod tests {
     fn no_field_of_a_record_holds_a_sentence_of_ours() {
         let mut found = BTreeSet::new();
         strings(Record::schema().as_value(), &mut found);
-        let known = NAMES.iter().chain(&FROM_OTHERS).map(ToString::to_string).collect();
+        let known = NAMES.iter().chain(&FROM_OTHERS).chain(&LABELS);
+        let known = known.map(ToString::to_string).collect();
         let unknown: Vec<&String> = found.difference(&known).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         let unused: Vec<&String> = known.difference(&found).collect();
         assert!(unused.is_empty(), "{unused:?}");
     }
 
-    const NAMES: [&str; 1] = ["name"];
-    const FROM_OTHERS: [&str; 2] = ["quoted", "first_error"];
+    /// Names, addresses, commands, versions, and times of a clock.
+    const NAMES: [&str; 23] = [
+        "address",
+        "after",
+        "arch",
+        "arm",
+        "arms",
+        "before",
+        "client",
+        "command",
+        "holders",
+        "key",
+        "lockstorm",
+        "name",
+        "node",
+        "of",
+        "os",
+        "server",
+        "settings",
+        "source",
+        "started",
+        "token",
+        "url_env",
+        "urls_env",
+        "wall",
+    ];
+    /// Text of the scenario, of servers and of clients.
+    const FROM_OTHERS: [&str; 10] = [
+        "caption",
+        "first_error",
+        "lesson",
+        "look_at",
+        "quoted",
+        "scenario_toml",
+        "teaches",
+        "text",
+        "title",
+        "try",
+    ];
+    /// Labels of ours that are still text, and that nothing reads back: the label of a lock, and the state in which a target was already.
+    const LABELS: [&str; 2] = ["condition", "lock"];
 }
