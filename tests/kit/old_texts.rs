@@ -417,7 +417,7 @@ fn caveat(old: &Value) -> Value {
                     );
                 }
                 name if NUMBERS.contains(&name) && (name, *kind) != ("before", "other_clocks") => {
-                    _ = new.insert(name.to_owned(), json!(figure(text)))
+                    _ = new.insert(name.to_owned(), json!(figure(text)));
                 }
                 name => _ = new.insert(name.to_owned(), json!(text)),
             }
