@@ -53,7 +53,7 @@ pub enum EventKind {
         order: Option<OrderId>,
         /// Who ordered it.
         by: OrderedBy,
-        /// The number of the event of the fault that it ends; null if it is a fault, or ends what no event tells of.
+        /// The number of the event of the fault that it ends; null if it begins a fault, or if no event has that fault.
         ends: Option<u64>,
         /// Since when it is in effect; null while that is not proved, or if it failed.
         #[serde(rename = "effect_at_us", with = "in_us")]
@@ -203,7 +203,7 @@ pub enum Step {
 pub enum OrderedBy {
     /// The user, by a key or by a command to a standing lab.
     User,
-    /// The end of a host's bounce, which the user ordered.
+    /// A bounce that the user ordered: the kill of its host, or the restart after it.
     Bounce,
     /// The scenario: the fault of this number, from 1.
     Fault(usize),
