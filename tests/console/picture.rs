@@ -458,6 +458,7 @@ pub fn double_held(arm: usize) -> Snapshot {
             host: Some(1),
             event: Some(3),
             new_master: None,
+            old_master: None,
         }],
         ruling: Some(Ruling::Explained),
         removed_by: None,

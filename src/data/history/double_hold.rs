@@ -98,6 +98,9 @@ pub struct LostVote {
     pub event: Option<u64>,
     /// The host of the node that had become the master without the key, so that the vote counted no more; null if the node itself lost it.
     pub new_master: Option<usize>,
+    /// The host of the node that did not know that it was the master no longer, and voted for the second one without the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_master: Option<usize>,
 }
 
 /// What the law says of a double hold: a second holder can win only if so many nodes have lost the first one's key that a quorum is left

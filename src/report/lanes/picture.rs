@@ -174,7 +174,7 @@ fn keys(double: &DoubleHold, host: usize, changes: &[(i64, bool)], end: i64) -> 
     let lost = double
         .lost
         .iter()
-        .any(|lost| lost.host == Some(host) && lost.new_master.is_none());
+        .any(|lost| lost.host == Some(host) && lost.new_master.is_none() && lost.old_master.is_none());
     for (belief, kind, is_lost) in [
         (&double.first, Kind::First, lost),
         (&double.second, Kind::Second, false),

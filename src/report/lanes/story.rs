@@ -181,6 +181,7 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
     let (forgot, had) = (forgot.join(" and "), counted(votes.len() as u64, "vote", "votes"));
     let left = votes.len().saturating_sub(double.lost.len());
     let new_master = double.lost.iter().find_map(|lost| lost.new_master);
+    let old_master = double.lost.iter().find_map(|lost| lost.old_master);
     if votes.is_empty() {
         let (lost, what) = match nodes {
             1 if has_replicas => (
@@ -218,6 +219,12 @@ fn why(ruling: Ruling, double: &DoubleHold, has_replicas: bool) -> String {
             "Why: host {} became the master without the key of {holder}, of which it had no copy yet. What the master before it, on \
              {forgot}, kept did not count any more. The lock did what it promises; this set-up can't survive a failover that comes too early.",
             new_master.unwrap_or_default()
+        ),
+        Ruling::Explained if old_master.is_some() => format!(
+            "Why: host {} was no longer the master and did not know it, so it granted the lock that {holder} had from the new master, on \
+             {forgot}: an old master has no copy of the new one's keys. The lock did what it promises; this set-up can't survive two masters \
+             at once.",
+            old_master.unwrap_or_default()
         ),
         Ruling::Explained if *nodes == 1 => {
             let replicas = match has_replicas {

@@ -128,6 +128,7 @@ mod tests {
             host: Some(host),
             event: Some(host as u64),
             new_master: None,
+            old_master: None,
         });
         let double = DoubleHold {
             number: 3,
@@ -164,6 +165,7 @@ mod tests {
             host: Some(1),
             event: None,
             new_master: Some(2),
+            old_master: None,
         }];
         double.second.sale = Some(BeliefSale {
             at_us: 6_990_000,
@@ -181,6 +183,18 @@ mod tests {
             *ends = Some(2);
         }
         insta::assert_snapshot!("failover", text(&shown(&double, &events, true), Paint::Off));
+        // The other way round: the new master's key is unknown to the old one.
+        let mut reverse = double.clone();
+        [reverse.first.votes, reverse.second.votes] = [vec![2], vec![1]];
+        reverse.lost[0] = LostVote {
+            host: Some(2),
+            event: None,
+            new_master: None,
+            old_master: Some(1),
+        };
+        let told = text(&shown(&reverse, &events, true), Paint::Off);
+        let why = "Why: host 1 was no longer the master and did not know it, so it granted the lock that s1w6 had from the new master, on host 2";
+        assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{told}");
         // It came back empty.
         double.lost[0].new_master = None;
         let text = text(&shown(&double, &[], true), Paint::Off);

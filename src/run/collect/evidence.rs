@@ -142,10 +142,15 @@ fn told<'a>(
 impl Case {
     fn told(&self, origin: i64, host: &impl Fn(SocketAddr) -> Option<HostId>) -> history::DoubleHold {
         let double = &self.double;
-        let lost = self.lost.iter().map(|lost| LostVote {
-            host: host(lost.server).map(|host| host.0),
-            event: lost.event,
-            new_master: lost.new_master.map(|host| host.0),
+        let number = |server: SocketAddr| host(server).map(|host| host.0);
+        let lost = self.lost.iter().map(|lost| {
+            let master = |is_old| lost.master.filter(|master| master.is_old == is_old);
+            LostVote {
+                host: number(lost.server),
+                event: lost.event,
+                new_master: master(false).and_then(|master| number(master.server)),
+                old_master: master(true).and_then(|master| number(master.server)),
+            }
         });
         history::DoubleHold {
             number: double.number,

@@ -10,7 +10,7 @@ use super::availability::Availability;
 use super::evidence::{Case, Evidence, length};
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{Done, DoubleHold, Hold, HoldChange, Holds};
-use crate::oracle::law::{Loss, VotedLock};
+use crate::oracle::law::{Loss, Newcomer, Takeover, VotedLock};
 use crate::show::snapshot::LastLock;
 use crate::under_test::{HeldLock, KeyLife};
 use crate::workload::{Happened, HeldLocks, HoldNews};
@@ -225,10 +225,17 @@ impl HoldAudit {
         for case in &mut self.waiting {
             let is_open = case.ruling.is_none() || again && case.ruling != Some(Ruling::Explained);
             let DoubleHold {
-                first, second_from: at, ..
+                first,
+                second,
+                second_from: at,
+                ..
             } = &case.double;
-            let voters = first.voters();
-            let rule = |lock: VotedLock<'_>| (lock.ruling(*at, &self.losses), lock.lost(*at, &self.losses));
+            let [voters, next] = [first, second].map(ServerHold::voters);
+            let newcomer = Newcomer {
+                at: *at,
+                voters: Some(&next),
+            };
+            let rule = |lock: VotedLock<'_>| (lock.ruling(&newcomer, &self.losses), lock.lost(&newcomer, &self.losses));
             let ruled = is_open
                 .then(|| first.voted(&voters, case.double.first_until, rule))
                 .flatten();
@@ -267,11 +274,13 @@ impl HoldAudit {
     /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it: those that keep others out
     /// no longer, and those that still do.
     pub fn lost(&mut self, loss: Loss) -> (u64, u64) {
-        let is_its = |servers: &Vec<SocketAddr>| loss.servers.iter().any(|server| servers.contains(server));
-        if !self.servers.as_ref().is_none_or(is_its) {
+        let newcomer = Newcomer {
+            at: monotonic_ns(Instant::now()),
+            voters: None,
+        };
+        if !self.is_its(&loss.servers) {
             return (0, 0);
         }
-        let at = monotonic_ns(Instant::now());
         let before = self.losses.len();
         self.losses.push(loss);
         self.has_new_losses = true;
@@ -282,11 +291,11 @@ impl HoldAudit {
                 let new = &self.losses[before..];
                 // Of a lock that does not say who voted for it a loss is certain if it alone lets a second holder in.
                 let is_lost =
-                    || lock.voters.is_empty() && matches!(lock.ruling(at, new), Ruling::Explained | Ruling::Deleted);
-                let is_hit = !lock.lost(at, new).is_empty() || is_lost();
-                is_hit.then(|| lock.ruling(at, &self.losses))
+                    || lock.voters.is_empty() && matches!(lock.ruling(&newcomer, new), Ruling::Explained | Ruling::Deleted);
+                let is_hit = !lock.lost(&newcomer, new).is_empty() || is_lost();
+                is_hit.then(|| lock.ruling(&newcomer, &self.losses))
             };
-            let is_valid = hold.relied_until().is_none_or(|until| until > at);
+            let is_valid = hold.relied_until().is_none_or(|until| until > newcomer.at);
             match hold.voted(&voters, None, look).flatten().filter(|_| is_valid) {
                 Some(Ruling::Violation) => {
                     covered += 1;
@@ -315,13 +324,18 @@ impl HoldAudit {
         }
     }
 
-    /// Takes in that these servers have the master again since `at`: what they grant from now on counts.
-    pub fn is_master(&mut self, servers: &[SocketAddr], at: i64) {
-        for loss in &mut self.losses {
-            if loss.servers.iter().any(|server| servers.contains(server)) {
-                loss.asked_before = loss.asked_before.min(at);
-            }
+    /// Takes in that a replica has become the master.
+    pub fn takes_over(&mut self, takeover: Takeover) {
+        if self.is_its(&takeover.old) || self.is_its(&takeover.new) {
+            takeover.add_to(&mut self.losses);
+            self.has_new_losses = true;
         }
+    }
+
+    /// Whether its locks can be on one of these servers.
+    fn is_its(&self, servers: &[SocketAddr]) -> bool {
+        let of_arm = self.servers.as_ref();
+        of_arm.is_none_or(|of_arm| servers.iter().any(|server| of_arm.contains(server)))
     }
 
     /// Fills in the figures.
@@ -463,12 +477,16 @@ mod tests {
 
     /// A held lock of one node, without end.
     fn lock(token: &str) -> HeldLock {
+        lock_on(server(), token)
+    }
+
+    fn lock_on(server: SocketAddr, token: &str) -> HeldLock {
         let granted = Granted {
             key: "k".to_owned(),
             number: 0,
             token: token.to_owned(),
             asked: Instant::now(),
-            voters: vec![server()],
+            voters: vec![server],
             nodes: 1,
             fence: None,
             ttl: None,
@@ -525,7 +543,7 @@ mod tests {
         let loss = |keys| Loss {
             servers: vec![server()],
             event: Some(3),
-            new_master: None,
+            masters: Vec::new(),
             since: died,
             asked_from: i64::MIN,
             asked_before: i64::MAX,
@@ -579,7 +597,7 @@ mod tests {
             audit.lost(Loss {
                 servers: vec![server()],
                 event: Some(3),
-                new_master: None,
+                masters: Vec::new(),
                 since: monotonic_ns(Instant::now()),
                 asked_from: i64::MIN,
                 asked_before: i64::MAX,
@@ -740,7 +758,7 @@ mod tests {
             audit.lost(Loss {
                 servers: vec![([127, 0, 0, 1], port).into()],
                 event: None,
-                new_master: None,
+                masters: Vec::new(),
                 since: i64::MIN,
                 asked_from: i64::MIN,
                 asked_before: i64::MAX,
@@ -755,36 +773,44 @@ mod tests {
     }
 
     #[test]
-    fn what_an_old_master_grants_counts_again_once_it_is_the_master_again() {
+    fn of_two_masters_each_lacks_what_the_other_one_grants() {
         let source = Source::open("failover").unwrap();
         let scenario = parse(&source, &Overrides::default()).unwrap();
-        let violations = [false, true].map(|is_again| {
+        let other = SocketAddr::from(([127, 0, 0, 1], 7002));
+        let found = [[server(), other], [other, server()], [server(), server()]].map(|servers| {
             let (mut audit, held) = (HoldAudit::new(&scenario.arms[1], 1), Arc::new(HeldLocks::default()));
             let now = monotonic_ns(Instant::now());
-            audit.lost(Loss {
-                servers: vec![server()],
-                event: None,
-                new_master: Some(HostId(2)),
-                since: now,
-                asked_from: now,
-                asked_before: i64::MAX,
-                keys: LostKeys::All,
+            audit.takes_over(Takeover {
+                new: vec![other],
+                old: vec![server()],
+                replica: now,
+                writable: now,
+                lacks: LostKeys::Unknown,
             });
-            if is_again {
-                audit.is_master(&[server()], now);
-            }
-            let first = held.enter(1, true, Instant::now(), "k", Some(lock("one")));
-            let second = held.enter(2, true, Instant::now(), "k", Some(lock("two")));
+            let [one, two] = servers.map(|server| Some(lock_on(server, "t")));
+            let first = held.enter(1, true, Instant::now(), "k", one);
+            let second = held.enter(2, true, Instant::now(), "k", two);
             drop((first, second));
             let timeline = Timeline::from(Instant::now());
             audit.look([held].into_iter(), &timeline, None, &mut Availability::default());
             audit.close();
             let mut figures = Figures::default();
             audit.fill(&mut figures);
-            let evidence = audit.evidence(&timeline, |_| Some(HostId(1)));
-            let new_master = evidence[0].lost.first().and_then(|lost| lost.new_master);
-            (figures.double_holds, figures.law_violations, new_master)
+            let evidence = audit.evidence(&timeline, |server| Some(HostId(usize::from(server.port()))));
+            let lost = evidence[0].lost.first();
+            (
+                figures.law_violations,
+                lost.map(|lost| (lost.host, lost.new_master, lost.old_master)),
+            )
         });
-        assert_eq!(violations, [(1, 0, Some(2)), (1, 1, None)]);
+        let [one, two] = [Some(7001), Some(7002)];
+        assert_eq!(
+            found,
+            [
+                (0, Some((one, two, None))),
+                (0, Some((two, None, one))),
+                (1, None)
+            ]
+        );
     }
 }

@@ -4,12 +4,14 @@
 //! quorum of N/2 + 1, a lock with v votes permits that as soon as it has lost v − f of its keys, where f = N − quorum: of one node its
 //! only key, of three nodes one of two votes or two of three. Whatever else gives two holders is a violation: the algorithm, or a node, is
 //! broken.
+//!
+//! Where replicas take a master's place, two masters may grant at once, and neither has the keys that the other one sets. A takeover
+//! explains a second holder only if another master granted its lock than the one that granted the first.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use lockstorm_data::history::Ruling;
-use lockstorm_data::model::HostId;
 
 /// Keys that a node has lost.
 #[derive(Debug, Clone)]
@@ -18,8 +20,8 @@ pub struct Loss {
     pub servers: Vec<SocketAddr>,
     /// The number of the event that tells of it.
     pub event: Option<u64>,
-    /// The host of the node that has become the master without these keys; `None` if the node itself has lost them.
-    pub new_master: Option<HostId>,
+    /// The masters that grant without these keys; empty if the node itself has lost them.
+    pub masters: Vec<Master>,
     /// Since when, in nanoseconds: who comes in before that is not explained by it.
     pub since: i64,
     /// The locks that were asked for from this time on,
@@ -48,8 +50,96 @@ pub enum LostKeys {
     Unknown,
 }
 
-/// What became of a lock's vote.
+/// A server that grants locks as a master.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Master {
+    /// One of its addresses.
+    pub server: SocketAddr,
+    /// Whether another node has taken its place, of which it does not know.
+    pub is_old: bool,
+    /// From this time on,
+    pub from: i64,
+    /// and until this time it grants.
+    pub until: i64,
+}
+
+/// A replica has become the master in place of others.
+#[derive(Debug)]
+pub struct Takeover {
+    /// Its addresses.
+    pub new: Vec<SocketAddr>,
+    /// Those of the nodes that must not grant any more.
+    pub old: Vec<SocketAddr>,
+    /// When it was last seen as a replica.
+    pub replica: i64,
+    /// When it accepted writes.
+    pub writable: i64,
+    /// What it lacks of the locks that were held then.
+    pub lacks: LostKeys,
+}
+
+impl Takeover {
+    /// Adds the keys that the masters lack of each other to the losses so far. What the new one grants counts again, if it was a master
+    /// before.
+    pub fn add_to(self, losses: &mut Vec<Loss>) {
+        let [new, old] = [(&self.new, false), (&self.old, true)].map(|(servers, is_old)| {
+            let master = |server: &SocketAddr| Master {
+                server: *server,
+                is_old,
+                from: self.replica,
+                until: i64::MAX,
+            };
+            servers.iter().map(master).collect::<Vec<_>>()
+        });
+        for loss in losses.iter_mut() {
+            if loss.servers.iter().any(|server| self.new.contains(server)) {
+                loss.asked_before = loss.asked_before.min(self.writable);
+            }
+            let is_replaced = |master: &Master| !master.is_old && self.old.contains(&master.server);
+            if loss.masters.iter().any(is_replaced) {
+                // It is a copy of a master without these keys.
+                loss.masters.extend(&new);
+            }
+            let again = |master: &&mut Master| master.is_old && self.new.contains(&master.server);
+            for master in loss.masters.iter_mut().filter(again) {
+                master.until = master.until.min(self.replica);
+            }
+        }
+        let loss = |servers: &[SocketAddr], masters: &[Master], since| Loss {
+            servers: servers.to_vec(),
+            event: None,
+            masters: masters.to_vec(),
+            since,
+            asked_from: since,
+            asked_before: i64::MAX,
+            keys: LostKeys::All,
+        };
+        losses.extend([
+            // What an old one grants from now on the new one never has,
+            loss(&self.old, &new, self.writable),
+            // and an old one never has what the new one grants.
+            loss(&self.new, &old, self.replica),
+            Loss {
+                asked_from: i64::MIN,
+                asked_before: self.writable,
+                keys: self.lacks,
+                ..loss(&self.old, &new, self.replica)
+            },
+        ]);
+    }
+}
+
+/// A second holder that comes in.
+#[derive(Debug, Clone, Copy)]
+pub struct Newcomer<'a> {
+    /// When.
+    pub at: i64,
+    /// The servers that voted for it, which may be unknown; `None`: any that can.
+    pub voters: Option<&'a [SocketAddr]>,
+}
+
+/// What became of a lock's vote, from good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Vote {
     Kept,
     Unknown,
@@ -61,7 +151,33 @@ impl Loss {
         matches!(self.keys, LostKeys::Deleted)
     }
 
-    fn of(&self, voter: SocketAddr, lock: &VotedLock<'_>) -> Vote {
+    /// What it makes of this one's vote, as far as the newcomer can profit by it.
+    fn of(&self, voter: SocketAddr, lock: &VotedLock<'_>, newcomer: &Newcomer<'_>) -> Vote {
+        self.of_voter(voter, lock).min(self.lets_in(newcomer))
+    }
+
+    /// Whether a newcomer has got a vote from a server without these keys: [`Vote::Lost`] if it has.
+    fn lets_in(&self, newcomer: &Newcomer<'_>) -> Vote {
+        match newcomer.voters {
+            _ if newcomer.at < self.since => Vote::Kept,
+            None => Vote::Lost,
+            Some(_) if self.masters.is_empty() => Vote::Lost,
+            Some([]) => Vote::Unknown,
+            Some(_) if self.master(newcomer).is_some() => Vote::Lost,
+            Some(_) => Vote::Kept,
+        }
+    }
+
+    /// The master without these keys that has voted for the newcomer.
+    fn master(&self, newcomer: &Newcomer<'_>) -> Option<&Master> {
+        let voters = newcomer.voters.unwrap_or_default();
+        let lets_in = |master: &&Master| {
+            (master.from..master.until).contains(&newcomer.at) && voters.contains(&master.server)
+        };
+        self.masters.iter().find(lets_in)
+    }
+
+    fn of_voter(&self, voter: SocketAddr, lock: &VotedLock<'_>) -> Vote {
         if !self.servers.contains(&voter) || lock.asked < self.asked_from || lock.asked >= self.asked_before {
             return Vote::Kept;
         }
@@ -81,8 +197,8 @@ pub struct LostKey {
     pub server: SocketAddr,
     /// The number of the event that tells of it.
     pub event: Option<u64>,
-    /// The host of the node that has become the master without it, if it was lost so.
-    pub new_master: Option<HostId>,
+    /// The master without it that has voted for the newcomer, if it was lost so.
+    pub master: Option<Master>,
 }
 
 /// A lock that was held, as the law sees it.
@@ -105,12 +221,12 @@ pub struct VotedLock<'a> {
 }
 
 impl VotedLock<'_> {
-    /// What the law says of a second holder who comes in at `at`.
-    pub fn ruling(&self, at: i64, losses: &[Loss]) -> Ruling {
-        let ruling = self.ruling_by(at, losses);
+    /// What the law says of this second holder.
+    pub fn ruling(&self, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Ruling {
+        let ruling = self.ruling_by(newcomer, losses);
         if ruling == Ruling::Explained && losses.iter().any(Loss::is_deletion) {
             let others: Vec<Loss> = losses.iter().filter(|loss| !loss.is_deletion()).cloned().collect();
-            if self.ruling_by(at, &others) != Ruling::Explained {
+            if self.ruling_by(newcomer, &others) != Ruling::Explained {
                 return Ruling::Deleted;
             }
         }
@@ -118,11 +234,11 @@ impl VotedLock<'_> {
     }
 
     /// What these losses explain, whatever they came from.
-    fn ruling_by(&self, at: i64, losses: &[Loss]) -> Ruling {
+    fn ruling_by(&self, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Ruling {
         if self.voters.is_empty() && self.nodes > 0 {
-            return self.ruling_of_unknown_voters(at, losses);
+            return self.ruling_of_unknown_voters(newcomer, losses);
         }
-        let votes: Vec<Vote> = self.voters.iter().map(|voter| self.vote(*voter, at, losses)).collect();
+        let votes: Vec<Vote> = self.voters.iter().map(|voter| self.vote(*voter, newcomer, losses)).collect();
         let lost = votes.iter().filter(|vote| **vote == Vote::Lost).count();
         let kept = votes.iter().filter(|vote| **vote == Vote::Kept).count();
         // If only so many nodes have the key, a quorum without it is left.
@@ -137,16 +253,21 @@ impl VotedLock<'_> {
     }
 
     /// The same of a lock that does not say who voted for it: with the most and the fewest votes that it can have had.
-    fn ruling_of_unknown_voters(&self, at: i64, losses: &[Loss]) -> Ruling {
-        let hit = |loss: &&Loss| loss.since <= at && (loss.asked_from..loss.asked_before).contains(&self.asked);
+    fn ruling_of_unknown_voters(&self, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Ruling {
+        let hit = |loss: &&Loss| {
+            loss.lets_in(newcomer) > Vote::Kept && (loss.asked_from..loss.asked_before).contains(&self.asked)
+        };
         let all: Vec<&Loss> = losses.iter().filter(hit).collect();
         let servers = |of: &[&Loss]| {
             let first: HashSet<_> = of.iter().filter_map(|loss| loss.servers.first()).collect();
             first.len()
         };
-        // Which keys a node lacks is known by tokens, and those of this lock are not known; nor when it was granted, if it had to wait.
-        let is_certain =
-            |loss: &&Loss| matches!(loss.keys, LostKeys::All | LostKeys::Deleted) && self.granted < loss.asked_before;
+        // Which keys a node lacks is known by tokens, and those of this lock are not known; nor when it was granted, if it had to wait; nor
+        // by which of two masters.
+        let is_certain = |loss: &&Loss| {
+            let all_keys = matches!(loss.keys, LostKeys::All | LostKeys::Deleted);
+            all_keys && loss.masters.is_empty() && self.granted < loss.asked_before
+        };
         let certain: Vec<&Loss> = all.iter().copied().filter(is_certain).collect();
         if servers(&certain) >= self.quorum {
             Ruling::Explained
@@ -157,29 +278,24 @@ impl VotedLock<'_> {
         }
     }
 
-    /// The servers that have lost its key until `at`.
-    pub fn lost(&self, at: i64, losses: &[Loss]) -> Vec<LostKey> {
+    /// The servers that had lost its key when this second holder came in.
+    pub fn lost(&self, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Vec<LostKey> {
         let lost = |voter: &SocketAddr| {
             let loss = losses
                 .iter()
-                .find(|loss| loss.since <= at && loss.of(*voter, self) == Vote::Lost);
+                .find(|loss| loss.of(*voter, self, newcomer) == Vote::Lost);
             loss.map(|loss| LostKey {
                 server: *voter,
                 event: loss.event,
-                new_master: loss.new_master,
+                master: loss.master(newcomer).copied(),
             })
         };
         self.voters.iter().filter_map(lost).collect()
     }
 
-    fn vote(&self, voter: SocketAddr, at: i64, losses: &[Loss]) -> Vote {
-        let until_then = losses.iter().filter(|loss| loss.since <= at);
-        let votes = until_then.map(|loss| loss.of(voter, self));
-        votes.fold(Vote::Kept, |worst, vote| match (worst, vote) {
-            (Vote::Lost, _) | (_, Vote::Lost) => Vote::Lost,
-            (Vote::Unknown, _) | (_, Vote::Unknown) => Vote::Unknown,
-            (Vote::Kept, Vote::Kept) => Vote::Kept,
-        })
+    fn vote(&self, voter: SocketAddr, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Vote {
+        let votes = losses.iter().map(|loss| loss.of(voter, self, newcomer));
+        votes.max().unwrap_or(Vote::Kept)
     }
 }
 
@@ -191,11 +307,16 @@ mod tests {
         ([127, 0, 0, 1], 7000 + u16::from(number)).into()
     }
 
+    /// A second holder, whoever lets it in.
+    const fn any(at: i64) -> Newcomer<'static> {
+        Newcomer { at, voters: None }
+    }
+
     fn lost_everything(number: u8) -> Loss {
         Loss {
             servers: vec![server(number)],
             event: Some(u64::from(number)),
-            new_master: None,
+            masters: Vec::new(),
             since: 50,
             asked_from: i64::MIN,
             asked_before: 60,
@@ -207,7 +328,7 @@ mod tests {
     fn ruling(votes: u8, nodes: usize, losses: u8) -> Ruling {
         let voters: Vec<SocketAddr> = (1..=votes).map(server).collect();
         let losses: Vec<Loss> = (1..=losses).map(lost_everything).collect();
-        lock(&voters, nodes).ruling(100, &losses)
+        lock(&voters, nodes).ruling(&any(100), &losses)
     }
 
     fn lock(voters: &[SocketAddr], nodes: usize) -> VotedLock<'_> {
@@ -244,7 +365,7 @@ mod tests {
     fn of_a_lock_whose_voters_are_unknown_only_a_quorum_of_losses_explains_a_second_holder() {
         let ruling = |nodes, losses: u8| {
             let losses: Vec<Loss> = (1..=losses).map(lost_everything).collect();
-            lock(&[], nodes).ruling(100, &losses)
+            lock(&[], nodes).ruling(&any(100), &losses)
         };
         assert_eq!(
             [0, 1].map(|losses| ruling(1, losses)),
@@ -259,19 +380,19 @@ mod tests {
             granted: 70,
             ..lock(&[], 1)
         };
-        assert_eq!(waited.ruling(100, &[lost_everything(1)]), Ruling::Unknown);
+        assert_eq!(waited.ruling(&any(100), &[lost_everything(1)]), Ruling::Unknown);
         let later = VotedLock {
             asked: 60,
             ..lock(&[], 1)
         };
-        assert_eq!(later.ruling(100, &[lost_everything(1)]), Ruling::Violation);
+        assert_eq!(later.ruling(&any(100), &[lost_everything(1)]), Ruling::Violation);
     }
 
     #[test]
     fn a_loss_explains_only_who_comes_in_later_and_only_locks_that_it_may_have_hit() {
         let voters = [server(1)];
         let loss = lost_everything(1);
-        let of = |lock: &VotedLock<'_>, at| lock.ruling(at, std::slice::from_ref(&loss));
+        let of = |lock: &VotedLock<'_>, at| lock.ruling(&any(at), std::slice::from_ref(&loss));
         let one = lock(&voters, 1);
         assert_eq!([49, 50].map(|at| of(&one, at)), [Ruling::Violation, Ruling::Explained]);
         assert_eq!(
@@ -280,7 +401,7 @@ mod tests {
             "it was asked for after that"
         );
         assert_eq!(
-            lock(&[server(2)], 1).ruling(100, &[loss]),
+            lock(&[server(2)], 1).ruling(&any(100), &[loss]),
             Ruling::Violation,
             "another node"
         );
@@ -293,7 +414,7 @@ mod tests {
             ..lost_everything(number)
         };
         let voters = [server(1), server(2)];
-        let of = |lock: &VotedLock<'_>, losses: &[Loss]| lock.ruling(100, losses);
+        let of = |lock: &VotedLock<'_>, losses: &[Loss]| lock.ruling(&any(100), losses);
         let (one, two) = (lock(&voters[..1], 1), lock(&voters, 3));
         assert_eq!(of(&one, &[deleted(1)]), Ruling::Deleted);
         assert_eq!(of(&one, &[deleted(1), lost_everything(1)]), Ruling::Explained);
@@ -334,10 +455,10 @@ mod tests {
         };
         let one = lock(&voters, 1);
         let gone = VotedLock { until: Some(65), ..one };
-        assert_eq!(one.ruling(100, &[looked("t")]), Ruling::Explained);
-        assert_eq!(one.ruling(100, &[looked("other")]), Ruling::Violation);
+        assert_eq!(one.ruling(&any(100), &[looked("t")]), Ruling::Explained);
+        assert_eq!(one.ruling(&any(100), &[looked("other")]), Ruling::Violation);
         assert_eq!(
-            gone.ruling(100, &[looked("other")]),
+            gone.ruling(&any(100), &[looked("other")]),
             Ruling::Unknown,
             "it was gone before the look"
         );
@@ -345,14 +466,130 @@ mod tests {
             keys: LostKeys::Unknown,
             ..lost_everything(1)
         };
-        assert_eq!(one.ruling(100, std::slice::from_ref(&silent)), Ruling::Unknown);
-        assert_eq!(one.ruling(100, &[silent, looked("t")]), Ruling::Explained);
+        assert_eq!(one.ruling(&any(100), std::slice::from_ref(&silent)), Ruling::Unknown);
+        assert_eq!(one.ruling(&any(100), &[silent, looked("t")]), Ruling::Explained);
         let lost = LostKey {
             server: server(1),
             event: Some(1),
-            new_master: None,
+            master: None,
         };
-        assert_eq!(one.lost(100, &[looked("t")]), [lost]);
-        assert_eq!(one.lost(100, &[looked("other")]), []);
+        assert_eq!(one.lost(&any(100), &[looked("t")]), [lost]);
+        assert_eq!(one.lost(&any(100), &[looked("other")]), []);
+    }
+
+    /// The lock of one node, asked for and granted then, with the rest as in [`lock`].
+    fn granted(voters: &[SocketAddr], [asked, granted]: [i64; 2]) -> VotedLock<'_> {
+        VotedLock {
+            asked,
+            granted,
+            ..lock(voters, 1)
+        }
+    }
+
+    /// Server 2 has taken server 1's place; server 3 was a replica all the time.
+    fn takeover(replica: i64, writable: i64, lost: &str) -> Takeover {
+        Takeover {
+            new: vec![server(2)],
+            old: vec![server(1), server(3)],
+            replica,
+            writable,
+            lacks: LostKeys::Tokens {
+                lost: [lost.into()].into(),
+                looked: writable,
+            },
+        }
+    }
+
+    /// The times of a run of `isolated-master`, in microseconds: host 2 was the master from 14.5 s on, and for 1.4 s more an app server had
+    /// its locks from host 1.
+    #[test]
+    fn an_old_master_has_no_key_that_the_new_one_sets() {
+        let mut losses = Vec::new();
+        takeover(14_398_000, 14_500_798, "t").add_to(&mut losses);
+        let [one, two] = [server(1), server(2)].map(|server| [server]);
+        let ruling = |first: &VotedLock<'_>, at, voters: &[SocketAddr]| {
+            let newcomer = Newcomer {
+                at,
+                voters: Some(voters),
+            };
+            let masters = first.lost(&newcomer, &losses).into_iter().map(|lost| {
+                let master = lost.master.unwrap();
+                (lost.server, master.server, master.is_old)
+            });
+            (first.ruling(&newcomer, &losses), masters.collect::<Vec<_>>())
+        };
+        // Granted by host 2, then by host 1.
+        for (asked, from, at) in [
+            (15_849_934, 15_850_017, 15_851_315),
+            (15_916_383, 15_916_911, 15_920_022),
+        ] {
+            assert_eq!(
+                ruling(&granted(&two, [asked, from]), at, &one),
+                (Ruling::Explained, vec![(two[0], one[0], true)])
+            );
+        }
+        // The other way round.
+        for (asked, from, at) in [
+            (12_745_000, 12_745_236, 15_875_716),
+            (15_857_762, 15_857_958, 15_965_331),
+        ] {
+            assert_eq!(
+                ruling(&granted(&one, [asked, from]), at, &two),
+                (Ruling::Explained, vec![(one[0], two[0], false)])
+            );
+        }
+        // One master has granted both: no takeover explains that.
+        for voters in [&one, &two] {
+            assert_eq!(
+                ruling(&granted(voters, [15_850_000, 15_851_000]), 15_900_000, voters),
+                (Ruling::Violation, vec![])
+            );
+        }
+        // Host 1 had these keys before, and they were copied.
+        let copied = VotedLock {
+            token: "copied",
+            ..granted(&one, [12_745_000, 12_745_236])
+        };
+        assert_eq!(ruling(&copied, 15_875_716, &two), (Ruling::Violation, vec![]));
+        // Who granted them is not known.
+        assert_eq!(
+            ruling(&granted(&two, [15_850_000, 15_851_000]), 15_900_000, &[]).0,
+            Ruling::Unknown
+        );
+        assert_eq!(
+            ruling(&granted(&[], [15_850_000, 15_851_000]), 15_900_000, &[]).0,
+            Ruling::Unknown
+        );
+    }
+
+    #[test]
+    fn an_old_master_that_is_the_master_again_has_the_keys_of_the_one_between() {
+        let mut losses = Vec::new();
+        takeover(90, 100, "t").add_to(&mut losses);
+        let back = Takeover {
+            new: vec![server(1)],
+            old: vec![server(2), server(3)],
+            ..takeover(190, 200, "other")
+        };
+        back.add_to(&mut losses);
+        let [one, two] = [server(1), server(2)].map(|server| [server]);
+        let ruling = |first: &VotedLock<'_>, at, voters: &[SocketAddr]| {
+            let newcomer = Newcomer {
+                at,
+                voters: Some(voters),
+            };
+            first.ruling(&newcomer, &losses)
+        };
+        // Server 2 granted it between; server 1 had no copy of that until it was its replica.
+        let between = granted(&two, [120, 121]);
+        assert_eq!(ruling(&between, 130, &one), Ruling::Explained);
+        assert_eq!(ruling(&between, 210, &one), Ruling::Violation);
+        // Server 1 granted it as an old master, and had to drop it when it became a replica.
+        let dropped = granted(&one, [120, 121]);
+        assert_eq!(ruling(&dropped, 130, &one), Ruling::Violation);
+        assert_eq!(ruling(&dropped, 210, &one), Ruling::Explained);
+        // What it grants from now on counts.
+        assert_eq!(ruling(&granted(&one, [210, 211]), 220, &one), Ruling::Violation);
+        assert_eq!(ruling(&granted(&one, [210, 211]), 220, &two), Ruling::Explained);
     }
 }

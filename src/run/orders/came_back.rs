@@ -50,7 +50,7 @@ impl CameBack {
         Some(Loss {
             servers: self.servers.clone(),
             event: Some(event),
-            new_master: None,
+            masters: Vec::new(),
             since: monotonic_ns(self.died),
             asked_from: i64::MIN,
             // Whoever asks a dead node gets no vote of it, so a later vote is one of the node that is back. It votes before that is proved.

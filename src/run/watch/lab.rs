@@ -199,7 +199,7 @@ impl LiveLab {
         Loss {
             servers: self.handle.servers(node),
             event: None,
-            new_master: None,
+            masters: Vec::new(),
             since,
             asked_from: i64::MIN,
             asked_before,
@@ -251,7 +251,7 @@ impl LiveLab {
         (!after.conditions.has(Condition::Down)).then(|| Loss {
             servers: self.handle.servers(*node),
             event: None,
-            new_master: None,
+            masters: Vec::new(),
             since: monotonic_ns(down.since),
             asked_from: i64::MIN,
             // Of a server that is not ours it is not known whether, and when, it had died.

@@ -14,7 +14,7 @@ use super::new_master::NewMaster;
 use super::zombies::{self, Watched};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
-use crate::oracle::law::{Loss, LostKeys};
+use crate::oracle::law::Takeover;
 use crate::show::events::EventLog;
 use crate::show::notice::Notice;
 use lockstorm_base::monotonic_ns;
@@ -148,23 +148,15 @@ impl LiveLab {
             let name = &arm.spec.name;
             arm.collector.new_master(master.writable, &servers, &others);
             arm.noted.new_masters += 1;
-            let [replica, writable] = [master.replica, master.writable].map(monotonic_ns);
-            arm.holds.is_master(&servers, writable);
             // Who stays with the first master sees no other.
             if arm.spec.nodes() != LockNodes::FirstMaster {
-                let loss = |since, asked_from, asked_before, keys| Loss {
-                    servers: others.clone(),
-                    event: None,
-                    new_master: master.node.host,
-                    since,
-                    asked_from,
-                    asked_before,
-                    keys,
-                };
-                // What an old one grants from now on it never has.
-                arm.holds
-                    .lost(loss(replica, i64::MIN, writable, lost_keys(lacks.as_ref())));
-                arm.holds.lost(loss(writable, writable, i64::MAX, LostKeys::All));
+                arm.holds.takes_over(Takeover {
+                    new: servers.clone(),
+                    old: others.clone(),
+                    replica: monotonic_ns(master.replica),
+                    writable: monotonic_ns(master.writable),
+                    lacks: lost_keys(lacks.as_ref()),
+                });
             }
             let Some(lacks) = lacks else {
                 let (arm, node) = (name.clone(), master.node.to_string());
