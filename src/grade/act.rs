@@ -1,6 +1,7 @@
 //! The acts: what is played, and what is asked of the client in it.
 
 use super::criterion::{self, Criterion};
+use super::reason::Reason;
 use super::subject::Subject;
 use lockstorm_data::scenario::{Overrides, Scenario, ScenarioErrors, Source, Topology, parse};
 
@@ -234,12 +235,10 @@ pub fn names() -> Vec<&'static str> {
 
 impl Act {
     /// Why it says nothing of this one, if that is so.
-    pub fn not_for(&self, subject: &Subject) -> Option<&'static str> {
+    pub fn not_for(&self, subject: &Subject) -> Option<Reason> {
         match self.for_whom {
-            ForWhom::Renewing if !subject.renews() => Some("it can neither extend nor renew a lock"),
-            ForWhom::OnOneNode if subject.nodes() > 1 => {
-                Some("its locks are on several nodes, which no Sentinel watches")
-            }
+            ForWhom::Renewing if !subject.renews() => Some(Reason::CannotRenew),
+            ForWhom::OnOneNode if subject.nodes() > 1 => Some(Reason::NoSentinel),
             _ => None,
         }
     }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::grades::Grade;
-use super::letter::{Letter, Mark};
-use lockstorm_data::metrics::units::{count, counted, micros};
+use super::reason::Reason;
 use lockstorm_data::metrics::{Count, Entry, Figures, Outage, Time};
 use lockstorm_data::scenario::ArmSpec;
 use lockstorm_run::client::GRACE;
@@ -26,14 +25,13 @@ pub(crate) struct Seen<'a> {
 }
 
 /// A question; `None`: it is as it should be.
-pub(crate) type Criterion = fn(&Seen<'_>) -> Option<Mark>;
+pub(crate) type Criterion = fn(&Seen<'_>) -> Option<Reason>;
 
 /// How much later than its timeout an acquire may be answered.
 const LATE: Duration = Duration::from_secs(2);
-/// How long nobody may be granted a lock longer than the fault itself explains, without a mark, and for a B, in microseconds.
+/// How long nobody may be granted a lock longer than the fault itself explains, without a reason for less than an A, in microseconds.
 /// An act must last long enough after its fault that more can be seen.
 const SOON: u64 = 1_500_000;
-const LATER: u64 = 2_500_000;
 /// How much slower than usual acquires may be while one of several nodes is slow, in microseconds.
 const SLOWER: u64 = 200_000;
 /// What part of the usual number of locks it must grant in such an act, in percent. Those who wait for each node granted half to three
@@ -47,285 +45,161 @@ const LEAST: u64 = 12;
 /// takes off as much.
 const RESOLUTION: u64 = 2_000;
 
-#[expect(clippy::unnecessary_wraps, reason = "criteria end with it")]
-const fn mark(letter: Letter, why: String) -> Option<Mark> {
-    Some(Mark::new(letter, why))
-}
-
 /// Locks are granted at all.
-pub(crate) fn works(seen: &Seen<'_>) -> Option<Mark> {
-    match seen.figures.outcomes.acquired {
-        0 => mark(Letter::F, "no lock was ever acquired".to_owned()),
-        _ => None,
-    }
+pub(crate) fn works(seen: &Seen<'_>) -> Option<Reason> {
+    (seen.figures.outcomes.acquired == 0).then_some(Reason::NeverAcquired)
 }
 
 /// No two hold a lock at once.
-pub(crate) fn exclusion(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn exclusion(seen: &Seen<'_>) -> Option<Reason> {
     let Figures {
-        double_holds,
+        double_holds: locks,
         law_violations,
         expired_holds,
         deleted,
         unjudged,
         ..
     } = *seen.figures;
-    let twice = counted(double_holds, "lock was", "locks were");
     // Here work is shorter than the TTL, or renewed: a lock that expires is no better than one that is broken.
     let unexplained = law_violations + expired_holds;
     match () {
-        () if unexplained > 0 => mark(
-            Letter::F,
-            format!(
-                "{twice} held by two, {} of them although no node had lost a key{}",
-                count(unexplained),
-                removal(seen)
-            ),
-        ),
-        () if deleted > 0 => mark(
-            Letter::Unknown,
-            format!("{twice} held by two: keys were deleted from outside"),
-        ),
-        () if unjudged > 0 => mark(
-            Letter::C,
-            format!("{twice} held by two; whether lost keys explain it is not known"),
-        ),
-        () if double_holds > 0 => mark(
-            Letter::C,
-            format!("{twice} held by two: the nodes had lost the keys of the first"),
-        ),
+        () if unexplained > 0 => Some(Reason::Unexplained {
+            locks,
+            unexplained,
+            removed_by: seen.removed_by.clone(),
+        }),
+        () if deleted > 0 => Some(Reason::KeysDeleted { locks }),
+        () if unjudged > 0 => Some(Reason::Unjudged { locks }),
+        () if locks > 0 => Some(Reason::KeysLost { locks }),
         () => None,
     }
 }
 
 /// Where nothing fails and the work is a small part of the TTL, a lock lasts as long as its work. If its end is told before that, its holder
 /// relies on nothing, and no two holders can show.
-pub(crate) fn lasts(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn lasts(seen: &Seen<'_>) -> Option<Reason> {
     let counts = &seen.figures.counts;
-    let over = counts[Count::LocksLost]
+    let locks = counts[Count::LocksLost]
         .max(counts[Count::Overran])
         .max(counts[Count::Aborted]);
-    let acquired = seen.figures.outcomes.acquired;
-    (over * 20 > acquired).then(|| {
-        Mark::new(
-            Letter::F,
-            format!(
-                "{} of {} locks were over before the work was done, by the client's own account: \"until\" is past or in another unit, or \
-                 \"lost\" was told",
-                count(over),
-                count(acquired)
-            ),
-        )
-    })
+    let of = seen.figures.outcomes.acquired;
+    (locks * 20 > of).then_some(Reason::OverEarly { locks, of })
 }
 
 /// Enough locks are granted that something can be seen.
-pub(crate) fn enough(seen: &Seen<'_>) -> Option<Mark> {
-    let acquired = seen.figures.outcomes.acquired;
-    (acquired < LEAST).then(|| {
-        let granted = counted(acquired, "lock was", "locks were");
-        Mark::new(
-            Letter::Unknown,
-            format!("only {granted} granted: too few to show anything"),
-        )
-    })
+pub(crate) fn enough(seen: &Seen<'_>) -> Option<Reason> {
+    let locks = seen.figures.outcomes.acquired;
+    (locks < LEAST).then_some(Reason::TooFew { locks })
 }
 
 /// What the lock guards is unharmed, if nobody else held the lock.
-pub(crate) fn damage(seen: &Seen<'_>) -> Option<Mark> {
-    let lost = seen.figures.booked(Entry::LostUpdatesPeak);
-    (lost > 0 && seen.figures.double_holds == 0).then(|| {
-        let lost = counted(lost, "update was", "updates were");
-        Mark::new(
-            Letter::D,
-            format!("{lost} lost: work was written after its lock had ended"),
-        )
-    })
+pub(crate) fn damage(seen: &Seen<'_>) -> Option<Reason> {
+    let updates = seen.figures.booked(Entry::LostUpdatesPeak);
+    (updates > 0 && seen.figures.double_holds == 0).then_some(Reason::UpdatesLost { updates })
 }
 
 /// Whoever asks for a lock hears something in time.
-pub(crate) fn answers(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn answers(seen: &Seen<'_>) -> Option<Reason> {
     let timeout = seen.arm.timeout;
     let longest = Time::ACQUIRES.iter().map(|time| seen.figures.times[*time].max).max()?;
-    let (asked, took) = (micros(in_micros(timeout)), micros(longest));
+    let timeout_us = in_micros(timeout);
     match () {
-        () if longest >= in_micros(timeout + GRACE + seen.still) => mark(
-            Letter::F,
-            format!("an acquire with a timeout of {asked} was not answered within {took}"),
-        ),
-        () if longest > in_micros(timeout + LATE + seen.still) => mark(
-            Letter::D,
-            format!("an acquire with a timeout of {asked} was answered after {took}"),
-        ),
+        () if longest >= in_micros(timeout + GRACE + seen.still) => Some(Reason::Unanswered {
+            timeout_us,
+            waited_us: longest,
+        }),
+        () if longest > in_micros(timeout + LATE + seen.still) => Some(Reason::AnsweredLate {
+            timeout_us,
+            took_us: longest,
+        }),
         () => None,
     }
 }
 
 /// In the end every lock can be had.
-pub(crate) fn stuck(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) const fn stuck(seen: &Seen<'_>) -> Option<Reason> {
     match seen.figures.stuck {
         Some(0) => None,
-        Some(stuck) => {
-            let locks = counted(stuck, "lock", "locks");
-            mark(
-                Letter::F,
-                format!("{locks} could not be acquired any more a second after the TTL"),
-            )
-        }
-        None => mark(
-            Letter::Unknown,
-            "whether every lock can be had in the end was not tried".to_owned(),
-        ),
+        Some(locks) => Some(Reason::Stuck { locks }),
+        None => Some(Reason::StuckUntried),
     }
 }
 
 /// A lock that is held is told as that.
-pub(crate) fn busy_is_told(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn busy_is_told(seen: &Seen<'_>) -> Option<Reason> {
     let outcomes = &seen.figures.outcomes;
-    let wrong = outcomes.no_quorum + outcomes.unknown;
-    (wrong * 100 > outcomes.acquired + outcomes.contended).then(|| {
-        Mark::new(
-            Letter::C,
-            format!(
-                "{} were told as an outage, or not known, although the lock was only busy",
-                refusals(wrong)
-            ),
-        )
-    })
+    let refusals = outcomes.no_quorum + outcomes.unknown;
+    (refusals * 100 > outcomes.acquired + outcomes.contended).then_some(Reason::BusyAsOutage { refusals })
 }
 
 /// An outage is told as that. Where most nodes are away, most refusals are because of that.
-pub(crate) fn outage_is_told(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn outage_is_told(seen: &Seen<'_>) -> Option<Reason> {
     let outcomes = &seen.figures.outcomes;
-    let told = outcomes.no_quorum + outcomes.unknown;
-    (outcomes.contended > told).then(|| {
-        Mark::new(
-            Letter::C,
-            format!(
-                "{} said that somebody holds the lock, and {} that nodes are missing",
-                refusals(outcomes.contended),
-                if told == 0 { "none".to_owned() } else { count(told) }
-            ),
-        )
-    })
+    let (refusals, told) = (outcomes.contended, outcomes.no_quorum + outcomes.unknown);
+    (refusals > told).then_some(Reason::OutageAsBusy { refusals, told })
 }
 
 /// Once the fault is over, locks are granted again soon.
-pub(crate) fn recovers(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn recovers(seen: &Seen<'_>) -> Option<Reason> {
     let outages = seen.figures.outages.iter();
     let longest = outages.max_by_key(|outage| outage.all_us).copied().unwrap_or_default();
     let Outage {
-        all_us: lasted_us,
+        all_us: for_us,
         all_over: over,
         ..
     } = longest;
-    let beyond = lasted_us.saturating_sub(in_micros(seen.fault));
-    let took = micros(lasted_us);
+    let beyond_us = for_us.saturating_sub(in_micros(seen.fault));
     match () {
-        () if !over && lasted_us > 0 => mark(
-            Letter::F,
-            format!("after the fault no lock was granted any more ({took})"),
-        ),
-        () if beyond <= SOON => None,
-        () if beyond <= LATER => mark(Letter::B, format!("no lock was granted for {took}")),
-        () => mark(Letter::D, format!("no lock was granted for {took}")),
+        () if !over && for_us > 0 => Some(Reason::NotRecovered { for_us }),
+        () if beyond_us <= SOON => None,
+        () => Some(Reason::Outage { for_us, beyond_us }),
     }
 }
 
 /// One slow or missing node of several stops nobody, and does not slow everybody down.
-pub(crate) fn one_of_many(seen: &Seen<'_>) -> Option<Mark> {
-    if seen.nodes == 1 {
+pub(crate) fn one_of_many(seen: &Seen<'_>) -> Option<Reason> {
+    let nodes = seen.nodes;
+    if nodes == 1 {
         return None;
     }
     let Some(healthy) = seen.healthy else {
-        return mark(
-            Letter::Unknown,
-            "how fast it is if nothing fails was not played: add --only healthy".to_owned(),
-        );
+        return Some(Reason::NotCompared);
     };
-    let acquired = seen.figures.outcomes.acquired;
-    if acquired * 100 < healthy.acquired * FEWER {
-        return mark(
-            Letter::C,
-            format!(
-                "with one of {} nodes away or slow, {} granted instead of {}",
-                seen.nodes,
-                counted(acquired, "lock was", "locks were"),
-                count(healthy.acquired)
-            ),
-        );
+    let (locks, usual) = (seen.figures.outcomes.acquired, healthy.acquired);
+    if locks * 100 < usual * FEWER {
+        return Some(Reason::Fewer { nodes, locks, usual });
     }
-    let (now, usual) = (seen.figures.acquire_us.p99, healthy.acquire_p99_us);
-    if now <= usual + SLOWER {
-        return None;
-    }
-    mark(
-        Letter::B,
-        format!(
-            "with one of {} nodes away or slow, an acquire takes {} (p99) instead of {}",
-            seen.nodes,
-            micros(now),
-            micros(usual)
-        ),
-    )
+    let (p99_us, usual_us) = (seen.figures.acquire_us.p99, healthy.acquire_p99_us);
+    (p99_us > usual_us + SLOWER).then_some(Reason::Slower {
+        nodes,
+        p99_us,
+        usual_us,
+    })
 }
 
 /// Locks last as long as they are renewed.
-pub(crate) fn renewed(seen: &Seen<'_>) -> Option<Mark> {
-    let lost = seen.figures.counts[Count::LocksLost].max(seen.figures.counts[Count::Overran]);
-    let sections = seen.figures.sections();
-    (lost * 20 > sections).then(|| {
-        Mark::new(
-            Letter::D,
-            format!(
-                "{} of {} locks were lost although they are renewed",
-                count(lost),
-                count(sections)
-            ),
-        )
-    })
+pub(crate) fn renewed(seen: &Seen<'_>) -> Option<Reason> {
+    let locks = seen.figures.counts[Count::LocksLost].max(seen.figures.counts[Count::Overran]);
+    let of = seen.figures.sections();
+    (locks * 20 > of).then_some(Reason::RenewalLost { locks, of })
 }
 
 /// Where locks end before their sections do: a holder is told, so that no two hold a lock at once.
-pub(crate) fn end_is_told(seen: &Seen<'_>) -> Option<Mark> {
+pub(crate) fn end_is_told(seen: &Seen<'_>) -> Option<Reason> {
     let Figures {
-        double_holds,
-        law_violations,
+        double_holds: locks,
+        law_violations: early,
         ..
     } = *seen.figures;
-    let twice = counted(double_holds, "lock was", "locks were");
     match () {
-        () if double_holds == 0 || seen.figures.times[Time::Overlap].max <= RESOLUTION => None,
-        () if law_violations > 0 => mark(
-            Letter::F,
-            format!(
-                "{twice} held by two, {} of them before the end: within the TTL of the acquire or the last extension, or before the \"until\" \
-                 that was told{}",
-                count(law_violations),
-                removal(seen)
-            ),
-        ),
-        () => mark(
-            Letter::D,
-            format!(
-                "{twice} held by two: they had expired, and their holders heard nothing of it while they worked; \
-                 a client that gives \"until\", or says \"lost\" before the release, tells them"
-            ),
-        ),
+        () if locks == 0 || seen.figures.times[Time::Overlap].max <= RESOLUTION => None,
+        () if early > 0 => Some(Reason::HeldByTwo {
+            locks,
+            early,
+            removed_by: seen.removed_by.clone(),
+        }),
+        () => Some(Reason::EndUntold { locks }),
     }
-}
-
-/// Who has removed a key, if that was found.
-fn removal(seen: &Seen<'_>) -> String {
-    seen.removed_by.as_ref().map_or_else(String::new, |who| {
-        format!(
-            "; the late release of {who} has most likely removed the key of the next holder: compare the token before deleting a key"
-        )
-    })
-}
-
-fn refusals(number: u64) -> String {
-    counted(number, "refusal", "refusals")
 }
 
 fn in_micros(time: Duration) -> u64 {
@@ -336,6 +210,7 @@ fn in_micros(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::act::ACTS;
+    use crate::letter::Letter;
     use crate::subject::Subject;
     use lockstorm_data::scenario::LockKind;
 
@@ -365,7 +240,7 @@ mod tests {
             healthy,
             removed_by: None,
         };
-        criterion(&seen).map(|mark| mark.letter)
+        criterion(&seen).map(|reason| reason.letter())
     }
 
     #[test]

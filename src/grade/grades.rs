@@ -1,8 +1,9 @@
 use lockstorm_data::metrics::Quantiles;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::check::{Checked, VITAL};
 use super::letter::Letter;
+use super::reason::Reason;
 
 /// What a client got.
 #[derive(Debug, Clone, Serialize)]
@@ -32,10 +33,11 @@ pub struct Grade {
     pub act: &'static str,
     /// What happened in it.
     pub title: &'static str,
-    /// The letter.
+    /// The letter of the first reason.
     pub letter: Letter,
     /// Why not an A, the worst reason first; or why it was not asked.
-    pub why: Vec<String>,
+    #[serde(serialize_with = "with_text")]
+    pub why: Vec<Reason>,
     /// How many locks were acquired.
     pub acquired: u64,
     /// The 99th percentile of acquires that were granted, in microseconds.
@@ -55,9 +57,69 @@ impl Grades {
     }
 }
 
+/// Each reason with its sentence beside it.
+fn with_text<S: Serializer>(why: &[Reason], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithText<'a> {
+        #[serde(flatten)]
+        reason: &'a Reason,
+        text: String,
+    }
+    serializer.collect_seq(why.iter().map(|reason| WithText {
+        reason,
+        text: reason.to_string(),
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::{Caveat, ClientFault, Order};
+    use lockstorm_data::model::ServerId;
+    use serde_json::json;
+
+    #[test]
+    fn json_has_each_reason_with_its_facts_and_its_sentence() {
+        let grade = Grade {
+            act: "overrun",
+            title: "",
+            letter: Letter::F,
+            why: vec![
+                Reason::HeldByTwo {
+                    locks: 2,
+                    early: 1,
+                    removed_by: None,
+                },
+                Reason::StuckUntried,
+                Reason::Caveat(Caveat::Client {
+                    arm: "client".to_owned(),
+                    server: ServerId(1),
+                    fault: ClientFault::Failed {
+                        quoted: "has ended".to_owned(),
+                    },
+                }),
+                Reason::Caveat(Caveat::ClientError {
+                    arm: "client".to_owned(),
+                    server: ServerId(1),
+                    to: Order::Acquire,
+                    quoted: "no route".to_owned(),
+                }),
+            ],
+            acquired: 0,
+            acquire_p99_us: 0,
+        };
+        let why = serde_json::to_value(&grade).unwrap()["why"].clone();
+        let text = |index: usize| grade.why[index].to_string();
+        assert_eq!(
+            why,
+            json!([
+                { "reason": "held_by_two", "locks": 2, "early": 1, "removed_by": null, "text": text(0) },
+                { "reason": "stuck_untried", "text": text(1) },
+                { "reason": "caveat", "caveat": "client", "arm": "client", "server": 1, "did": "failed", "quoted": "has ended", "text": text(2) },
+                { "reason": "caveat", "caveat": "client_error", "arm": "client", "server": 1, "to": "acquire", "quoted": "no route", "text": text(3) },
+            ])
+        );
+    }
 
     #[test]
     fn a_check_that_proves_a_broken_lock_outweighs_the_acts() {

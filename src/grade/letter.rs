@@ -35,16 +35,3 @@ impl Letter {
         }
     }
 }
-
-/// An answer with its reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub letter: Letter,
-    pub why: String,
-}
-
-impl Mark {
-    pub const fn new(letter: Letter, why: String) -> Self {
-        Self { letter, why }
-    }
-}

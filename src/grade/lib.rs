@@ -3,7 +3,8 @@
 //! # Map
 //!
 //! - `act`: the table of acts, each with its scenario and what is asked of the client in it
-//! - `criterion`: what is asked, as functions of what a run has found; `letter` is the answer
+//! - `criterion`: what is asked, as functions of what a run has found; a `reason` is the answer if something is wrong, and says which `letter`
+//!   follows from it
 //! - `subject`: who is graded: another program, or one of this program's own locks
 //! - `play`: plays the acts by the one engine of runs; `grades` is the result
 //! - `check`: talks with a client and explains what is wrong with it
@@ -21,6 +22,7 @@ mod criterion;
 mod grades;
 mod letter;
 mod play;
+mod reason;
 mod subject;
 
 pub use act::names;
@@ -28,4 +30,5 @@ pub use check::{Checked, check};
 pub use grades::{Grade, Grades};
 pub use letter::Letter;
 pub use play::grade;
+pub use reason::Reason;
 pub use subject::Subject;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use lockstorm_base::Stop;
-use lockstorm_data::facts::{Caveat, ClientFault};
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::Removal;
 use lockstorm_data::model::TargetKind;
 use lockstorm_run::{Ended, Record, RunOptions, headless};
@@ -10,7 +10,8 @@ use super::act::{ACTS, ALWAYS, Act};
 use super::check::Checked;
 use super::criterion::Seen;
 use super::grades::{Grade, Grades};
-use super::letter::{Letter, Mark};
+use super::letter::Letter;
+use super::reason::Reason;
 use super::subject::Subject;
 
 /// How many of the errors that the client has answered are told of an act.
@@ -85,7 +86,7 @@ pub fn grade(
 /// What it got in this act.
 fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) -> Grade {
     let (Some(arm), Some(spec)) = (record.arms.first(), record.scenario.arms.first()) else {
-        return not_asked(act, "it was not played");
+        return not_asked(act, Reason::NotPlayed);
     };
     let fault = record.scenario.faults.first();
     let lasts = fault.and_then(|fault| fault.lasts).unwrap_or_default();
@@ -103,48 +104,37 @@ fn of(act: &Act, subject: &Subject, record: &Record, healthy: Option<&Grade>) ->
             .find_map(|double| double.removed_by.as_ref().map(Removal::who)),
     };
     let asked = ALWAYS.iter().chain([&act.holders]).chain(act.asks);
-    let mut marks: Vec<Mark> = asked.filter_map(|criterion| criterion(&seen)).collect();
+    let mut why: Vec<Reason> = asked.filter_map(|criterion| criterion(&seen)).collect();
     // What was found stands, whatever else is in doubt, but nothing good is said; and of a client that has ended, or says nonsense, nothing
     // at all. One that leaves orders without an answer is found, too.
-    let found = marks.iter().any(|mark| mark.letter == Letter::F);
-    marks.retain(|mark| !found || mark.letter != Letter::Unknown);
-    for why in &record.inconclusive {
-        let letter = match why {
-            Caveat::Client {
-                fault: ClientFault::NotAnswered { .. },
-                ..
-            } => Letter::D,
-            Caveat::Client { .. } => Letter::Unknown,
-            _ if found => continue,
-            _ => Letter::Unknown,
-        };
-        marks.push(Mark::new(letter, why.to_string()));
-    }
-    marks.sort_by_key(|mark| std::cmp::Reverse(mark.letter));
-    let letter = marks.first().map_or(Letter::A, |mark| mark.letter);
-    let mut why: Vec<String> = marks.into_iter().map(|mark| mark.why).collect();
+    let found = why.iter().any(|reason| reason.letter() == Letter::F);
+    why.retain(|reason| !found || reason.letter() != Letter::Unknown);
+    let caveats = record.inconclusive.iter();
+    let caveats = caveats.filter(|caveat| !found || matches!(caveat, Caveat::Client { .. }));
+    why.extend(caveats.cloned().map(Reason::Caveat));
+    why.sort_by_key(|reason| std::cmp::Reverse(reason.letter()));
     if !why.is_empty() {
         // What the client itself says may explain it.
         let errors = record.warnings.iter();
         let errors = errors.filter(|caveat| matches!(caveat, Caveat::ClientError { .. }));
-        why.extend(errors.take(ERRORS).map(Caveat::to_string));
+        why.extend(errors.take(ERRORS).cloned().map(Reason::Caveat));
     }
     Grade {
         act: act.name,
         title: act.title,
-        letter,
+        letter: why.first().map_or(Letter::A, Reason::letter),
         why,
         acquired: arm.figures.outcomes.acquired,
         acquire_p99_us: arm.figures.acquire_us.p99,
     }
 }
 
-fn not_asked(act: &Act, why: &str) -> Grade {
+fn not_asked(act: &Act, why: Reason) -> Grade {
     Grade {
         act: act.name,
         title: act.title,
-        letter: Letter::NotAsked,
-        why: vec![why.to_owned()],
+        letter: why.letter(),
+        why: vec![why],
         acquired: 0,
         acquire_p99_us: 0,
     }

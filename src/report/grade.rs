@@ -37,7 +37,7 @@ pub fn render_grades(grades: &Grades, columns: usize, paint: Paint) -> String {
         let letter = paint.apply(tone(act.letter), act.letter.text());
         text += &format!("\n{letter} {}: {}\n", act.act, act.title);
         for why in &act.why {
-            text += &(fold("  ", why, columns) + "\n");
+            text += &(fold("  ", &why.to_string(), columns) + "\n");
         }
     }
     text
@@ -94,7 +94,7 @@ pub fn grades_markdown(grades: &Grades) -> String {
     for act in grades.acts.iter().filter(|act| !act.why.is_empty()) {
         let [letter, name, title] = [act.letter.text(), act.act, act.title].map(plain);
         all.push(format!("**{letter} {name}**: {title}"));
-        all.push(listed(act.why.iter().cloned()));
+        all.push(listed(act.why.iter().map(ToString::to_string)));
     }
     all.join("\n\n") + "\n"
 }
