@@ -4,7 +4,7 @@ use std::env;
 
 use lockstorm_data::scenario::{LockKind, Overrides, Scenario, ScenarioErrors, Source, parse};
 use lockstorm_lab::is_command;
-use lockstorm_run::needs::{self, Machine};
+use lockstorm_run::needs::{self, Lack, Machine};
 
 use crate::cli::Changes;
 
@@ -23,19 +23,20 @@ pub(super) fn load_faults(spec: &str, changes: &Changes) -> Result<Scenario, Sce
 
 /// Compares the scenario's needs with this machine: warnings, or a line for each reason why it can't run here.
 pub(super) fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
-    let mut room = needs::compare(&needs::of(scenario), &Machine::look());
+    let room = needs::compare(&needs::of(scenario), &Machine::look());
+    let [mut refusals, warnings] = [room.refusals, room.warnings].map(|lacks| lacks.iter().map(Lack::to_string).collect::<Vec<_>>());
     for arm in scenario.arms.iter().filter(|arm| arm.lock == LockKind::Client) {
         if let Some(program) = arm.command.first().filter(|program| !is_command(program)) {
-            room.refusals.push(format!(
+            refusals.push(format!(
                 "arm \"{}\": {program} is not a program: name one on PATH, or the path of an executable file",
                 arm.name
             ));
         }
     }
-    if room.refusals.is_empty() {
-        Ok(room.warnings)
+    if refusals.is_empty() {
+        Ok(warnings)
     } else {
-        Err(room.refusals.join("\n"))
+        Err(refusals.join("\n"))
     }
 }
 

@@ -12,6 +12,7 @@ use super::orders::Expected;
 use super::theme::Theme;
 use super::ttls;
 use crate::report::order;
+use lockstorm_data::facts::NextStep;
 use lockstorm_data::model::{
     Action, Condition, Conditions, Fault, HostId, Lack, Obstacle, ReplicationRole, ServerId, Target, TargetKind,
 };
@@ -287,7 +288,7 @@ impl App {
         }
         match &snapshot.next {
             None => Err("the last step is still under way".to_owned()),
-            Some(next) if next.is_end => Ok(Some(Intent::Command(Command::End))),
+            Some(next) if next.step == NextStep::LoadEnds => Ok(Some(Intent::Command(Command::End))),
             Some(_) => Ok(Some(Intent::Command(Command::Step))),
         }
     }

@@ -89,10 +89,10 @@ fn scheduled(app: &App, snapshot: &Snapshot) -> Vec<String> {
     let mut parts = vec![match next.at {
         Some(at) => format!(
             "next: {} in {:.0} s",
-            next.text,
+            next.step,
             (at - snapshot.elapsed).max(0.0).ceil()
         ),
-        None => format!("next: {}", next.text),
+        None => format!("next: {}", next.step),
     }];
     if snapshot.held {
         parts.push("held: Enter lets it happen, g lets the schedule go on".to_owned());

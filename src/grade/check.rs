@@ -101,8 +101,8 @@ pub async fn check(command: &[String], binary: &ServerBinary) -> Result<(Vec<Che
         Err(why) => {
             lab.down().await;
             return Err(match why {
-                NoClient::NotStarted(why) => why,
                 NoClient::Mute(why) => format!("the client {why}"),
+                other => other.to_string(),
             });
         }
     };

@@ -1,3 +1,5 @@
+use std::io;
+
 use crate::store::StoreError;
 use crate::swarm::SwarmError;
 use crate::workload::CacheError;
@@ -35,7 +37,19 @@ pub enum RunError {
     /// The run was stopped before the load began.
     #[error("stopped before the load began")]
     Stopped,
-    /// Another error, described in one line.
-    #[error("{0}")]
-    Other(String),
+    /// The thread of the run could not start.
+    #[error("the run's thread could not start: {0}")]
+    Thread(io::Error),
+    /// It could not start what runs its tasks.
+    #[error("the run's thread has no runtime: {0}")]
+    Runtime(io::Error),
+    /// Signals can't be received.
+    #[error("cannot listen for signals: {0}")]
+    Signals(io::Error),
+    /// The thread of the run panicked.
+    #[error("the run's thread panicked; this is a bug")]
+    Panicked,
+    /// The run has ended without a result.
+    #[error("the run was lost; this is a bug")]
+    Lost,
 }

@@ -34,7 +34,7 @@ pub fn start(scenario: Scenario, options: RunOptions) -> RunHandle {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| RunError::Other(format!("the run's thread has no runtime: {error}")))?;
+            .map_err(RunError::Runtime)?;
         let result = runtime.block_on(play::run(scenario, options, inbox, publish.clone()));
         // Blocking calls may hang (a DNS lookup, a look at a disk), so the runtime does not wait for them.
         runtime.shutdown_background();
@@ -56,12 +56,8 @@ impl RunHandle {
     /// # Errors
     /// Why the run made no record.
     pub fn finish(self) -> Result<Record, RunError> {
-        let thread = self
-            .thread
-            .map_err(|error| RunError::Other(format!("the run's thread could not start: {error}")))?;
-        thread
-            .join()
-            .unwrap_or_else(|_| Err(RunError::Other("the run's thread panicked; this is a bug".to_owned())))
+        let thread = self.thread.map_err(RunError::Thread)?;
+        thread.join().unwrap_or(Err(RunError::Panicked))
     }
 }
 

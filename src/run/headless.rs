@@ -1,6 +1,5 @@
 //! A run without a console: snapshots go to a function that shows progress, and signals become commands.
 
-use std::io;
 use std::thread;
 
 use tokio::select;
@@ -32,14 +31,13 @@ pub enum Ended {
 /// # Errors
 /// Why the run made no record.
 pub fn headless(scenario: Scenario, options: RunOptions, show: impl FnMut(&Snapshot)) -> Result<Ended, RunError> {
-    let failed = |error: io::Error| RunError::Other(format!("cannot listen for signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(failed)?;
+        .map_err(RunError::Signals)?;
     runtime.block_on(async {
         // Before the run starts, so that no signal ends the process with the run under way.
-        let stops = Stops::listen().map_err(failed)?;
+        let stops = Stops::listen().map_err(RunError::Signals)?;
         follow(crate::handle::start(scenario, options), show, stops).await
     })
 }
@@ -59,8 +57,7 @@ async fn follow(handle: RunHandle, mut show: impl FnMut(&Snapshot), mut stops: S
         let stop = select! {
             result = &mut end => {
                 // The sender is dropped unused only if `finish` panics, and it catches the panics of the run.
-                let lost = |_| Err(RunError::Other("the run was lost; this is a bug".to_owned()));
-                return match (result.unwrap_or_else(lost), asked) {
+                return match (result.unwrap_or(Err(RunError::Lost)), asked) {
                     (Err(RunError::Stopped), Some(stop)) => Ok(Ended::Abandoned(stop)),
                     (Err(error), _) => Err(error),
                     (Ok(record), _) => Ok(Ended::Finished(Box::new(record), asked)),

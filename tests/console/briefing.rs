@@ -5,6 +5,8 @@ use crate::picture;
 use std::sync::Arc;
 
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, views};
+use lockstorm_data::facts::NextStep;
+use lockstorm_data::model::{Fault, HostId, Target, Targets};
 use lockstorm_data::scenario::builtin;
 use lockstorm_kit::scenario::builtin as opened;
 use lockstorm_run::{Command, Next};
@@ -120,16 +122,25 @@ fn the_list_has_a_preview_where_there_is_room() {
     );
 }
 
+/// Host 1 dies.
+fn death() -> NextStep {
+    NextStep::Fault {
+        action: Fault::Kill.into(),
+        targets: Targets::Named(vec![Target::Host(HostId(1))]),
+        is_bounce: false,
+        waits_for: None,
+    }
+}
+
 /// A run of which this comes next.
-fn running(next: Option<&str>, held: bool) -> App {
+fn running(next: Option<NextStep>, held: bool) -> App {
     let mut app = app(false);
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.held = held;
     snapshot.ends_at = snapshot.ends_at.filter(|_| !held);
-    snapshot.next = next.map(|text| Next {
-        text: text.to_owned(),
+    snapshot.next = next.map(|step| Next {
+        step,
         at: Some(18.0).filter(|_| !held),
-        is_end: text == "the load ends",
         returns: Vec::new(),
     });
     app.launch(Box::new(picture::inventory()));
@@ -148,12 +159,12 @@ fn ordered(app: &mut App, code: KeyCode) -> Option<Command> {
 #[test]
 fn g_holds_the_schedule_and_enter_plays_what_comes_next_only_then() {
     let g = KeyCode::Char('g');
-    let mut going = running(Some("host 1 dies"), false);
+    let mut going = running(Some(death()), false);
     says(&drawn(&going, (120, 36)), &["host 1 dies in 6 s"]);
     assert_eq!(ordered(&mut going, KeyCode::Enter), None);
     says(&drawn(&going, (120, 36)), &["verdict"]);
     assert_eq!(ordered(&mut going, g), Some(Command::Hold(true)));
-    let mut held = running(Some("host 1 dies"), true);
+    let mut held = running(Some(death()), true);
     says(&drawn(&held, (120, 36)), &["host 1 dies", "Enter"]);
     assert_eq!(ordered(&mut held, KeyCode::Enter), Some(Command::Step));
     assert_eq!(ordered(&mut held, g), Some(Command::Hold(false)));
@@ -165,7 +176,7 @@ fn g_holds_the_schedule_and_enter_plays_what_comes_next_only_then() {
     );
     let mut busy = running(None, true);
     assert_eq!(ordered(&mut busy, KeyCode::Enter), None, "a step that is under way");
-    let mut done = running(Some("the load ends"), true);
+    let mut done = running(Some(NextStep::LoadEnds), true);
     says(&drawn(&done, (120, 36)), &["the load ends", "held"]);
     assert_eq!(ordered(&mut done, KeyCode::Enter), Some(Command::End));
 }

@@ -2,17 +2,20 @@
 
 use crate::picture;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
-use lockstorm_data::facts::{Caveat, CheckedExpectation, Event, EventKind, GivenUp, OrderedBy, Unmet};
+use lockstorm_data::facts::{
+    Awaited, Caveat, CheckedExpectation, Event, EventKind, GivenUp, NextStep, OrderedBy, Unmet,
+};
 use lockstorm_data::metrics::{Count, Entry, Latency, Metric, RecentTenths, Time};
 use lockstorm_data::model::{
     Action, Cause, CheckResult, Condition, Conditions, Fault, Finding, HostId, How, NoVote, Observer, OrderId, Proof,
-    ReplicationRole, ServerId, Target,
+    ReplicationRole, ServerId, Target, Targets,
 };
 use lockstorm_data::scenario::{GivenNodes, LockKind, Op, Update};
 use lockstorm_kit::program::says;
@@ -822,7 +825,7 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     says(status(&app), &["was killed with its clients"]);
     // A failure closes it: keys are keys again.
     let mut failed = storm("F");
-    failed.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
+    failed.update(Message::Finished(Err(RunError::Thread(io::Error::other("the disk is full")))));
     assert!(matches!(press(&mut failed, "q").as_slice(), [Intent::Quit]));
     // What is typed where nothing can happen any more, or when the run ends, are no keys: `o` and Enter would start another one.
     let mut ends = storm("F");
@@ -1117,10 +1120,10 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
     let mut failed = set_up.clone();
     failed.phase = Phase::Failed(bad.clone());
     let mut running = and_then(picture::calm(scenario, 12.3), KILL, HOST, None, Some(12.3));
+    let condition = Awaited::Condition { quoted: bad.clone() };
     running.next = Some(Next {
-        text: bad.clone(),
+        step: bounce(condition),
         at: None,
-        is_end: false,
         returns: Vec::new(),
     });
     running.server = bad.as_str().into();
@@ -1468,7 +1471,7 @@ fn before_the_load_and_after_a_failure_nothing_is_hidden() {
     }
     // A failure also ends a frozen display.
     let mut app = calm(" ");
-    app.update(Message::Finished(Err(RunError::Other("the disk is full".to_owned()))));
+    app.update(Message::Finished(Err(RunError::Thread(io::Error::other("the disk is full")))));
     says(&drawn(&app, SMALL), &["the disk is full"]);
     assert_eq!(ordered(&mut app, "k"), []);
     assert_eq!(app.status(), Some("the run failed: R runs it again"));
@@ -1503,13 +1506,27 @@ fn every_key_that_can_not_act_says_why() {
     }
 }
 
+/// Host 1 bounces then.
+fn bounce(waits_for: Awaited) -> NextStep {
+    NextStep::Fault {
+        action: KILL,
+        targets: Targets::Named(vec![HOST]),
+        is_bounce: true,
+        waits_for: Some(waits_for),
+    }
+}
+
 #[test]
 fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.next = Some(Next {
-        text: "host 1 bounces when single has 48 held".to_owned(),
+        step: bounce(Awaited::Figure {
+            arm: Some("single".to_owned()),
+            figure: Metric::Holding,
+            op: Op::AtLeast,
+            bound: 48.0,
+        }),
         at: None,
-        is_end: false,
         returns: Vec::new(),
     });
     let app = showing(snapshot.clone());
@@ -1559,9 +1576,7 @@ fn an_impossible_bounce_says_why() {
 #[test]
 fn a_run_that_fails_says_so_and_can_be_tried_again() {
     let mut app = showing(picture::calm(picture::inventory(), -1.0));
-    app.update(Message::Finished(Err(RunError::Other(
-        "the run's thread panicked; this is a bug".to_owned(),
-    ))));
+    app.update(Message::Finished(Err(RunError::Panicked)));
     says(&drawn(&app, SMALL), &["this is a bug"]);
     assert!(matches!(press(&mut app, "R").as_slice(), [Intent::Launch(_)]));
 }

@@ -136,7 +136,7 @@ fn is_said(snapshot: &Snapshot, wanted: &str) -> bool {
 /// Whether the scenario does this next, at this second if that is known.
 fn is_next(snapshot: &Snapshot, wanted: &str, at: Option<f64>) -> bool {
     let next = snapshot.next.as_ref();
-    next.is_some_and(|next| next.text == wanted && next.at == at)
+    next.is_some_and(|next| next.step.to_string() == wanted && next.at == at)
 }
 
 /// The hosts of an arm's nodes.
@@ -827,7 +827,7 @@ fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
     });
     run.until("the second is announced", |s| {
         let next = s.next.as_ref();
-        next.is_some_and(|next| next.text == "the most advanced replica becomes the master" && next.at.is_some())
+        next.is_some_and(|next| next.step.to_string() == "the most advanced replica becomes the master" && next.at.is_some())
     });
     let done = run.until("both are done", |s| moved(s).len() == 2);
     let [first, second] = moved(&done)[..] else {

@@ -1,5 +1,6 @@
 //! The acts of a scenario follow what happens: by key, by schedule, and step by step.
 
+use lockstorm_data::facts::NextStep;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind};
 use lockstorm_data::model::{Condition, Fault, HostId, Target};
 use lockstorm_kit::alone;
@@ -52,7 +53,7 @@ fn keys_play_acts_captions_say_what_is_so_and_a_held_schedule_waits() {
     );
     let next = first.next.as_ref().expect("the return");
     assert!(
-        next.text == "host 1 returns" && next.at.is_some_and(|at| at > 300.0),
+        next.step.to_string() == "host 1 returns" && next.at.is_some_and(|at| at > 300.0),
         "{next:?}"
     );
     // While the schedule is held, nothing of it happens before a step.
@@ -96,7 +97,7 @@ fn a_held_run_has_no_end_until_it_is_let_go_or_ended() {
     assert!(late.phase == Phase::Running && late.held, "{:?}", late.phase);
     assert_eq!((late.ends_at, late.length()), (None, 10));
     let next = late.next.as_ref().expect("the end");
-    assert!(next.is_end && next.text == "the load ends", "{next:?}");
+    assert_eq!(next.step, NextStep::LoadEnds);
     let granted = |s: &Snapshot| s.arms[0].figures.outcomes.acquired;
     run.until("it still counts", |s| granted(s) > granted(&late));
     // It has as much time left as it had.

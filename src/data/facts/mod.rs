@@ -7,6 +7,7 @@ mod checked;
 mod effect;
 mod event;
 mod lacking;
+mod next_step;
 mod words;
 
 pub use caveat::{Caveat, ClientFault, GivenUp, Ledger, NodeChange, Order, TimedTurn, Turn, Unmet};
@@ -14,4 +15,5 @@ pub use checked::{CheckedExpectation, NotProven};
 pub use effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
 pub use event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
 pub use lacking::{Lacking, lacking_in_short};
+pub use next_step::{Awaited, BlockedAct, NextStep};
 pub use words::is_back;

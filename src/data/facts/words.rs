@@ -1,4 +1,4 @@
-//! The English of events and caveats. The first word of a sentence is in lower case, since it may follow something.
+//! The English of events, caveats and the next step of a schedule. The first word of a sentence is in lower case, since it may follow something.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,9 +8,12 @@ use super::checked::{CheckedExpectation, NotProven};
 use super::effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
 use super::event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
 use super::lacking::Lacking;
-use crate::metrics::figure;
+use super::next_step::{Awaited, BlockedAct, NextStep};
+use crate::metrics::{Metric, figure};
 use crate::metrics::units::{count, counted, micros, rounded, setting};
-use crate::model::{Action, Cause, ClusterNode, Fault, HostId, NoVote, Seat, Target, Verified};
+use crate::model::{
+    Action, Cause, ClusterNode, Condition, Fault, HostId, NoVote, Seat, Target, TargetKind, Targets, Verified, Way,
+};
 use crate::scenario::{Op, Persistence};
 
 impl Event {
@@ -836,10 +839,100 @@ impl fmt::Display for Caveat {
     }
 }
 
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LoadEnds => f.write_str("the load ends"),
+            Self::Blocked(act) => act.fmt(f),
+            Self::Fault {
+                action,
+                targets,
+                is_bounce,
+                waits_for,
+            } => {
+                f.write_str(&happens(*action, targets, *is_bounce))?;
+                waits_for.as_ref().map_or(Ok(()), |awaited| write!(f, " {awaited}"))
+            }
+        }
+    }
+}
+
+/// An action as something that happens: `host 1 dies`.
+fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
+    let is_one = match targets {
+        Targets::Named(targets) => targets.len() == 1,
+        Targets::By(seat) => *seat == Seat::Primary,
+    };
+    let verb = |one: &'static str, many: &'static str| if is_one { one } else { many };
+    let verb = match action {
+        Action::Fault(Fault::Failover { by: Way::Sentinel }) => return "a Sentinel chooses another master".to_owned(),
+        Action::Fault(Fault::Failover { by: Way::Hand }) => {
+            return match targets {
+                Targets::Named(_) => format!("{targets} becomes the master"),
+                Targets::By(_) => "the most advanced replica becomes the master".to_owned(),
+            };
+        }
+        Action::Fault(Fault::Kill) if is_bounce => verb("bounces", "bounce"),
+        Action::Fault(Fault::Kill) => verb("dies", "die"),
+        Action::Undo(Condition::Down) => verb("returns", "return"),
+        Action::Undo(Condition::Paused) => verb("goes on", "go on"),
+        Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),
+        Action::Undo(Condition::Lagging) => verb("lags no more", "lag no more"),
+        Action::Fault(_) => {
+            return targets.with(|target| format!(" {} {}", verb("is", "are"), action.done(target)));
+        }
+    };
+    format!("{targets} {verb}")
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Condition { quoted } => write!(f, "when {quoted}"),
+            Self::Fault { fault, delay } => write!(f, "{} after fault {fault}", setting(*delay)),
+            Self::Figure {
+                arm,
+                figure: metric,
+                op,
+                bound,
+            } => {
+                let arm = arm.as_deref().unwrap_or("each lock");
+                let shown = figure(*metric, *bound);
+                match (metric, op) {
+                    (Metric::Holding, Op::AtLeast) => write!(f, "when {arm} has {shown} held"),
+                    (Metric::Acquired, Op::AtLeast) => write!(f, "when {arm} has been granted {shown} locks"),
+                    (Metric::Partial, Op::Equal) if *bound == 0.0 => {
+                        write!(f, "at the moment when all locks of {arm} have all votes")
+                    }
+                    _ => write!(f, "when {arm}.{} {} {shown}", metric.name(), op.sign()),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for BlockedAct {
+    /// `act 2 kills host 1, which is down already: r …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { act, target, is, .. } = self;
+        let cure = match target.kind() {
+            kind if !is.is_undone_on(kind) => "it does not come back, so R starts anew",
+            TargetKind::Link => "the story goes on after that",
+            TargetKind::Host | TargetKind::Server | TargetKind::Client => "r brings it back and the story goes on",
+        };
+        let verb = match self.action.verbs()[0] {
+            _ if self.is_bounce => "bounces".to_owned(),
+            "shut down" => "shuts down".to_owned(),
+            verb => format!("{verb}s"),
+        };
+        write!(f, "act {act} {verb} {target}, which is {} already: {cure}", is.word())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Condition, Finding, Observer, OrderId, Proof};
+    use crate::model::{Direction, Finding, Link, Observer, OrderId, Proof};
 
     const HOST: Target = Target::Host(HostId(1));
 
@@ -926,5 +1019,42 @@ mod tests {
         let arm = "redlock".to_owned();
         let text = event(EventKind::Lock { arm, change }).text();
         assert_eq!(text, "redlock: all acquires failing: no lock was granted for a second");
+    }
+
+    #[test]
+    fn what_happens_is_said_in_plain_words() {
+        let one = |action, targets| happens(action, &targets, false);
+        let hosts = |all: &[usize]| Targets::Named(all.iter().map(|host| Target::Host(HostId(*host))).collect());
+        let delay = Duration::from_millis(60);
+        let direction = Direction::Both;
+        let lag = Action::from(Fault::Lag { delay, direction });
+        let link = Targets::Named(vec![Target::Link(Link::Replication)]);
+        let sentinel = Action::from(Fault::Failover { by: Way::Sentinel });
+        let hand = Action::from(Fault::Failover { by: Way::Hand });
+        for (said, expected) in [
+            (one(Fault::Kill.into(), hosts(&[1, 2])), "host 1 and host 2 die"),
+            (one(Fault::Kill.into(), Targets::By(Seat::Primary)), "the primary dies"),
+            (one(Fault::Kill.into(), Targets::By(Seat::Replicas)), "the replicas die"),
+            (one(Action::Undo(Condition::Down), hosts(&[2])), "host 2 returns"),
+            (one(Action::Undo(Condition::Paused), hosts(&[2])), "host 2 goes on"),
+            (one(Fault::Pause.into(), hosts(&[1])), "host 1 is paused"),
+            (
+                one(Fault::Shutdown.into(), hosts(&[1, 3])),
+                "host 1 and host 3 are shut down",
+            ),
+            (one(lag, hosts(&[1])), "host 1 is lagged by 60 ms"),
+            (one(Fault::Cut { direction }.into(), link), "replication is cut"),
+            (
+                one(sentinel, Targets::By(Seat::Replicas)),
+                "a Sentinel chooses another master",
+            ),
+            (
+                one(hand, Targets::By(Seat::Replicas)),
+                "the most advanced replica becomes the master",
+            ),
+            (one(hand, hosts(&[2])), "host 2 becomes the master"),
+        ] {
+            assert_eq!(said, expected);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The start of a client: its process, its greeting, its clock; and what is told when it ends.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,14 +11,14 @@ use tokio::net::UnixListener;
 use tokio::time::{sleep, timeout};
 
 use super::complaints::{Complaints, Whose};
-use super::link::Link;
+use super::link::{End, Link};
 use super::lock::{Absent, ClientLock};
 use super::message::{Can, Hello, Start, VERSION};
 use crate::under_test::{Lock, OtherLocks, Reply, Site};
 use lockstorm_data::facts::ClientFault;
 use lockstorm_data::model::ServerId;
 use lockstorm_data::scenario::{ArmSpec, LockNodes};
-use lockstorm_lab::{Guest, Lab, MASTER_NAME, NodeName, Role, secret_url};
+use lockstorm_lab::{Guest, Lab, LabError, MASTER_NAME, NodeName, Role, secret_url};
 
 /// How long a client may take to start: an interpreter loads its libraries.
 const START_LIMIT: Duration = Duration::from_secs(15);
@@ -40,11 +41,41 @@ pub struct Clients {
 }
 
 /// Why there is no client.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum NoClient {
+    /// There is no socket for it.
+    #[error("no socket for it at {}: {error}", .path.display())]
+    NoSocket {
+        /// Where it should be.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
     /// Its program can't be started.
-    #[error("{0}")]
-    NotStarted(String),
+    #[error(transparent)]
+    NotStarted(#[from] LabError),
+    /// Its locks are on another number of nodes than the arm's.
+    #[error(
+        "{client} uses {used} of the {given} nodes that it is given: set hosts = {used} for this arm (--set arm.{arm}.hosts={used})"
+    )]
+    OtherNodes {
+        /// What its library is called.
+        client: String,
+        /// On how many nodes its locks are.
+        used: usize,
+        /// How many it is given.
+        given: usize,
+        /// The name of the arm.
+        arm: String,
+    },
+    /// The arm's locks are renewed, and it can't.
+    #[error("{client} can neither \"extend\" nor \"renew\": set renew = \"off\" for this arm (--set arm.{arm}.renew=off)")]
+    NotRenewing {
+        /// What its library is called.
+        client: String,
+        /// The name of the arm.
+        arm: String,
+    },
     /// It did not greet as it should.
     #[error("{0}")]
     Mute(String),
@@ -75,7 +106,7 @@ impl Clients {
         }
     }
 
-    async fn connect_on(&self, server: ServerId) -> Result<Lock, String> {
+    async fn connect_on(&self, server: ServerId) -> Result<Lock, NoClient> {
         if self.is_mute.load(Ordering::Relaxed) {
             return Ok(Lock::Other(Arc::new(Absent)));
         }
@@ -100,29 +131,31 @@ impl Clients {
         .await;
         let program = match began {
             Ok(program) => program,
-            Err(NoClient::NotStarted(why)) => return Err(why),
             Err(NoClient::Mute(why)) => {
                 self.is_mute.store(true, Ordering::Relaxed);
                 self.complaints.add(whose, ClientFault::Failed { quoted: why });
                 return Ok(Lock::Other(Arc::new(Absent)));
             }
+            Err(error) => return Err(error),
         };
         let Program { link, hello, .. } = program.clone();
         self.complaints
             .introduce(format!("{} {}", hello.name, hello.version).trim().to_owned());
         if let Some(used) = hello.nodes.filter(|used| self.arm.lock_is_on_hosts() && *used != given) {
-            return Err(format!(
-                "{} uses {used} of the {given} nodes that it is given: set hosts = {used} for this arm (--set arm.{}.hosts={used})",
-                hello.name, self.arm.name
-            ));
+            return Err(NoClient::OtherNodes {
+                client: hello.name,
+                used,
+                given,
+                arm: self.arm.name.clone(),
+            });
         }
         if self.arm.renew.interval(self.arm.ttl).is_some()
             && !hello.can.iter().any(|can| matches!(can, Can::Extend | Can::Renew))
         {
-            return Err(format!(
-                "{} can neither \"extend\" nor \"renew\": set renew = \"off\" for this arm (--set arm.{}.renew=off)",
-                hello.name, self.arm.name
-            ));
+            return Err(NoClient::NotRenewing {
+                client: hello.name,
+                arm: self.arm.name.clone(),
+            });
         }
         tokio::spawn(watch(Arc::clone(&self.lab), program));
         let nodes = if self.arm.lock_is_on_hosts() { given } else { 1 };
@@ -140,7 +173,7 @@ impl Clients {
 
 impl OtherLocks for Clients {
     fn connect(&self, site: Site) -> Reply<'_, Result<Lock, String>> {
-        Box::pin(self.connect_on(site.server))
+        Box::pin(async move { self.connect_on(site.server).await.map_err(|error| error.to_string()) })
     }
 }
 
@@ -194,7 +227,7 @@ pub fn servers(lab: &Lab, arm: &ArmSpec) -> Vec<SocketAddr> {
 /// Starts a client at `socket` and waits until it has started; `whose` it is stands in complaints.
 ///
 /// # Errors
-/// Why it has not, in words.
+/// Why it has not.
 pub async fn begin(
     lab: &Lab,
     server: ServerId,
@@ -204,11 +237,13 @@ pub async fn begin(
     start: Start,
     complaints: Arc<Complaints>,
 ) -> Result<Program, NoClient> {
-    let no_socket = |error| NoClient::NotStarted(format!("no socket for it at {}: {error}", socket.display()));
+    let no_socket = |error| NoClient::NoSocket {
+        path: socket.clone(),
+        error,
+    };
     let listener = UnixListener::bind(&socket).map_err(no_socket)?;
     let link = Link::listen(listener, whose, start, complaints);
-    let started = lab.start_guest(server, command, socket).await;
-    let guest = started.map_err(|error| NoClient::NotStarted(error.to_string()))?;
+    let guest = lab.start_guest(server, command, socket).await?;
     let noise = || {
         link.noise()
             .map_or_else(String::new, |said| format!("; it has said {said}"))
@@ -236,7 +271,7 @@ pub async fn begin(
 
 /// Waits until more than `so_many` connections have ended, or the process has: what it has started may keep its end open. Returns how many
 /// have, and why.
-async fn over(lab: &Lab, guest: &Guest, link: &Link, so_many: u64) -> (u64, String) {
+async fn over(lab: &Lab, guest: &Guest, link: &Link, so_many: u64) -> (u64, End) {
     let death = async {
         loop {
             sleep(DEATH_REPORT / 4).await;
@@ -249,13 +284,13 @@ async fn over(lab: &Lab, guest: &Guest, link: &Link, so_many: u64) -> (u64, Stri
         ended = link.ended(so_many) => ended,
         () = death => {
             link.close();
-            (so_many + 1, "has ended".to_owned())
+            (so_many + 1, End::Exited)
         }
     }
 }
 
 /// How a client ended whose connection has: that of its process, if the keeper tells it soon.
-async fn ending(lab: &Lab, guest: &Guest, why: &str) -> String {
+async fn ending(lab: &Lab, guest: &Guest, why: &End) -> String {
     let told = async {
         while lab.guest_pid(guest).is_some() {
             sleep(Duration::from_millis(10)).await;

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use super::clock::Clock;
 use super::complaints::{Complaints, Whose};
-use super::message::{Answer, Can, Heard, Hello, Is, Order, Start};
+use super::message::{Answer, Can, Heard, Hello, Is, Order, Start, Wrong};
 use crate::under_test::{Granted, OtherHold};
 use lockstorm_data::facts::{self, ClientFault};
 use lockstorm_data::model::printable;
@@ -44,8 +44,28 @@ struct Shared {
     complaints: Arc<Complaints>,
     hello: watch::Sender<Option<Hello>>,
     /// How many connections have ended, and why the last one did.
-    ended: watch::Sender<(u64, String)>,
+    ended: watch::Sender<(u64, End)>,
     state: Mutex<State>,
+}
+
+/// Why a connection to a client has ended.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum End {
+    /// The client has closed it.
+    #[error("has closed its end")]
+    Closed,
+    /// The client's process has ended.
+    #[error("has ended")]
+    Exited,
+    /// It failed.
+    #[error("{0}")]
+    Failed(Arc<io::Error>),
+    /// There was too much nonsense.
+    #[error("has said {} things that are no messages, and is not listened to any more", MOST_WRONG)]
+    Nonsense,
+    /// A line was too long.
+    #[error("has sent a line of more than {} bytes, and is not listened to any more", LONGEST)]
+    LongLine,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +100,12 @@ enum Asked {
     Clock(Instant, usize),
 }
 
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(Arc::new(error))
+    }
+}
+
 impl Link {
     /// Awaits the client at `listener`, and greets it each time that it comes; the newest connection counts. `who` is its name in
     /// complaints.
@@ -89,7 +115,7 @@ impl Link {
             start,
             complaints,
             hello: watch::Sender::new(None),
-            ended: watch::Sender::new((0, String::new())),
+            ended: watch::Sender::new((0, End::Exited)),
             state: Mutex::default(),
         });
         let link = Self(Arc::clone(&shared));
@@ -100,7 +126,7 @@ impl Link {
                 let shared = Arc::clone(&shared);
                 tokio::spawn(async move {
                     let why = shared.talk(stream, number, &wake).await;
-                    shared.end(number, &why.unwrap_or_else(|error| error.to_string()));
+                    shared.end(number, why.unwrap_or_else(End::from));
                 });
             }
         });
@@ -121,17 +147,17 @@ impl Link {
     }
 
     /// Waits until more than `so_many` connections have ended, and returns how many have and why the last one did.
-    pub async fn ended(&self, so_many: u64) -> (u64, String) {
+    pub async fn ended(&self, so_many: u64) -> (u64, End) {
         let mut ended = self.0.ended.subscribe();
         // It can't fail: we hold the sender.
         let _ = ended.wait_for(|(number, _)| *number > so_many).await;
         ended.borrow().clone()
     }
 
-    /// Does not listen to the present connection any more.
+    /// Does not listen to the present connection any more, whose client has ended.
     pub fn close(&self) {
         let number = self.0.state().connection;
-        self.0.end(number, "is not listened to any more");
+        self.0.end(number, End::Exited);
     }
 
     /// Whether the client is there and takes orders.
@@ -215,7 +241,7 @@ impl Shared {
     }
 
     /// A connection has ended, and with it all that was asked over it.
-    fn end(&self, number: u64, why: &str) {
+    fn end(&self, number: u64, why: End) {
         let asked = {
             let state = &mut *self.state();
             if state.connection != number || !state.is_open {
@@ -226,11 +252,11 @@ impl Shared {
             mem::take(&mut state.asked)
         };
         drop(asked);
-        self.ended.send_modify(|ended| *ended = (ended.0 + 1, why.to_owned()));
+        self.ended.send_modify(|ended| *ended = (ended.0 + 1, why));
     }
 
     /// Exchanges messages until the connection ends, and returns why it did.
-    async fn talk(&self, stream: UnixStream, number: u64, wake: &Notify) -> io::Result<String> {
+    async fn talk(&self, stream: UnixStream, number: u64, wake: &Notify) -> io::Result<End> {
         let (read, write) = stream.into_split();
         tokio::select! {
             why = self.hear_all(read, number) => why,
@@ -238,7 +264,7 @@ impl Shared {
         }
     }
 
-    async fn say_all(&self, mut write: OwnedWriteHalf, number: u64, wake: &Notify) -> io::Result<String> {
+    async fn say_all(&self, mut write: OwnedWriteHalf, number: u64, wake: &Notify) -> io::Result<End> {
         let mut batch = Vec::new();
         loop {
             wake.notified().await;
@@ -261,25 +287,21 @@ impl Shared {
         true
     }
 
-    async fn hear_all(&self, mut read: OwnedReadHalf, number: u64) -> io::Result<String> {
+    async fn hear_all(&self, mut read: OwnedReadHalf, number: u64) -> io::Result<End> {
         let mut buffer = Vec::with_capacity(LONGEST);
         loop {
             if read.read_buf(&mut buffer).await? == 0 {
-                return Ok("has closed its end".to_owned());
+                return Ok(End::Closed);
             }
             let mut rest = &buffer[..];
             while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
                 if !self.hear(&rest[..end], number) {
-                    return Ok(format!(
-                        "has said {MOST_WRONG} things that are no messages, and is not listened to any more"
-                    ));
+                    return Ok(End::Nonsense);
                 }
                 rest = &rest[end + 1..];
             }
             if rest.len() > LONGEST {
-                return Ok(format!(
-                    "has sent a line of more than {LONGEST} bytes, and is not listened to any more"
-                ));
+                return Ok(End::LongLine);
             }
             let read = buffer.len() - rest.len();
             buffer.drain(..read);
@@ -335,7 +357,7 @@ impl Shared {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    fn take(&self, state: &mut State, heard: Heard) -> Result<(), String> {
+    fn take(&self, state: &mut State, heard: Heard) -> Result<(), Wrong> {
         match heard {
             Heard::Started(hello) => {
                 state.greeting = Hello {
@@ -368,13 +390,13 @@ impl Shared {
                     }
                     Ok(())
                 }
-                other => state.wrongly_answered(id, other, "the time"),
+                other => state.wrongly_answered(id, other, None),
             },
             Heard::Replied(id, is, answer) => self.replied(state, id, is, &answer),
         }
     }
 
-    fn replied(&self, state: &mut State, id: u64, is: Is, answer: &Answer) -> Result<(), String> {
+    fn replied(&self, state: &mut State, id: u64, is: Is, answer: &Answer) -> Result<(), Wrong> {
         match (state.asked.remove(&id), is) {
             (Some(Asked::Acquire(granted, send)), Is::Held) => {
                 let until = answer.until.zip(state.clock).map(|(until, clock)| clock.ours(until));
@@ -394,8 +416,8 @@ impl Shared {
                     state.release(id, send);
                 }
                 match (answer.until, state.greeting.can.contains(&Can::Validity)) {
-                    (Some(_), false) => Err("it has \"until\", but \"can\" has no \"validity\"".to_owned()),
-                    (None, true) => Err("it has no \"until\", although \"can\" has \"validity\"".to_owned()),
+                    (Some(_), false) => Err(Wrong::Promises),
+                    (None, true) => Err(Wrong::NoPromise),
                     _ => Ok(()),
                 }
             }
@@ -432,7 +454,7 @@ impl Shared {
                 let _ = send.send(is);
                 Ok(())
             }
-            (other, is) => state.wrongly_answered(id, other, &format!("{is:?}").to_lowercase()),
+            (other, is) => state.wrongly_answered(id, other, Some(is)),
         }
     }
 
@@ -491,7 +513,7 @@ impl State {
     }
 
     /// A lock was extended, which was `asked` for then, if it was.
-    fn extend(&mut self, of: u64, asked: Option<Instant>, until: Option<i64>) -> Result<(), String> {
+    fn extend(&mut self, of: u64, asked: Option<Instant>, until: Option<i64>) -> Result<(), Wrong> {
         // The lock may just have been released.
         let Some(hold) = self.held.get(&of) else {
             return Ok(());
@@ -500,17 +522,15 @@ impl State {
         let Some(until) = until else {
             return Ok(());
         };
-        let clock = self.clock.ok_or("it has \"until\", but \"can\" has no \"validity\"")?;
+        let clock = self.clock.ok_or(Wrong::Promises)?;
         hold.rely_until(clock.ours(until));
         Ok(())
     }
 
     /// Says what is wrong with an answer, and keeps waiting for the right one.
-    fn wrongly_answered(&mut self, id: u64, asked: Option<Asked>, with: &str) -> Result<(), String> {
+    fn wrongly_answered(&mut self, id: u64, asked: Option<Asked>, with: Option<Is>) -> Result<(), Wrong> {
         let Some(asked) = asked else {
-            return Err(format!(
-                "nobody waits for an answer to {id}: each order is answered once"
-            ));
+            return Err(Wrong::NotAsked(id));
         };
         let order = match &asked {
             Asked::Acquire(..) => "acquire",
@@ -519,7 +539,7 @@ impl State {
             Asked::Clock(..) => "clock",
         };
         self.asked.insert(id, asked);
-        Err(format!("{order} {id} can't be answered by {with}"))
+        Err(Wrong::Mismatched { order, id, with })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
@@ -137,8 +138,9 @@ pub enum Event {
 }
 
 /// What an order came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Is {
     /// The lock is held.
     Held,
@@ -208,18 +210,18 @@ impl Heard {
     /// Reads a line.
     ///
     /// # Errors
-    /// What is wrong with it, in words for who writes a client.
-    pub fn read(line: &[u8]) -> Result<Self, String> {
-        let answer: Answer = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        let need = |what: Option<u64>, name: &str| what.ok_or_else(|| format!("it has no \"{name}\""));
+    /// What is wrong with it.
+    pub fn read(line: &[u8]) -> Result<Self, Wrong> {
+        let answer: Answer = serde_json::from_slice(line)?;
+        let need = |what: Option<u64>, name: &'static str| what.ok_or(Wrong::Lacks(name));
         match (answer.op, answer.event) {
             (Some(Op::Started), _) => {
                 if answer.nodes == Some(0) {
-                    return Err("\"nodes\" is 0; leave it out if a lock is on all nodes".to_owned());
+                    return Err(Wrong::NoNodes);
                 }
                 let name = answer.name.filter(|name| !name.trim().is_empty());
                 Ok(Self::Started(Hello {
-                    name: name.ok_or("it has no \"name\" of the library")?,
+                    name: name.ok_or(Wrong::Nameless)?,
                     version: answer.version.unwrap_or_default(),
                     language: answer.language.unwrap_or_default(),
                     nodes: answer.nodes,
@@ -233,11 +235,50 @@ impl Heard {
                 match (answer.is, answer.t) {
                     (Some(is), _) => Ok(Self::Replied(id, is, answer)),
                     (None, Some(t)) => Ok(Self::Clock(id, t)),
-                    (None, None) => Err("it has neither \"is\" nor \"t\"".to_owned()),
+                    (None, None) => Err(Wrong::Empty),
                 }
             }
         }
     }
+}
+
+/// What is wrong with a line of a client, for its author.
+#[derive(Debug, thiserror::Error)]
+pub enum Wrong {
+    /// It is no JSON, or not of this protocol.
+    #[error("{0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// A field is missing.
+    #[error("it has no \"{0}\"")]
+    Lacks(&'static str),
+    /// The client does not say what its library is called.
+    #[error("it has no \"name\" of the library")]
+    Nameless,
+    /// A lock is on no node.
+    #[error("\"nodes\" is 0; leave it out if a lock is on all nodes")]
+    NoNodes,
+    /// It answers nothing.
+    #[error("it has neither \"is\" nor \"t\"")]
+    Empty,
+    /// A lock is promised by a client that does not promise any.
+    #[error("it has \"until\", but \"can\" has no \"validity\"")]
+    Promises,
+    /// A lock is not promised.
+    #[error("it has no \"until\", although \"can\" has \"validity\"")]
+    NoPromise,
+    /// There is no such order, or it was answered before.
+    #[error("nobody waits for an answer to {0}: each order is answered once")]
+    NotAsked(u64),
+    /// An order has other answers.
+    #[error("{order} {id} can't be answered by {}", .with.map_or("the time", Into::into))]
+    Mismatched {
+        /// The order.
+        order: &'static str,
+        /// Its number.
+        id: u64,
+        /// The answer; `None`: the time.
+        with: Option<Is>,
+    },
 }
 
 /// The JSON Schema of both sides: `lockstorm` is what Lockstorm says, `client` what a client says.
@@ -265,11 +306,11 @@ mod tests {
             read(r#"{"id":7,"is":"held","until":5,"fence":17}"#),
             Ok(Heard::Replied(7, Is::Held, _))
         ));
-        assert_eq!(read(r#"{"id":1,"t":12}"#), Ok(Heard::Clock(1, 12)));
-        assert_eq!(read(r#"{"event":"lost","of":7}"#), Ok(Heard::Lost(7)));
+        assert_eq!(read(r#"{"id":1,"t":12}"#).unwrap(), Heard::Clock(1, 12));
+        assert_eq!(read(r#"{"event":"lost","of":7}"#).unwrap(), Heard::Lost(7));
         assert_eq!(
-            read(r#"{"event":"extended","of":7,"until":9}"#),
-            Ok(Heard::Extended(7, Some(9)))
+            read(r#"{"event":"extended","of":7,"until":9}"#).unwrap(),
+            Heard::Extended(7, Some(9))
         );
         for (line, word) in [
             ("hello", "expected value"),
@@ -280,7 +321,7 @@ mod tests {
             (r#"{"event":"lost"}"#, "no \"of\""),
             ("[]", "no \"id\""),
         ] {
-            let why = read(line).expect_err(line);
+            let why = read(line).expect_err(line).to_string();
             assert!(why.contains(word), "{line}: {why}");
         }
     }

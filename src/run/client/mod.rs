@@ -11,8 +11,8 @@ mod price;
 
 pub use self::complaints::{Complaints, Whose};
 pub use self::connect::{Clients, NoClient, Program, begin, first_order, servers};
-pub use self::link::Link;
+pub use self::link::{End, Link};
 pub use self::lock::GRACE;
-pub use self::message::{Answer, Can, Hello, Is, Order, Start, schema};
+pub use self::message::{Answer, Can, Hello, Is, Order, Start, Wrong, schema};
 pub use self::null::null;
 pub use self::price::Price;

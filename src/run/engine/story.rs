@@ -74,8 +74,8 @@ impl Engine {
             let mut targets = targets.into_iter();
             targets.find_map(|target| Some((target, self.obstacle(action, target)?)))
         });
-        let stopped = self.faults.schedule.look_at_obstacle(found);
-        let caption = self.stage.say(stopped, None, None);
+        let blocked = self.faults.schedule.look_at_obstacle(found);
+        let caption = self.stage.say(blocked.map(|act| act.to_string()), None, None);
         self.note(caption);
     }
 

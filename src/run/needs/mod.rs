@@ -11,4 +11,4 @@ mod room;
 pub use estimate::{Amount, Needs, of};
 pub(crate) use machine::memory;
 pub use machine::{Machine, free_disk, raise, raise_files};
-pub use room::{Room, compare};
+pub use room::{Lack, Resource, Room, compare};

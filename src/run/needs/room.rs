@@ -1,15 +1,43 @@
+use std::fmt;
+
 use super::cost;
 use super::estimate::{Amount, Needs};
 use super::machine::Machine;
 use lockstorm_data::metrics::units::count;
 
-/// The result of comparing needs with a machine, a line each.
+/// The result of comparing needs with a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
     /// What does not fit: nothing may be started.
-    pub refusals: Vec<String>,
+    pub refusals: Vec<Lack>,
     /// What is tight.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Lack>,
+}
+
+/// What there is too little of, or hardly enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lack {
+    /// What.
+    pub resource: Resource,
+    /// How much is needed.
+    pub need: Amount,
+    /// How much is available.
+    pub available: u64,
+}
+
+/// What a scenario needs of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Files that one process may have open.
+    Files,
+    /// Connections to one server of the lab.
+    Connections,
+    /// Threads.
+    Threads,
+    /// Memory, in bytes.
+    Memory,
+    /// The disk of the run's directory, in bytes.
+    Disk,
 }
 
 /// More than 7/10 of what is available is tight.
@@ -20,57 +48,85 @@ pub fn compare(needs: &Needs, machine: &Machine) -> Room {
     let of_node = machine.files.map_or(cost::MOST_CLIENTS, |files| {
         cost::MOST_CLIENTS.min(files.saturating_sub(cost::FILES_RESERVED_BY_A_NODE))
     });
-    let cure_of_files = format!(
-        "raise the limit (ulimit -n {}), or lower swarm.servers, database.pool or the number of arms",
-        // High enough that it is not tight any more.
-        needs.files.saturating_mul(TIGHT[1]).div_ceil(TIGHT[0])
-    );
-    let cure_of_memory = match needs.memory.grows() {
-        true => "lower duration, swarm.rate or the number of arms",
-        false => "lower swarm.workers, swarm.servers, database.pool, workload.products or the number of arms",
-    };
-    let cure_of_disk = match needs.disk.grows() {
-        true => "lower duration, swarm.rate or the number of arms, or set TMPDIR to a larger disk",
-        false => {
-            "lower workload.products, the keys of the caches or the number of arms, or set TMPDIR to a larger disk"
-        }
-    };
     let fixed = |need| Amount { sure: need, most: need };
     let mut room = Room::default();
-    room.check("open files", fixed(needs.files), machine.files, count, &cure_of_files);
-    room.check(
-        "connections to one server of the lab",
-        fixed(needs.clients),
-        Some(of_node),
-        count,
-        "raise the limit of open files (ulimit -n), or lower swarm.servers or the number of arms",
-    );
-    let cure = "lower swarm.servers, database.pool or the number of arms";
-    room.check("threads", fixed(needs.threads), machine.threads, count, cure);
-    room.check("of memory", needs.memory, machine.memory, bytes, cure_of_memory);
-    room.check("of disk below TMPDIR", needs.disk, machine.disk, bytes, cure_of_disk);
+    for (resource, need, available) in [
+        (Resource::Files, fixed(needs.files), machine.files),
+        (Resource::Connections, fixed(needs.clients), Some(of_node)),
+        (Resource::Threads, fixed(needs.threads), machine.threads),
+        (Resource::Memory, needs.memory, machine.memory),
+        (Resource::Disk, needs.disk, machine.disk),
+    ] {
+        let Some(available) = available else { continue };
+        let lack = Lack {
+            resource,
+            need,
+            available,
+        };
+        let [tight, whole] = TIGHT;
+        if need.sure > available {
+            room.refusals.push(lack);
+        } else if need.most.saturating_mul(whole) > available.saturating_mul(tight) {
+            room.warnings.push(lack);
+        }
+    }
     room
 }
 
-impl Room {
-    fn check(&mut self, what: &str, need: Amount, there: Option<u64>, show: fn(u64) -> String, cure: &str) {
-        let Some(there) = there else { return };
-        let Amount { sure, most } = need;
-        let (needed, has) = (show(most.max(sure)), show(there));
-        let [tight, whole] = TIGHT;
-        if sure > there {
-            self.refusals.push(format!(
-                "this scenario needs about {needed} {what}, but only {has} are available: {cure}"
-            ));
-        } else if most > there {
-            self.warnings.push(format!(
-                "this scenario may need {needed} {what}, but only {has} are available: {cure}"
-            ));
-        } else if most.saturating_mul(whole) > there.saturating_mul(tight) {
-            self.warnings.push(format!(
-                "this scenario may need {needed} of {has} {what}, which leaves little room: {cure}"
-            ));
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            resource,
+            need: Amount { sure, most },
+            available,
+        } = *self;
+        let show: fn(u64) -> String = match resource {
+            Resource::Files | Resource::Connections | Resource::Threads => count,
+            Resource::Memory | Resource::Disk => bytes,
+        };
+        let (needed, has) = (show(most.max(sure)), show(available));
+        if sure > available {
+            write!(f, "this scenario needs about {needed} {resource}, but only {has} are available: ")?;
+        } else if most > available {
+            write!(f, "this scenario may need {needed} {resource}, but only {has} are available: ")?;
+        } else {
+            write!(f, "this scenario may need {needed} of {has} {resource}, which leaves little room: ")?;
         }
+        let cure = match resource {
+            Resource::Files => {
+                // High enough that it is not tight any more.
+                let limit = most.saturating_mul(TIGHT[1]).div_ceil(TIGHT[0]);
+                write!(f, "raise the limit (ulimit -n {limit}), or ")?;
+                "lower swarm.servers, database.pool or the number of arms"
+            }
+            Resource::Connections => {
+                "raise the limit of open files (ulimit -n), or lower swarm.servers or the number of arms"
+            }
+            Resource::Threads => "lower swarm.servers, database.pool or the number of arms",
+            Resource::Memory if self.need.grows() => "lower duration, swarm.rate or the number of arms",
+            Resource::Memory => {
+                "lower swarm.workers, swarm.servers, database.pool, workload.products or the number of arms"
+            }
+            Resource::Disk if self.need.grows() => {
+                "lower duration, swarm.rate or the number of arms, or set TMPDIR to a larger disk"
+            }
+            Resource::Disk => {
+                "lower workload.products, the keys of the caches or the number of arms, or set TMPDIR to a larger disk"
+            }
+        };
+        f.write_str(cure)
+    }
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Files => "open files",
+            Self::Connections => "connections to one server of the lab",
+            Self::Threads => "threads",
+            Self::Memory => "of memory",
+            Self::Disk => "of disk below TMPDIR",
+        })
     }
 }
 
@@ -104,7 +160,8 @@ mod tests {
 
     fn lines(machine: Machine) -> (Vec<String>, Vec<String>) {
         let room = compare(&NEEDS, &machine);
-        (room.refusals, room.warnings)
+        let text = |lacks: Vec<Lack>| lacks.iter().map(Lack::to_string).collect();
+        (text(room.refusals), text(room.warnings))
     }
 
     #[test]
@@ -160,7 +217,7 @@ mod tests {
                 compare(&needs, &machine)
             };
             let advice = (files * 10).div_ceil(7);
-            assert!(at(advice - 1).warnings[0].contains(&format!("(ulimit -n {advice})")));
+            assert!(at(advice - 1).warnings[0].to_string().contains(&format!("(ulimit -n {advice})")));
             assert_eq!(at(advice), Room::default());
         }
     }

@@ -1,22 +1,20 @@
-//! A schedule in words: what comes next, and why a fault did not happen.
+//! What comes next in a schedule, and why a fault did not happen.
 
 use std::time::Duration;
 
 use super::faults_due::{Entry, FaultStage, Part, Schedule};
-use lockstorm_data::facts::{Caveat, Unmet};
-use lockstorm_data::metrics::{Metric, figure};
-use lockstorm_data::model::{Action, Condition, Fault, Seat, Target, Targets, Way, setting};
+use lockstorm_data::facts::{Awaited, Caveat, NextStep, Unmet};
+use lockstorm_data::metrics::Metric;
+use lockstorm_data::model::{Target, Targets};
 use lockstorm_data::scenario::{Expectation, FaultStart, Op, Trigger};
 
 /// What the scenario does next by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Next {
-    /// What happens, in words: `host 1 dies`, `host 1 bounces when each lock has 40 held`.
-    pub text: String,
+    /// What happens.
+    pub step: NextStep,
     /// When, in seconds of the run; `None` if that is not known, or while the schedule is held.
     pub at: Option<f64>,
-    /// Whether it is the end of the load.
-    pub is_end: bool,
     /// All that comes back without a key, then or later.
     pub returns: Vec<Target>,
 }
@@ -26,9 +24,8 @@ impl Schedule {
     pub fn next(&self) -> Option<Next> {
         let Some((fault, at)) = self.first() else {
             return (self.clock.is_held() && !self.is_under_way()).then(|| Next {
-                text: "the load ends".to_owned(),
+                step: NextStep::LoadEnds,
                 at: None,
-                is_end: true,
                 returns: self.returns(),
             });
         };
@@ -36,15 +33,14 @@ impl Schedule {
         // The next act may be behind something that happens before.
         let is_blocked = self.obstacle.is_some() && self.next_act() == Some(fault);
         Some(Next {
-            text: self
-                .stopped()
+            step: self
+                .blocked()
                 .filter(|_| is_blocked)
-                .unwrap_or_else(|| self.words(entry)),
+                .map_or_else(|| self.step_of(entry), NextStep::Blocked),
             at: at
                 .filter(|_| !is_blocked)
                 .and_then(|at| self.clock.when(at))
                 .map(|at| at.as_secs_f64()),
-            is_end: false,
             returns: self.returns(),
         })
     }
@@ -128,79 +124,54 @@ impl Schedule {
         Some((fault, at))
     }
 
-    /// What an entry does next, in words, with its condition if its time is not known.
-    fn words(&self, entry: &Entry) -> String {
+    /// What an entry does next, with its condition if its time is not known.
+    fn step_of(&self, entry: &Entry) -> NextStep {
         let spec = &entry.spec;
         if let FaultStage::InEffect { hit, .. } = &entry.stage {
             let undo = hit.first().and_then(|target| spec.action.undo(target.kind()));
-            return happens(undo.unwrap_or(spec.action), &Targets::Named(hit.clone()), false);
+            return NextStep::Fault {
+                action: undo.unwrap_or(spec.action),
+                targets: Targets::Named(hit.clone()),
+                is_bounce: false,
+                waits_for: None,
+            };
         }
-        let deed = happens(spec.action, &spec.targets, entry.is_bounce());
-        match &spec.start {
-            FaultStart::When(condition) => format!("{deed} {}", waiting_for(condition, &entry.parts)),
-            FaultStart::After(other, delay) if self.effect_of(*other).is_none() => {
-                format!("{deed} {} after fault {other}", setting(*delay))
-            }
-            FaultStart::At(_) | FaultStart::After(..) => deed,
+        NextStep::Fault {
+            action: spec.action,
+            targets: spec.targets.clone(),
+            is_bounce: entry.is_bounce(),
+            waits_for: match &spec.start {
+                FaultStart::When(condition) => Some(awaited(condition, &entry.parts)),
+                FaultStart::After(fault, delay) if self.effect_of(*fault).is_none() => Some(Awaited::Fault {
+                    fault: *fault,
+                    delay: *delay,
+                }),
+                FaultStart::At(_) | FaultStart::After(..) => None,
+            },
         }
     }
 }
 
-/// An action as something that happens: `host 1 dies`.
-fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
-    let is_one = match targets {
-        Targets::Named(targets) => targets.len() == 1,
-        Targets::By(seat) => *seat == Seat::Primary,
-    };
-    let verb = |one: &'static str, many: &'static str| if is_one { one } else { many };
-    let verb = match action {
-        Action::Fault(Fault::Failover { by: Way::Sentinel }) => return "a Sentinel chooses another master".to_owned(),
-        Action::Fault(Fault::Failover { by: Way::Hand }) => {
-            return match targets {
-                Targets::Named(_) => format!("{targets} becomes the master"),
-                Targets::By(_) => "the most advanced replica becomes the master".to_owned(),
-            };
-        }
-        Action::Fault(Fault::Kill) if is_bounce => verb("bounces", "bounce"),
-        Action::Fault(Fault::Kill) => verb("dies", "die"),
-        Action::Undo(Condition::Down) => verb("returns", "return"),
-        Action::Undo(Condition::Paused) => verb("goes on", "go on"),
-        Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),
-        Action::Undo(Condition::Lagging) => verb("lags no more", "lag no more"),
-        Action::Fault(_) => {
-            return targets.with(|target| format!(" {} {}", verb("is", "are"), action.done(target)));
-        }
-    };
-    format!("{targets} {verb}")
-}
-
-/// What a condition waits for: `when each lock has 40 held`.
-fn waiting_for(condition: &Trigger, parts: &[Part]) -> String {
+/// What a condition waits for: its first comparison that does not hold now.
+fn awaited(condition: &Trigger, parts: &[Part]) -> Awaited {
     let open = condition
         .all
         .iter()
         .zip(parts)
         .find(|(wanted, part)| !part.now.is_some_and(|now| wanted.op.holds(now, wanted.bound)));
     let Some(wanted) = open.map(|(wanted, _)| wanted).or(condition.all.first()) else {
-        return format!("when {}", condition.text);
+        return Awaited::Condition {
+            quoted: condition.text.clone(),
+        };
     };
-    let bound = figure(wanted.metric, wanted.bound);
-    let arm = &wanted.arm;
-    match (wanted.metric, wanted.op) {
-        (Metric::Holding, Op::AtLeast) => {
-            let mut like = condition.all.iter().filter(|other| other.metric == Metric::Holding);
-            let who = if like.any(|other| other.arm != *arm) {
-                "each lock"
-            } else {
-                arm
-            };
-            format!("when {who} has {bound} held")
-        }
-        (Metric::Acquired, Op::AtLeast) => format!("when {arm} has been granted {bound} locks"),
-        (Metric::Partial, Op::Equal) if wanted.bound == 0.0 => {
-            format!("at the moment when all locks of {arm} have all votes")
-        }
-        _ => format!("when {} {} {bound}", name(wanted), wanted.op.sign()),
+    let is_holding = |one: &Expectation| one.metric == Metric::Holding;
+    let mut others = condition.all.iter().filter(|other| other.arm != wanted.arm);
+    let is_each = is_holding(wanted) && wanted.op == Op::AtLeast && others.any(is_holding);
+    Awaited::Figure {
+        arm: (!is_each).then(|| wanted.arm.clone()),
+        figure: wanted.metric,
+        op: wanted.op,
+        bound: wanted.bound,
     }
 }
 
@@ -229,15 +200,11 @@ fn progress(condition: &Trigger, parts: &[Part]) -> Unmet {
     }
 }
 
-fn name(wanted: &Expectation) -> String {
-    format!("{}.{}", wanted.arm, wanted.metric.name())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use lockstorm_data::facts::NoEffect;
-    use lockstorm_data::model::{Direction, HostId, Link};
+    use lockstorm_data::model::{Action, Condition, Fault, HostId};
     use lockstorm_data::scenario::FaultSpec;
 
     const fn secs(n: u64) -> Duration {
@@ -278,7 +245,7 @@ mod tests {
     /// What comes next, and when.
     fn next(schedule: &Schedule) -> (String, Option<f64>) {
         let next = schedule.next().expect("something comes");
-        (next.text, next.at)
+        (next.step.to_string(), next.at)
     }
 
     fn told(text: &str, at: Option<f64>) -> (String, Option<f64>) {
@@ -359,43 +326,6 @@ mod tests {
         assert!(due(&mut schedule, 49).is_empty());
         assert_eq!(due(&mut schedule, 50), [(3, false)]);
         assert!(!schedule.step(), "nothing comes any more");
-    }
-
-    #[test]
-    fn what_happens_is_said_in_plain_words() {
-        let one = |action, targets| happens(action, &targets, false);
-        let hosts = |all: &[usize]| Targets::Named(all.iter().map(|host| Target::Host(HostId(*host))).collect());
-        let delay = Duration::from_millis(60);
-        let direction = Direction::Both;
-        let lag = Action::from(Fault::Lag { delay, direction });
-        let link = Targets::Named(vec![Target::Link(Link::Replication)]);
-        let sentinel = Action::from(Fault::Failover { by: Way::Sentinel });
-        let hand = Action::from(Fault::Failover { by: Way::Hand });
-        for (said, expected) in [
-            (one(Fault::Kill.into(), hosts(&[1, 2])), "host 1 and host 2 die"),
-            (one(Fault::Kill.into(), Targets::By(Seat::Primary)), "the primary dies"),
-            (one(Fault::Kill.into(), Targets::By(Seat::Replicas)), "the replicas die"),
-            (one(Action::Undo(Condition::Down), hosts(&[2])), "host 2 returns"),
-            (one(Action::Undo(Condition::Paused), hosts(&[2])), "host 2 goes on"),
-            (one(Fault::Pause.into(), hosts(&[1])), "host 1 is paused"),
-            (
-                one(Fault::Shutdown.into(), hosts(&[1, 3])),
-                "host 1 and host 3 are shut down",
-            ),
-            (one(lag, hosts(&[1])), "host 1 is lagged by 60 ms"),
-            (one(Fault::Cut { direction }.into(), link), "replication is cut"),
-            (
-                one(sentinel, Targets::By(Seat::Replicas)),
-                "a Sentinel chooses another master",
-            ),
-            (
-                one(hand, Targets::By(Seat::Replicas)),
-                "the most advanced replica becomes the master",
-            ),
-            (one(hand, hosts(&[2])), "host 2 becomes the master"),
-        ] {
-            assert_eq!(said, expected);
-        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::faults_due::{Due, Entry, FaultStage, Schedule};
-use lockstorm_data::model::{Action, Obstacle, Target, TargetKind, Targets};
+use lockstorm_data::facts::BlockedAct;
+use lockstorm_data::model::{Action, Obstacle, Target, Targets};
 
 impl Schedule {
     /// The number of the act that begins with fault `number`, and how many acts there are; `None` if none does.
@@ -49,45 +50,38 @@ impl Schedule {
 
     /// Notes what stands in the way of the next act, if that is a fault. Returns what to tell: that the story has stopped, once, if
     /// nothing but a key makes the next act possible again.
-    pub fn look_at_obstacle(&mut self, found: Option<(Target, Obstacle)>) -> Option<String> {
+    pub fn look_at_obstacle(&mut self, found: Option<(Target, Obstacle)>) -> Option<BlockedAct> {
         let faulty = self
             .next_deed()
             .is_some_and(|(action, _)| matches!(action, Action::Fault(_)));
         self.obstacle = found.filter(|_| faulty);
-        let stopped = self.stopped();
-        let is_new = stopped.is_some() && self.told.is_none();
-        self.told = stopped.as_ref().and(self.next_act());
-        stopped.filter(|_| is_new)
+        let blocked = self.blocked();
+        let is_new = blocked.is_some() && self.told.is_none();
+        self.told = blocked.as_ref().and(self.next_act());
+        blocked.filter(|_| is_new)
     }
 
-    /// Why the story does not go on by itself: `act 2 kills host 1, which is down already: r …`.
-    pub(super) fn stopped(&self) -> Option<String> {
+    /// Why the story does not go on by itself.
+    pub(super) fn blocked(&self) -> Option<BlockedAct> {
         let (target, obstacle) = self
             .obstacle
             .as_ref()
             .filter(|(target, _)| !self.returns().contains(target))?;
         let number = self.next_act()?;
         let ((act, _), entry) = (self.act_of(number)?, self.entry(number)?);
-        let condition = match obstacle {
+        let is = match obstacle {
             Obstacle::Already(condition, _) | Obstacle::First(condition, _) | Obstacle::ForGood(condition, _) => {
                 *condition
             }
             Obstacle::NotFor(..) | Obstacle::Lacks(_) | Obstacle::Not(_) => return None,
         };
-        let cure = match target.kind() {
-            kind if !condition.is_undone_on(kind) => "it does not come back, so R starts anew",
-            TargetKind::Link => "the story goes on after that",
-            TargetKind::Host | TargetKind::Server | TargetKind::Client => "r brings it back and the story goes on",
-        };
-        let verb = match entry.spec.action.verbs()[0] {
-            _ if entry.is_bounce() => "bounces".to_owned(),
-            "shut down" => "shuts down".to_owned(),
-            verb => format!("{verb}s"),
-        };
-        Some(format!(
-            "act {act} {verb} {target}, which is {} already: {cure}",
-            condition.word()
-        ))
+        Some(BlockedAct {
+            act,
+            action: entry.spec.action,
+            is_bounce: entry.is_bounce(),
+            target: *target,
+            is,
+        })
     }
 
     /// What comes back by itself: what is undone after its time, and what the schedule brings back before the next act.
@@ -217,7 +211,7 @@ mod tests {
         assert_eq!(schedule.look_at_obstacle(None), None);
         let said = schedule.look_at_obstacle(Some(down()));
         assert_eq!(
-            said.as_deref(),
+            said.map(|act| act.to_string()).as_deref(),
             Some("act 1 bounces host 1, which is down already: r brings it back and the story goes on")
         );
         assert_eq!(schedule.look_at_obstacle(Some(down())), None, "said once");

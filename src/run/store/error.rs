@@ -41,9 +41,17 @@ pub enum StoreError {
     /// A statement failed.
     #[error("the database: {}", in_words(.0))]
     Statement(#[from] sqlx::Error),
-    /// A row is missing.
-    #[error("the database has no {0}")]
-    Missing(String),
+    /// A cache has no value for a key.
+    #[error("the database has no value for key {key} of {cache}")]
+    NoValue {
+        /// The key.
+        key: u64,
+        /// The name of the cache.
+        cache: String,
+    },
+    /// A product is missing.
+    #[error("the database has no product {0}")]
+    NoProduct(u64),
     /// The fence of the product has accepted a newer token, or the same number of another owner. Nothing was written.
     #[error("product {product} refuses token {token} of {owner}: it has accepted another")]
     Fenced {

@@ -9,7 +9,7 @@ use sqlx::query::QueryScalar;
 
 use super::error::StoreError;
 use super::numbers::{signed, unsigned};
-use super::statements::{Mark, Store, no_product, sale};
+use super::statements::{Mark, Store, sale};
 
 /// What a holder shows to the stock. Of two holders with the same number, the one that is accepted first wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Store {
     /// The database failed, or has no such product.
     pub async fn draw_token(&self, product: u64) -> Result<u64, StoreError> {
         let drawn = updated(sqlx::query_scalar(DRAW).bind(signed(product)), &self.pool).await?;
-        drawn.ok_or_else(|| no_product(product))
+        drawn.ok_or(StoreError::NoProduct(product))
     }
 
     /// Units left of a product at the start of the `service` time, for the holder of `token`. The same statement makes the

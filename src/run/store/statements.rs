@@ -131,7 +131,10 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await?;
         self.spend(service).await;
-        found.ok_or_else(|| StoreError::Missing(format!("value for key {key} of {cache}")))
+        found.ok_or_else(|| StoreError::NoValue {
+            key,
+            cache: cache.to_owned(),
+        })
     }
 
     /// Units left of a product at the start of the `service` time.
@@ -145,7 +148,7 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await?;
         self.spend(service).await;
-        units.map(unsigned).ok_or_else(|| no_product(product))
+        units.map(unsigned).ok_or(StoreError::NoProduct(product))
     }
 
     /// Writes the units `left` of a product and appends the order: one statement, one transaction.
@@ -155,7 +158,7 @@ impl Store {
     pub async fn sell(&self, product: u64, left: u64, mark: Mark<'_>) -> Result<(), StoreError> {
         let result = sale(SELL, product, left, mark).execute(&self.pool).await?;
         if result.rows_affected() == 0 {
-            return Err(no_product(product));
+            return Err(StoreError::NoProduct(product));
         }
         Ok(())
     }
@@ -194,7 +197,7 @@ impl Store {
             .execute(&self.pool)
             .await?;
         if result.rows_affected() < 2 {
-            return Err(no_product(payer.0));
+            return Err(StoreError::NoProduct(payer.0));
         }
         Ok(())
     }
@@ -261,8 +264,4 @@ pub(super) fn sale<'a>(
         .bind(mark.name())
         .bind(mark.at_us)
         .bind(i64::from(mark.measured))
-}
-
-pub(super) fn no_product(product: u64) -> StoreError {
-    StoreError::Missing(format!("product {product}"))
 }

@@ -167,7 +167,7 @@ async fn reads_and_sells(url: &str) {
     ] {
         let missing = store.provide(cache, key, page, NO_TIME).await;
         assert!(
-            matches!(missing, Err(StoreError::Missing(_))),
+            matches!(missing, Err(StoreError::NoValue { .. })),
             "{cache} {key} {page:?}: {missing:?}"
         );
     }
@@ -219,7 +219,7 @@ async fn reads_and_sells(url: &str) {
     assert_eq!(since(store, newest).await, (newest, vec![]));
 
     for result in [store.sell(4, 1, by("x")).await, store.units(4, NO_TIME).await.map(drop)] {
-        assert!(matches!(result, Err(StoreError::Missing(_))), "{result:?}");
+        assert!(matches!(result, Err(StoreError::NoProduct(_))), "{result:?}");
     }
     assert!(!store.sell_one(4, by("x")).await.expect("no such product is not sold"));
     assert_eq!(total(&ledger(store).await), 4, "what failed left no order");
@@ -273,7 +273,7 @@ async fn payments_leave_two_orders_each(url: &str) {
     assert_eq!(stock_of(&tables.store).await, noted);
     assert!(orders.iter().all(|order| order.worker().starts_with('s')), "{orders:?}");
     let missing = tables.store.pay((7, 1), (9, 1), by("nobody")).await;
-    assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
+    assert!(matches!(missing, Err(StoreError::NoProduct(_))), "{missing:?}");
     tables.remove().await;
 }
 
@@ -335,7 +335,7 @@ async fn the_fence_refuses_every_older_token(url: &str) {
         store.units_fenced(4, token(1, "a"), NO_TIME).await,
         sell(4, 1, token(1, "a")).await.map(|()| 0),
     ] {
-        assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
+        assert!(matches!(missing, Err(StoreError::NoProduct(_))), "{missing:?}");
     }
     tables.remove().await;
 }
