@@ -154,7 +154,7 @@ fn recorded(
     Some(Record::of_reported(
         [name, &source],
         judged,
-        doubt.or_else(|| twice().map(|quoted| Caveat::Reported { quoted })),
+        doubt.or_else(|| twice().map(|misuse| Caveat::Reported { misuse })),
         faults,
     ))
 }

@@ -1,5 +1,6 @@
+use lockstorm_data::facts::with_text;
 use lockstorm_data::metrics::Quantiles;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::check::{Checked, VITAL};
 use super::letter::Letter;
@@ -55,20 +56,6 @@ impl Grades {
         let acts = self.acts.iter().filter(move |act| act.letter == letter);
         acts.filter(|act| !but.iter().any(|name| name == act.act))
     }
-}
-
-/// Each reason with its sentence beside it.
-fn with_text<S: Serializer>(why: &[Reason], serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct WithText<'a> {
-        #[serde(flatten)]
-        reason: &'a Reason,
-        text: String,
-    }
-    serializer.collect_seq(why.iter().map(|reason| WithText {
-        reason,
-        text: reason.to_string(),
-    }))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What was found in the events of another program.
 
-use lockstorm_data::facts::Caveat;
+use lockstorm_data::facts::{Caveat, Misuse};
 use lockstorm_data::history::{Holder, Reported};
 use lockstorm_data::model::printable;
 use lockstorm_run::oracle::past::PastDouble;
@@ -128,10 +128,10 @@ fn more(judged: &EventsJudged<'_>) -> Option<String> {
 /// A table of what was found, and then the evidence.
 pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
     let (reported, more) = (judged.reported, more(judged));
-    let evidence = judged.doubles.iter().chain(&more).chain(&reported.late);
+    let misuses = reported.late.iter().chain(&reported.handed_out).map(Misuse::to_string);
     let exclusive = judged.is_double().then(|| EXCLUSIVE.to_owned());
-    let lines = evidence.chain(&reported.handed_out).chain(&exclusive);
-    lines.fold(table(judged).render(paint), |text, line| text + "\n" + line)
+    let lines = judged.doubles.iter().cloned().chain(more).chain(misuses).chain(exclusive);
+    lines.fold(table(judged).render(paint), |text, line| text + "\n" + &line)
         + if judged.judged.is_broken() { "\n" } else { "" }
 }
 

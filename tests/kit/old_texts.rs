@@ -434,8 +434,48 @@ fn caveat(old: &Value) -> Value {
         (why["caveat"], why["fault"]) = (json!("fault_unmet"), json!(fault));
         return why;
     }
-    json!({ "caveat": "reported", "quoted": text })
+    for (pattern, kind, names) in MISUSES {
+        let Some(found) = holes(pattern, text) else { continue };
+        let mut new = Map::from_iter([("caveat".to_owned(), json!("reported")), ("misuse".to_owned(), json!(kind))]);
+        for (name, text) in names.iter().zip(found) {
+            let number = || text.parse::<i64>().unwrap_or(0);
+            match *name {
+                "" => {}
+                "late_ms" => {
+                    let ns = rounded(text.parse::<f64>().unwrap_or(0.0) * 1e6);
+                    _ = new.insert("late_ns".to_owned(), json!(ns));
+                }
+                "at_ns" | "fence" | "highest" => _ = new.insert((*name).to_owned(), json!(number())),
+                name => _ = new.insert(name.to_owned(), json!(text)),
+            }
+        }
+        return Value::Object(new);
+    }
+    json!({ "caveat": "lab_log", "quoted": text })
 }
+
+/// What another program's client did wrong, as [`CAVEATS`].
+const MISUSES: &[(&str, &str, &[&str])] = &[
+    ("\"{}\": {} wrote at {}, {} ms after its{}", "wrote_late", &["key", "client", "at_ns", "late_ms", ""]),
+    ("\"{}\": {} wrote at {}, without a{}", "wrote_late", &["key", "client", "at_ns", ""]),
+    ("\"{}\": {} was inside at {}, {} ms after its{}", "inside_late", &["key", "client", "at_ns", "late_ms", ""]),
+    ("\"{}\": {} was inside at {}, without a{}", "inside_late", &["key", "client", "at_ns", ""]),
+    (
+        "\"{}\": {} got it at {} with the token of {}: each can{}",
+        "shared_token",
+        &["key", "client", "at_ns", "before", ""],
+    ),
+    (
+        "\"{}\": {} got fence {} at {}, which{}",
+        "fence_repeated",
+        &["key", "client", "fence", "at_ns", ""],
+    ),
+    (
+        "\"{}\": {} got fence {} at {}, after {} had{}",
+        "fence_fallen",
+        &["key", "client", "fence", "at_ns", "highest", ""],
+    ),
+];
 
 /// Some requests of an arm had not ended.
 fn rate_not_kept(text: &str) -> Option<Value> {

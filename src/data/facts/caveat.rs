@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::effect::{ArmConsequence, NoEffect, Unavailable};
 use super::lacking::Lacking;
+use super::misuse::Misuse;
 use crate::metrics::Metric;
 use crate::model::{HostId, Seat, ServerId, in_us};
 use crate::scenario::Op;
@@ -371,8 +372,9 @@ pub enum Caveat {
     NotAllRead,
     /// A client wrote, or was in a section, without a lock; or a token or a fence was given twice.
     Reported {
-        /// The finding, with the names and times that were reported.
-        quoted: String,
+        /// Which of these.
+        #[serde(flatten)]
+        misuse: Misuse,
     },
     /// Which faults there were is not known.
     FaultsUnknown,

@@ -7,6 +7,7 @@ mod checked;
 mod effect;
 mod event;
 mod lacking;
+mod misuse;
 mod next_step;
 mod words;
 
@@ -15,5 +16,6 @@ pub use checked::{CheckedExpectation, NotProven};
 pub use effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
 pub use event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
 pub use lacking::{Lacking, lacking_in_short};
+pub use misuse::Misuse;
 pub use next_step::{Awaited, BlockedAct, NextStep};
-pub use words::is_back;
+pub use words::{is_back, with_text};

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use super::caveat::{Caveat, ClientFault, GivenUp, Ledger, NodeChange, Order, TimedTurn, Turn, Unmet};
 use super::checked::{CheckedExpectation, NotProven};
 use super::effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
 use super::event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
 use super::lacking::Lacking;
+use super::misuse::Misuse;
 use super::next_step::{Awaited, BlockedAct, NextStep};
 use crate::metrics::{Metric, figure};
 use crate::metrics::units::{count, counted, micros, rounded, setting};
@@ -825,7 +828,8 @@ impl fmt::Display for Caveat {
                 "of {holds} of the holds and sections the end was not reported, or they had no length: those may have overlapped with others"
             ),
             Self::NotAllRead => f.write_str("not all of what came could be read"),
-            Self::LabLog { quoted } | Self::Reported { quoted } => f.write_str(quoted),
+            Self::LabLog { quoted } => f.write_str(quoted),
+            Self::Reported { misuse } => misuse.fmt(f),
             Self::FaultsUnknown => {
                 f.write_str("what was broken meanwhile is not known: that a lock has held says nothing of faults")
             }
@@ -837,6 +841,77 @@ impl fmt::Display for Caveat {
             ),
         }
     }
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let late = |late_ns: &Option<i64>| match late_ns {
+            None => "without a lock that it could rely on all the time".to_owned(),
+            Some(ns) => {
+                let ms = *ns as f64 / 1e6;
+                format!("{ms:.3} ms after its reason to rely on its lock had ended")
+            }
+        };
+        match self {
+            Self::WroteLate {
+                key,
+                client,
+                at_ns,
+                late_ns,
+            } => write!(f, "\"{key}\": {client} wrote at {at_ns}, {}", late(late_ns)),
+            Self::InsideLate {
+                key,
+                client,
+                at_ns,
+                late_ns,
+            } => write!(f, "\"{key}\": {client} was inside at {at_ns}, {}", late(late_ns)),
+            Self::SharedToken {
+                key,
+                client,
+                at_ns,
+                before,
+            } => write!(
+                f,
+                "\"{key}\": {client} got it at {at_ns} with the token of {before}: each can release the other's lock"
+            ),
+            Self::FenceRepeated {
+                key,
+                client,
+                at_ns,
+                fence,
+            } => write!(
+                f,
+                "\"{key}\": {client} got fence {fence} at {at_ns}, which had been handed out before"
+            ),
+            Self::FenceFallen {
+                key,
+                client,
+                at_ns,
+                fence,
+                highest,
+            } => write!(
+                f,
+                "\"{key}\": {client} got fence {fence} at {at_ns}, after {highest} had been handed out"
+            ),
+        }
+    }
+}
+
+/// Facts as JSON that is shown has them: each with its sentence beside it.
+///
+/// # Errors
+/// The serializer has one.
+pub fn with_text<T: Serialize + fmt::Display, S: Serializer>(facts: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithText<'a, T> {
+        #[serde(flatten)]
+        fact: &'a T,
+        text: String,
+    }
+    serializer.collect_seq(facts.iter().map(|fact| WithText {
+        fact,
+        text: fact.to_string(),
+    }))
 }
 
 impl fmt::Display for NextStep {

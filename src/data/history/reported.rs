@@ -9,7 +9,7 @@ use super::event::{Event, EventWord};
 use super::holder::Holder;
 use super::load::Load;
 use super::operation::{Acquire, Answer, Head, Operation, Release};
-use crate::facts::Caveat;
+use crate::facts::{Caveat, Misuse, with_text};
 use crate::metrics::{Count, Outage, Time};
 use crate::model::{Outcome, printable};
 
@@ -35,8 +35,9 @@ pub struct Reported {
     pub late_writes: Option<u64>,
     /// Sections that began or went on while their client had no reason to rely on its lock; `None` if no `entered` was reported.
     pub overran: Option<u64>,
-    /// The first of both, in words.
-    pub late: Vec<String>,
+    /// The first of both.
+    #[serde(serialize_with = "with_text")]
+    pub late: Vec<Misuse>,
     /// Holds and sections of which nobody has reported the end. Holds count until the last that was heard of their client.
     pub cut_off: u64,
     /// Those of them that may have overlapped with another one, and holds without any length that met another one.
@@ -52,8 +53,9 @@ pub struct Reported {
     /// Acquires with a fence that had been handed out before, or that is not above one that was handed out before the client asked; `None`
     /// if no fence was reported.
     pub fences_fallen: Option<u64>,
-    /// The first of both, in words.
-    pub handed_out: Vec<String>,
+    /// The first of both.
+    #[serde(serialize_with = "with_text")]
+    pub handed_out: Vec<Misuse>,
     /// By key and time of an acquire that another client's hold should have prevented: the client whose late release came in between, and
     /// when it released.
     #[serde(skip)]
@@ -77,7 +79,7 @@ const NAMES: usize = 60 * 1024;
 /// So many characters of a doubt are in that line, too.
 const DOUBT: usize = 400;
 
-/// How many late writes and sections, tokens and fences are told in words.
+/// How many late writes and sections, tokens and fences are told.
 const TOLD: usize = 10;
 
 /// A lock.
@@ -202,12 +204,13 @@ impl Reported {
                 if inside.overran {
                     made.overran(last);
                     let who = made.clients.get(client).map_or("", String::as_str);
-                    let (key, who, from) = (printable(&key), printable(who), inside.from);
-                    made.late.extend((made.late.len() < TOLD).then(|| {
-                        format!(
-                            "\"{key}\": {who} was inside at {from}, without a lock that it could rely on all the time"
-                        )
-                    }));
+                    let late = Misuse::InsideLate {
+                        key: printable(&key),
+                        client: printable(who),
+                        at_ns: inside.from,
+                        late_ns: None,
+                    };
+                    made.late.extend((made.late.len() < TOLD).then_some(late));
                 }
             }
             let mut holds = std::mem::take(&mut lock.holds);
@@ -358,7 +361,13 @@ impl Reported {
                 }
                 *late_writes += 1;
                 self.load.at(t).counts[Count::LateWrites] += 1;
-                self.tell_late(lock, client, event, "wrote");
+                let late = |[key, client], at_ns, late_ns| Misuse::WroteLate {
+                    key,
+                    client,
+                    at_ns,
+                    late_ns,
+                };
+                self.tell_late(lock, client, event, late);
             }
             EventWord::Left => {
                 let Some(inside) = lock.inside.remove(&client) else {
@@ -366,7 +375,13 @@ impl Reported {
                 };
                 if inside.overran || !covered {
                     self.overran(t);
-                    self.tell_late(lock, client, event, "was inside");
+                    let late = |[key, client], at_ns, late_ns| Misuse::InsideLate {
+                        key,
+                        client,
+                        at_ns,
+                        late_ns,
+                    };
+                    self.tell_late(lock, client, event, late);
                 }
                 let release = Release {
                     client: who,
@@ -464,8 +479,9 @@ impl Reported {
 
     /// A client that has `asked` then has got a token and a fence.
     fn handed_out(&mut self, client: usize, lock: &mut Lock, event: &Event, asked: i64) {
-        let (key, who, t) = (printable(&event.key), printable(&event.client), event.t);
-        let mut words = Vec::new();
+        let at_ns = event.t;
+        let [key, who] = [&event.key, &event.client].map(|name| printable(name));
+        let mut found = Vec::new();
         if let Some(token) = &event.token {
             let shared_tokens = self.shared_tokens.get_or_insert(0);
             let [first, last] = lock.tokens.entry(token.clone()).or_insert([client; 2]);
@@ -476,10 +492,12 @@ impl Reported {
             if before != client {
                 let other = self.clients.get(before).map_or("", String::as_str);
                 *shared_tokens += 1;
-                words.push(format!(
-                    "\"{key}\": {who} got it at {t} with the token of {}: each can release the other's lock",
-                    printable(other)
-                ));
+                found.push(Misuse::SharedToken {
+                    key: key.clone(),
+                    client: who.clone(),
+                    at_ns,
+                    before: printable(other),
+                });
             }
         }
         if let Some(fence) = event.fence {
@@ -490,19 +508,27 @@ impl Reported {
             let repeats = !lock.fences.insert(fence);
             if repeats || highest.is_some_and(|highest| fence <= highest) {
                 *fences_fallen += 1;
-                words.push(match repeats {
-                    true => format!("\"{key}\": {who} got fence {fence} at {t}, which had been handed out before"),
-                    false => format!(
-                        "\"{key}\": {who} got fence {fence} at {t}, after {} had been handed out",
-                        highest.unwrap_or_default()
-                    ),
+                found.push(match highest.filter(|_| !repeats) {
+                    None => Misuse::FenceRepeated {
+                        key,
+                        client: who,
+                        at_ns,
+                        fence,
+                    },
+                    Some(highest) => Misuse::FenceFallen {
+                        key,
+                        client: who,
+                        at_ns,
+                        fence,
+                        highest,
+                    },
                 });
             }
             let highest = lock.highest.last().map_or(fence, |(_, highest)| fence.max(*highest));
-            lock.highest.push((t, highest));
+            lock.highest.push((at_ns, highest));
         }
         let room = TOLD.saturating_sub(self.handed_out.len());
-        self.handed_out.extend(words.into_iter().take(room));
+        self.handed_out.extend(found.into_iter().take(room));
     }
 
     /// Whether some clients were heard so long after all others that their times may be by another clock: the pause is longer than any
@@ -571,26 +597,21 @@ impl Reported {
         }
     }
 
-    fn tell_late(&mut self, lock: &Lock, client: usize, event: &Event, did: &str) {
+    /// Keeps what a client did, with the lock and its name, when, and how long after the end of its reason to rely on the lock.
+    fn tell_late(
+        &mut self,
+        lock: &Lock,
+        client: usize,
+        event: &Event,
+        late: impl FnOnce([String; 2], i64, Option<i64>) -> Misuse,
+    ) {
         if self.late.len() == TOLD {
             return;
         }
         let end = lock.holds.get(&client).and_then(Hold::end).filter(|end| *end < event.t);
-        let late = end.map_or_else(
-            || "without a lock that it could rely on all the time".to_owned(),
-            |end| {
-                format!(
-                    "{:.3} ms after its reason to rely on its lock had ended",
-                    ms(event.t.saturating_sub(end))
-                )
-            },
-        );
-        self.late.push(format!(
-            "\"{}\": {} {did} at {}, {late}",
-            printable(&event.key),
-            printable(&event.client),
-            event.t
-        ));
+        let names = [&event.key, &event.client].map(|name| printable(name));
+        let late_ns = end.map(|end| event.t.saturating_sub(end));
+        self.late.push(late(names, event.t, late_ns));
     }
 }
 
@@ -615,10 +636,6 @@ impl Hold {
             left: end,
         })
     }
-}
-
-fn ms(ns: i64) -> f64 {
-    ns as f64 / 1e6
 }
 
 /// A client has one lock at a time in a history, and any number here: each lock is another worker of it.

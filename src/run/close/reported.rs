@@ -41,7 +41,7 @@ impl Record {
             arm
         });
         let untested = untested(faults, load.span);
-        let late = reported.late.iter().cloned().map(|quoted| Caveat::Reported { quoted });
+        let late = reported.late.iter().cloned().map(|misuse| Caveat::Reported { misuse });
         Self {
             format: Self::FORMAT,
             lockstorm: env!("CARGO_PKG_VERSION").to_owned(),
