@@ -126,6 +126,7 @@ fn of_the_machine(comparison: &Comparison) -> String {
         let is = if differs.is_slower { "more" } else { "less" };
         let sign = match differs.sign {
             Sign::GeneratorLag => "lag of the load generator",
+            Sign::ProcessorWait => "waiting for a processor",
             Sign::Stalls => "stalled sections",
         };
         format!("{is} {sign} (p = {})", small(differs.p))

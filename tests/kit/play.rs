@@ -225,6 +225,7 @@ pub fn record(mut scenario: Scenario, arms: Vec<ArmRecord>) -> Record {
         partial: Vec::new(),
         arms,
         round_trips: Vec::new(),
+        processor_wait: None,
         expectations: Vec::new(),
         reported: None,
         events: Vec::new(),

@@ -61,6 +61,10 @@ pub struct Record {
     pub arms: Vec<ArmRecord>,
     /// How long each lock node took to answer; empty if no arm uses lock nodes.
     pub round_trips: Vec<RoundTripRecord>,
+    /// The part of the time, from 0 to 1, in which the threads of the app servers waited for a processor although nobody had paused them;
+    /// null if it was not measured.
+    #[serde(default)]
+    pub processor_wait: Option<f64>,
     /// The expectations of the scenario and their results.
     pub expectations: Vec<CheckedExpectation>,
     /// What another program reported (`lockstorm judge`), if this is no run of ours.

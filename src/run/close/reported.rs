@@ -62,6 +62,7 @@ impl Record {
             inconclusive: doubt.into_iter().collect(),
             partial: Vec::new(),
             round_trips: Vec::new(),
+            processor_wait: None,
             expectations: Vec::new(),
             reported: Some(ReportedEvents {
                 source: printable(source),

@@ -91,6 +91,7 @@ impl Engine {
         self.log.push(EventKind::Phase { step });
         self.publish();
         let (header, partial, round_trips) = (self.header(), self.all_missing(), self.round_trips());
+        let processor_wait = self.machine.processor_wait;
         let (events, warnings) = self.log.into_all();
         if let (Some(history), Some(origin)) = (&self.swarm.history, self.swarm.load.timeline.origin()) {
             self.arms
@@ -106,6 +107,7 @@ impl Engine {
             partial,
             arms,
             round_trips,
+            processor_wait,
             expectations,
             warnings,
             events,

@@ -34,6 +34,7 @@ impl Engine {
             partial: Vec::new(),
             arms: self.arms.iter().map(|arm| ArmRecord::of(&arm.spec)).collect(),
             round_trips: Vec::new(),
+            processor_wait: None,
             expectations: Vec::new(),
             reported: None,
             events: Vec::new(),

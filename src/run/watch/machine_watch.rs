@@ -20,6 +20,8 @@ pub(crate) struct MachineWatch {
     pub stall: StallWatch,
     resumed: Resumed,
     disk: DiskWatch,
+    /// The part of the time in which the threads of the app servers waited for a processor, once that is known.
+    pub processor_wait: Option<f64>,
 }
 
 impl MachineWatch {
@@ -30,6 +32,7 @@ impl MachineWatch {
             stall: StallWatch::new(arms),
             resumed: Resumed::listen(),
             disk: DiskWatch::start(directory),
+            processor_wait: None,
         }
     }
 
@@ -60,10 +63,11 @@ impl MachineWatch {
     /// begins.
     pub fn look_at_threads(&mut self, swarm: &LiveSwarm, busy: &mut Option<Caveat>) -> Option<Notice> {
         let (sum, threads) = (swarm.stood_still(), swarm.servers.len());
-        let share = self.stall.stood_still(Instant::now(), sum, threads)?;
+        let (share, is_enough) = self.stall.stood_still(Instant::now(), sum, threads)?;
+        self.processor_wait = Some(share);
         let percent = rounded(share * 100.0);
         let before = busy.take();
-        *busy = (share > StallWatch::MUCH).then_some(Caveat::MachineBusy { percent });
+        *busy = (is_enough && share > StallWatch::MUCH).then_some(Caveat::MachineBusy { percent });
         let begins = busy.clone().filter(|_| before.is_none());
         begins.map(|caveat| Notice::now(EventKind::Warning { caveat }))
     }
