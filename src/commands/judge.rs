@@ -1,22 +1,25 @@
 //! How runs came out, as an exit code.
 
-use lockstorm_run::{CheckResult, Record};
+use lockstorm_data::model::CheckResult;
+use lockstorm_run::Record;
 
 use crate::exit_code;
 
-/// The exit code for these records: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.
+/// The exit code for these records.
 pub(super) fn judge<'a>(records: impl IntoIterator<Item = &'a Record>) -> u8 {
+    code(records.into_iter().map(|record| record.judge().result()))
+}
+
+/// The exit code for these results: one that failed outweighs one that is inconclusive.
+pub(super) fn code(results: impl Iterator<Item = CheckResult>) -> u8 {
     let (mut has_failed, mut is_open) = (false, false);
-    for record in records {
-        let any = |result| record.expectations.iter().any(|checked| checked.result == result);
-        has_failed |= any(CheckResult::Failed);
-        is_open |= any(CheckResult::Inconclusive) || !record.inconclusive.is_empty() || !record.partial.is_empty();
+    for result in results {
+        has_failed |= result == CheckResult::Failed;
+        is_open |= result == CheckResult::Inconclusive;
     }
-    if has_failed {
-        exit_code::NO
-    } else if is_open {
-        exit_code::INCONCLUSIVE
-    } else {
-        0
+    match (has_failed, is_open) {
+        (true, _) => exit_code::NO,
+        (false, true) => exit_code::INCONCLUSIVE,
+        (false, false) => 0,
     }
 }

@@ -4,12 +4,11 @@ use std::process::ExitCode;
 
 use lockstorm::report::render_selftest;
 use lockstorm_lab::{ServerBinary, check_temp_dir};
-use lockstorm_selftest::{Flaw, SelfTest, Verdict, names, selftest as play};
+use lockstorm_selftest::{Flaw, SelfTest, names, selftest as play};
 
 use super::print::{ended, print_result};
 use super::server;
 use crate::cli::{Look, SelfTestArgs};
-use crate::exit_code;
 use crate::failure::{Failure, tell};
 
 /// Plays the triggers of the broken locks, one after the other.
@@ -32,10 +31,5 @@ pub fn selftest(args: &SelfTestArgs, look: Look) -> Result<ExitCode, Failure> {
 }
 
 fn judge(result: &SelfTest) -> ExitCode {
-    let any = |verdict| !result.with(verdict).is_empty();
-    match () {
-        () if any(Verdict::Missed) || any(Verdict::FalseAlarm) => ExitCode::from(exit_code::NO),
-        () if any(Verdict::Inconclusive) => ExitCode::from(exit_code::INCONCLUSIVE),
-        () => ExitCode::SUCCESS,
-    }
+    ExitCode::from(super::judge::code(result.rows.iter().map(|row| row.result)))
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::past_figures::{doubt, figures};
+use super::past_figures::{figures, known_at_end};
 use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Point, Series};
@@ -58,7 +58,12 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
     let mut nodes = record.nodes.iter().filter(|node| node.name.host.is_some());
     Snapshot {
         server: nodes.next().map_or("", |node| &node.server).into(),
-        phase: if is_over { end(record) } else { Phase::Running },
+        phase: match is_over {
+            true => Phase::Finished {
+                interrupted: record.interrupted,
+            },
+            false => Phase::Running,
+        },
         elapsed: at,
         servers: servers.collect(),
         arms,
@@ -66,16 +71,12 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
         act: captions.iter().find_map(|(fault, _)| act(record, (*fault)?)),
         caption: captions.first().map(|(_, caption)| caption.as_str().into()),
         ends_at: Some(record.elapsed),
+        // If nothing good can be said of an arm at the end, nothing good is said before.
+        caveats: record.warnings.clone(),
+        processor_wait: record.processor_wait,
         partial: if is_over { record.partial.clone() } else { Vec::new() },
         events: Arc::new(events.split_off(events.len().saturating_sub(Snapshot::EVENTS))),
         ..begun.clone()
-    }
-}
-
-fn end(record: &Record) -> Phase {
-    Phase::Finished {
-        interrupted: record.interrupted,
-        expectations: record.expectations.clone(),
     }
 }
 
@@ -183,9 +184,8 @@ impl Past<'_> {
             live: self.live(index, &series),
             done: figures.finish.is_some(),
             double_holds: arm.evidence.iter().filter(begun).cloned().collect(),
-            // If nothing good can be said of an arm at the end, nothing good is said before.
-            doubt: doubt(arm, self.until),
-            damage_stands: arm.damage_stands,
+            first_error: arm.first_error.clone(),
+            known_at_end: known_at_end(&arm.figures, self.until),
             series: Arc::new(series),
             figures,
             // These are not in a record, or only in total.
@@ -268,10 +268,8 @@ mod tests {
     fn at_the_end_it_is_what_the_record_has() {
         let record = demo();
         let end = shown(&record, record.elapsed);
-        let Phase::Finished { expectations, .. } = &end.phase else {
-            panic!("{:?}", end.phase);
-        };
-        assert_eq!(expectations.len(), record.expectations.len());
+        assert!(matches!(end.phase, Phase::Finished { .. }), "{:?}", end.phase);
+        assert_eq!(end.judge(), record.judge());
         assert_eq!(*end.events, record.events);
         for (shown, arm) in end.arms.iter().zip(&record.arms) {
             assert_eq!(
@@ -421,13 +419,13 @@ mod tests {
     #[test]
     fn no_arm_looks_better_than_it_is_at_the_end() {
         let mut record = demo();
-        let doubt = |record: &Record, at| shown(record, at).arms[0].doubt.clone();
+        let doubt = |record: &Record, at| shown(record, at).judge().arms[0].doubt().cloned();
         assert_eq!(doubt(&record, 1.0), None);
         record.arms[0].figures.duplicate_pages = 3;
         let figure = Metric::DuplicatePages;
         assert_eq!(doubt(&record, 1.0), Some(Caveat::KnownAtEnd { figure }));
         assert_eq!(doubt(&record, record.elapsed), None, "then they are told");
-        record.arms[0].doubt = Some(Caveat::KeeperStopped);
+        record.warnings.push(Caveat::KeeperStopped);
         assert_eq!(doubt(&record, 1.0), Some(Caveat::KeeperStopped));
     }
 

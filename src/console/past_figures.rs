@@ -1,6 +1,6 @@
 //! The figures of an arm at an instant, as far as its record knows them.
 
-use lockstorm_data::facts::{Caveat, Event, EventKind};
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::history::Ruling;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Entries, Figures, Metric, Outage, Point, Series, units};
 use lockstorm_run::ArmRecord;
@@ -62,19 +62,13 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
     figures
 }
 
-/// Why nothing good can be said of an arm: what its record says, and before the end the damage of which only the total is known.
-pub(super) fn doubt(arm: &ArmRecord, until: f64) -> Option<Caveat> {
+/// Damage of which only the total is known, if it is not the end yet.
+pub(super) fn known_at_end(total: &Figures, until: f64) -> Option<Metric> {
     let is_hidden = |metric: &Metric| match metric {
         Metric::LawViolations => false,
         other => Point::default().of(other.headline().unwrap_or(*other)).is_none(),
     };
-    let hidden = || {
-        Metric::proven(&arm.figures)
-            .find(is_hidden)
-            .filter(|_| until.is_finite())
-    };
-    let at_end = || hidden().map(|figure| Caveat::KnownAtEnd { figure });
-    arm.doubt.clone().or_else(at_end)
+    Metric::proven(total).find(is_hidden).filter(|_| until.is_finite())
 }
 
 /// What had come of the faults. How many locks an old master has granted is known once it does so no more.

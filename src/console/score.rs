@@ -41,7 +41,7 @@ pub(super) fn not_measurable(metric: Metric, arms: &[Arm<'_>]) -> Option<String>
     let Alarm::Damage(evidence) = metric.row().alarm else {
         return None;
     };
-    let pending = |arm: &Arm<'_>| !arm.is_doubted && report::judge(metric, arm) == Mark::Pending;
+    let pending = |arm: &Arm<'_>| !arm.is_doubted() && report::judge(metric, arm) == Mark::Pending;
     arms.iter()
         .any(pending)
         .then(|| format!("{} not measurable until {}", metric.title(), evidence.until))
@@ -55,11 +55,16 @@ pub(super) fn without_quorum(arm: &ArmView) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockstorm_data::facts::Caveat;
     use lockstorm_data::metrics::{Count, Entry};
+    use lockstorm_judge::ArmJudgement;
 
     fn cell(metric: Metric, figures: &Figures, is_doubted: bool) -> String {
         let arm = Arm {
-            is_doubted,
+            judged: ArmJudgement {
+                doubts: is_doubted.then_some(Caveat::KeeperStopped).into_iter().collect(),
+                ..ArmJudgement::default()
+            },
             ..Arm::of_figures(figures)
         };
         Score::of(metric, &arm.narrow()).cell()

@@ -127,6 +127,7 @@ fn of_the_machine(comparison: &Comparison) -> String {
         let sign = match differs.sign {
             Sign::GeneratorLag => "lag of the load generator",
             Sign::ProcessorWait => "waiting for a processor",
+            Sign::OtherPrograms => "processor time used by other programs",
             Sign::Stalls => "stalled sections",
         };
         format!("{is} {sign} (p = {})", small(differs.p))

@@ -15,7 +15,7 @@ static PACKED: &[u8] = include_bytes!("demo.json.gz");
 pub fn demo() -> io::Result<Record> {
     let mut text = Vec::new();
     GzDecoder::new(PACKED).read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text)?)
+    Ok(serde_json::from_slice::<Record>(&text)?.concluded())
 }
 
 #[cfg(test)]

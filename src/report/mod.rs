@@ -65,8 +65,7 @@ pub(crate) use columns::{Arm, Mark, cell, heads, is_nothing, judge, marked, writ
 pub(crate) use figures::percent;
 pub(crate) use paint::Tone;
 pub(crate) use story::{
-    Moment, Verdict, Why, conclusion, cost, counted, happened, headline, is_control, legend, lesson, moments, order,
-    tally, verdicts, whys,
+    Moment, conclusion, cost, counted, happened, headline, legend, lesson, moments, order, tally, verdicts,
 };
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

@@ -253,8 +253,8 @@ mod tests {
             lacking: Vec::new(),
             done: false,
             live: Live::default(),
-            doubt: None,
-            damage_stands: true,
+            first_error: None,
+            known_at_end: None,
         });
         Snapshot {
             number: 0,
@@ -279,6 +279,8 @@ mod tests {
             held: false,
             ends_at: None,
             gives_up_in: None,
+            caveats: Vec::new(),
+            processor_wait: None,
             partial: Vec::new(),
         }
     }

@@ -4,7 +4,8 @@ use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::units::count;
-use lockstorm_selftest::{Row, SelfTest, Verdict};
+use lockstorm_data::model::CheckResult;
+use lockstorm_selftest::{Row, SelfTest};
 
 const COLUMNS: [Column<Row>; 6] = [
     ("lock", |row| Cell::plain(format!("{}: {}", row.lock, row.what))),
@@ -19,7 +20,7 @@ const COLUMNS: [Column<Row>; 6] = [
         least => Cell::plain(format!("≥ {least}")),
     }),
     ("verdict", |row| {
-        let (tone, mark, word) = words(row.verdict);
+        let (tone, mark, word) = words(row.result, row.is_right());
         Cell::new(tone, format!("{mark} {word}"))
     }),
 ];
@@ -27,30 +28,36 @@ const COLUMNS: [Column<Row>; 6] = [
 /// The table, and what follows from it.
 pub fn render_selftest(result: &SelfTest, paint: Paint) -> String {
     let mut text = Table::of(&COLUMNS, &result.rows).render(paint) + "\n";
-    for verdict in [Verdict::Missed, Verdict::FalseAlarm, Verdict::Inconclusive] {
-        let (locks, (tone, mark, word)) = (result.with(verdict), words(verdict));
+    for (of, are_right) in [
+        (CheckResult::Failed, false),
+        (CheckResult::Failed, true),
+        (CheckResult::Inconclusive, false),
+        (CheckResult::Inconclusive, true),
+    ] {
+        let (locks, (tone, mark, word)) = (result.with(of, are_right), words(of, are_right));
         if !locks.is_empty() {
             text += &format!("{} {word}: {}\n", paint.apply(tone, mark), locks.join(", "));
         }
-        let mut doubts: Vec<&Caveat> = result.rows.iter().filter_map(|row| row.doubt.as_ref()).collect();
-        doubts.dedup();
-        if verdict == Verdict::Inconclusive {
-            text.extend(doubts.into_iter().map(|doubt| format!("  {doubt}\n")));
-        }
     }
+    let mut doubts: Vec<&Caveat> = result.rows.iter().filter_map(|row| row.doubt.as_ref()).collect();
+    doubts.dedup();
+    text.extend(doubts.into_iter().map(|doubt| format!("  {doubt}\n")));
     if result.passed {
-        let (mark, caught) = (paint.apply(Tone::Good, "✔"), result.with(Verdict::Caught).len());
+        let (mark, caught) = (
+            paint.apply(Tone::Good, "✔"),
+            result.with(CheckResult::Held, false).len(),
+        );
         text += &format!("{mark} {caught} broken locks were caught, and nothing was found of the right ones\n");
     }
     text
 }
 
-const fn words(verdict: Verdict) -> (Tone, &'static str, &'static str) {
-    match verdict {
-        Verdict::Caught => (Tone::Good, "✔", "caught"),
-        Verdict::Missed => (Tone::Bad, "✖", "missed"),
-        Verdict::Clean => (Tone::Good, "✔", "clean"),
-        Verdict::FalseAlarm => (Tone::Bad, "✖", "false alarm"),
-        Verdict::Inconclusive => (Tone::Doubt, "?", "inconclusive"),
+const fn words(result: CheckResult, is_right: bool) -> (Tone, &'static str, &'static str) {
+    match (result, is_right) {
+        (CheckResult::Held, false) => (Tone::Good, "✔", "caught"),
+        (CheckResult::Failed, false) => (Tone::Bad, "✖", "missed"),
+        (CheckResult::Held, true) => (Tone::Good, "✔", "clean"),
+        (CheckResult::Failed, true) => (Tone::Bad, "✖", "false alarm"),
+        (CheckResult::Inconclusive, _) => (Tone::Doubt, "?", "inconclusive"),
     }
 }

@@ -200,12 +200,8 @@ fn what_proves_nothing_is_not_praised() {
     };
     let unmet = Caveat::FaultUnmet { fault: 1, why };
     let reason = "fault 1 never fired: single.holding reached 31 of 48";
-    record.inconclusive = vec![unmet.clone()];
-    record.warnings.push(unmet.clone());
-    record.expectations.clear();
-    for arm in &mut record.arms {
-        arm.doubt = Some(unmet.clone());
-    }
+    record.warnings.push(unmet);
+    record.scenario.expect.clear();
     let text = summary(&record);
     assert!(!text.contains('✔'), "{text}");
     assert!(text.contains("? 0") && text.contains("✖ 214"), "{text}");
@@ -216,7 +212,7 @@ fn what_proves_nothing_is_not_praised() {
 #[test]
 fn what_was_counted_in_part_is_told_as_a_part() {
     let mut record = sales();
-    record.expectations.clear();
+    record.scenario.expect.clear();
     record.warnings.clear();
     let whole = summary(&record);
     assert!(
@@ -225,7 +221,7 @@ fn what_was_counted_in_part_is_told_as_a_part() {
     );
     for arm in &mut record.arms {
         arm.figures.incomplete = true;
-        arm.doubt = Some(Caveat::LedgerUnreadable {
+        record.warnings.push(Caveat::LedgerUnreadable {
             arm: arm.name.clone(),
             quoted: "disk I/O error".to_owned(),
         });
@@ -640,8 +636,7 @@ fn a_partial_record_says_what_is_missing_once() {
         why: GivenUp::NoneEnded { for_s: 5 },
     };
     record.partial = vec![unanswered.clone()];
-    record.inconclusive = vec![Caveat::KeeperStopped, unanswered.clone()];
-    record.warnings = vec![unanswered];
+    record.warnings = vec![Caveat::KeeperStopped, unanswered];
     let text = summary(&record);
     let wanted = format!("partial: closed with what was known at the end, since\n  ? {missing}\n");
     assert!(text.contains(&wanted), "{text}");

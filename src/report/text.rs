@@ -14,7 +14,8 @@ use lockstorm_data::facts::{Caveat, CheckedExpectation, Event, EventKind};
 use lockstorm_data::metrics::units::{counted as number, rate};
 use lockstorm_data::model::{CheckResult, Finding, Proof, printable, setting};
 use lockstorm_data::scenario::{ArmSpec, Scenario};
-use lockstorm_run::{Record, Snapshot, rate_not_kept};
+use lockstorm_judge::rate_not_kept;
+use lockstorm_run::{Record, Snapshot};
 
 /// Heads what a record lacks.
 const PARTIAL: &str = "partial: closed with what was known at the end, since";
@@ -214,7 +215,7 @@ fn span(seconds: f64) -> String {
 
 fn sentences(scenario: &Scenario, arms: &[Arm<'_>]) -> String {
     let said =
-        |(arm, spec): (&Arm<'_>, &ArmSpec)| sentence(spec, arm.figures, &scenario.workload, arm.is_doubted) + "\n";
+        |(arm, spec): (&Arm<'_>, &ArmSpec)| sentence(spec, arm.figures, &scenario.workload, arm.is_doubted()) + "\n";
     arms.iter().zip(&scenario.arms).map(said).collect()
 }
 

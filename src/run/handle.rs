@@ -81,6 +81,8 @@ pub fn not_begun(scenario: &Arc<Scenario>) -> Snapshot {
         held: false,
         ends_at: None,
         gives_up_in: None,
+        caveats: Vec::new(),
+        processor_wait: None,
         partial: Vec::new(),
     }
 }

@@ -16,9 +16,8 @@
 //!   holds them, `finish` its record, `timing` its clock. Parts return `Notice`s, and only the engine writes them down
 //! - `orders`: what can be asked for (`command`, `knobs`, and `turned`, which the record says of them), what is under way
 //!   (`faults`, with its effect, and what a host lacks that `came_back`), and its `meaning` for the locks of each arm
-//! - `close`: what remains (`record`, and its `journal` while the run goes on; `reported`, of another program) and what it proves. What voids a run is noticed elsewhere (`machine_watch`
-//!   sees a clock that steps, and returns `Notice::Void`) and kept in `flaws`, which says what results it leaves; `doubt`
-//!   has the reasons of one arm, and `expect` makes of all that held, failed or inconclusive
+//! - `close`: what remains (`record`, and its `journal` while the run is on; `reported`, of another program). What it proves is decided by
+//!   the package `judge`, to which a record and a snapshot give their evidence
 //! - `watch`: what servers and the machine do. `lab` is the lab as it is now, with `processes` (what nobody ordered),
 //!   `roles` (who is the master, and who an old one) and `offsets` of replicated nodes, and the `cluster`; `host_view` is what is
 //!   shown of a host, such as that an old master still grants, and `health` how an arm is at this moment;
@@ -92,9 +91,8 @@
 //!   Holds, service times and pauses use `timer` instead, and what they overshoot is itself a figure.
 //! - **A cause that did not occur proves nothing.** If a scheduled fault took no effect, or the run lost its keeper,
 //!   its cache node or its database, expectations are inconclusive. A change of state that nobody ordered is an event.
-//! - **Doubts are a set.** `flaws` says of each which results it leaves standing (damage, an upper bound that is
-//!   broken, what can't change any more, or nothing); `expect` decides only what all of them leave. What the machine's
-//!   own stalls explain is subtracted, and a result that then differs is inconclusive.
+//! - **A run notes facts and concludes nothing.** A caveat says what happened; whether it is a doubt, about which arm and which
+//!   results, is the judge's business alone (`judge/doubt.rs`).
 //! - **An order has a number, and its events carry it.** Whoever gives it (a key, a test) chooses the number, so its
 //!   receipt can't be another's event.
 //! - **We wait for progress, not for time.** At the end of a run whatever still makes progress (requests that end,
@@ -127,7 +125,6 @@ mod show;
 mod swarm;
 mod watch;
 
-pub use close::doubt::rate_not_kept;
 pub use close::journal::JournalLine;
 pub use close::record::{ArmRecord, Machine, Record, ReportedEvents, RoundTripRecord, Timeouts};
 pub use close::recovered::Recovered;

@@ -27,4 +27,4 @@ mod verdict;
 
 pub use flaw::{Flaw, Layer, names};
 pub use play::selftest;
-pub use verdict::{Row, SelfTest, Verdict};
+pub use verdict::{Row, SelfTest};

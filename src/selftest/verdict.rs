@@ -4,7 +4,7 @@ use strum::VariantArray;
 use super::flaw::{Flaw, Layer};
 use super::trigger::MUTEX;
 use lockstorm_data::facts::{Caveat, Event, EventKind};
-use lockstorm_data::model::Action;
+use lockstorm_data::model::{Action, CheckResult};
 use lockstorm_run::{ArmRecord, Record};
 
 /// What the oracles made of all locks.
@@ -31,27 +31,12 @@ pub struct Row {
     pub needed: u64,
     /// How often it was acquired.
     pub acquired: u64,
-    /// What follows.
-    pub verdict: Verdict,
+    /// Whether the oracles see right: a broken lock is to be caught, and nothing found of a right one. It is inconclusive if the trigger did
+    /// not come, or the lock was never acquired.
+    pub result: CheckResult,
     /// Why nothing follows, as far as it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Caveat>,
-}
-
-/// Whether the oracles see right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// A broken lock was caught.
-    Caught,
-    /// A broken lock was not caught, although its trigger was there.
-    Missed,
-    /// Nothing was found of a right lock.
-    Clean,
-    /// Something was found of a right lock.
-    FalseAlarm,
-    /// It can't be told: the trigger did not come, or the lock was never acquired.
-    Inconclusive,
 }
 
 impl SelfTest {
@@ -75,24 +60,24 @@ impl SelfTest {
             ),
         ];
         let rows: Vec<Row> = broken.chain(right).flatten().collect();
-        let passed = are_all
-            && rows
-                .iter()
-                .all(|row| matches!(row.verdict, Verdict::Caught | Verdict::Clean));
+        let passed = are_all && rows.iter().all(|row| row.result == CheckResult::Held);
         Self { passed, rows }
     }
 
-    /// The names of the locks of which this follows.
-    pub fn with(&self, verdict: Verdict) -> Vec<&'static str> {
-        self.rows
-            .iter()
-            .filter(|row| row.verdict == verdict)
-            .map(|row| row.lock)
-            .collect()
+    /// The names of the right locks with this result, or of the broken ones.
+    pub fn with(&self, result: CheckResult, are_right: bool) -> Vec<&'static str> {
+        let rows = self.rows.iter();
+        let rows = rows.filter(|row| row.result == result && row.is_right() == are_right);
+        rows.map(|row| row.lock).collect()
     }
 }
 
 impl Row {
+    /// Whether the lock is right, so that nothing is to be found.
+    pub const fn is_right(&self) -> bool {
+        self.needed == 0
+    }
+
     /// What these layers have counted of some arms, of which at least so much is needed; `None` if none of them has played.
     fn of(
         records: &[Record],
@@ -120,18 +105,18 @@ impl Row {
             arms.iter().map(counted).sum(),
             arms.iter().map(|arm| arm.figures.outcomes.acquired).sum(),
         );
-        let verdict = match (needed, found) {
+        let result = match (needed, found) {
             // That nothing was found says nothing of a run that was lost.
-            (0, 0) if acquired > 0 && are_sound => Verdict::Clean,
-            (0, 1..) => Verdict::FalseAlarm,
-            (1.., _) if found >= needed => Verdict::Caught,
+            (0, 0) if acquired > 0 && are_sound => CheckResult::Held,
+            (0, 1..) => CheckResult::Failed,
+            (1.., _) if found >= needed => CheckResult::Held,
             // Whatever a busy machine adds or leaves out, an oracle that sees finds something.
-            (1.., 0) if came => Verdict::Missed,
-            (1.., _) if !is_doubtful => Verdict::Missed,
-            _ => Verdict::Inconclusive,
+            (1.., 0) if came => CheckResult::Failed,
+            (1.., _) if !is_doubtful => CheckResult::Failed,
+            _ => CheckResult::Inconclusive,
         };
         let mut doubts = arms.iter().filter_map(|arm| arm.doubt.clone());
-        let doubt = doubts.next().filter(|_| verdict == Verdict::Inconclusive);
+        let doubt = doubts.next().filter(|_| result == CheckResult::Inconclusive);
         (!arms.is_empty()).then_some(Self {
             lock,
             what,
@@ -139,7 +124,7 @@ impl Row {
             found,
             needed,
             acquired,
-            verdict,
+            result,
             doubt,
         })
     }
@@ -191,14 +176,14 @@ mod tests {
     fn a_broken_lock_is_caught_by_enough_and_missed_with_less() {
         for flaw in Flaw::VARIANTS {
             let (_, needed, _) = flaw.row();
-            for (found, verdict) in [
-                (needed, Verdict::Caught),
-                (needed - 1, Verdict::Missed),
-                (0, Verdict::Missed),
+            for (found, caught) in [
+                (needed, CheckResult::Held),
+                (needed - 1, CheckResult::Failed),
+                (0, CheckResult::Failed),
             ] {
                 let result = SelfTest::of(&[played(&[(flaw.name(), found)])], true);
-                assert_eq!(result.with(verdict), [flaw.name()], "{found}");
-                assert_eq!(result.passed, verdict == Verdict::Caught);
+                assert_eq!(result.with(caught, false), [flaw.name()], "{found}");
+                assert_eq!(result.passed, caught == CheckResult::Held);
             }
         }
     }
@@ -206,17 +191,23 @@ mod tests {
     #[test]
     fn a_right_lock_is_clean_only_if_nothing_is_found_of_it_and_it_was_held() {
         for (name, lock) in [("mutex", "mutex"), ("single", "engine"), ("redlock", "engine")] {
-            for (found, verdict) in [(0, Verdict::Clean), (1, Verdict::FalseAlarm)] {
+            for (found, clean) in [(0, CheckResult::Held), (1, CheckResult::Failed)] {
                 let result = SelfTest::of(&[played(&[(name, 0)]), played(&[(name, found)])], true);
-                assert_eq!(result.with(verdict), [lock]);
-                assert_eq!(result.passed, verdict == Verdict::Clean);
+                assert_eq!(result.with(clean, true), [lock]);
+                assert_eq!(result.passed, clean == CheckResult::Held);
             }
             let mut never = played(&[(name, 0)]);
             never.arms[0].figures.outcomes.acquired = 0;
-            assert_eq!(SelfTest::of(&[never], true).with(Verdict::Inconclusive), [lock]);
+            assert_eq!(
+                SelfTest::of(&[never], true).with(CheckResult::Inconclusive, true),
+                [lock]
+            );
             let mut lost = played(&[(name, 0)]);
             lost.arms[0].doubt = Some(Caveat::KeeperStopped);
-            assert_eq!(SelfTest::of(&[lost], true).with(Verdict::Inconclusive), [lock]);
+            assert_eq!(
+                SelfTest::of(&[lost], true).with(CheckResult::Inconclusive, true),
+                [lock]
+            );
         }
     }
 
@@ -225,12 +216,15 @@ mod tests {
         let mut doubtful = played(&[("no-nx", 3), ("max-incr", 100), ("lying-server", 0)]);
         doubtful.inconclusive.push(Caveat::MachineBusy { percent: 30 });
         let result = SelfTest::of(&[doubtful.clone()], true);
-        assert_eq!(result.with(Verdict::Inconclusive), ["no-nx"]);
-        assert_eq!(result.with(Verdict::Caught), ["max-incr"]);
+        assert_eq!(result.with(CheckResult::Inconclusive, false), ["no-nx"]);
+        assert_eq!(result.with(CheckResult::Held, false), ["max-incr"]);
         // Nothing at all is too little even then, but not if the trigger did not come.
-        assert_eq!(result.with(Verdict::Missed), ["lying-server"]);
+        assert_eq!(result.with(CheckResult::Failed, false), ["lying-server"]);
         doubtful.interrupted = true;
-        assert_eq!(SelfTest::of(&[doubtful], true).with(Verdict::Missed), [""; 0]);
+        assert_eq!(
+            SelfTest::of(&[doubtful], true).with(CheckResult::Failed, false),
+            [""; 0]
+        );
         assert!(!SelfTest::of(&[], false).passed);
     }
 

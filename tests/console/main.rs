@@ -1,6 +1,7 @@
 //! The console: its screens, and the real program in a terminal.
 
 mod briefing;
+mod conclusions;
 mod moving_picture;
 mod picture;
 mod pty;

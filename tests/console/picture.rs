@@ -4,13 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm_data::facts::{
-    CheckedExpectation, Damage, Event, EventKind, LockChange, NotProven, OrderedBy, Step, Turn,
-};
+use lockstorm_data::facts::{Damage, Event, EventKind, LockChange, OrderedBy, Step, Turn};
 use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
 use lockstorm_data::metrics::{Count, Entry, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{
-    Action, Cause, CheckResult, Condition, Conditions, Fault, HostId, How, NoVote, Outcomes, ServerId, Target, Wait,
+    Action, Cause, Condition, Conditions, Fault, HostId, How, NoVote, Outcomes, ServerId, Target, Wait,
 };
 use lockstorm_data::scenario::{
     AccountLocks, ArmSpec, Arrivals, Balance, CacheFillSpec, CacheSpec, DatabaseSpec, DatabaseUrl, Expectation, Fence,
@@ -236,6 +234,8 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         held: false,
         ends_at: Some(scenario.duration.as_secs_f64()),
         gives_up_in: None,
+        caveats: Vec::new(),
+        processor_wait: None,
         partial: Vec::new(),
         scenario: Arc::new(scenario),
     }
@@ -337,8 +337,8 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         },
         done: false,
         live: Live::default(),
-        doubt: None,
-        damage_stands: true,
+        first_error: None,
+        known_at_end: None,
     }
 }
 
@@ -524,36 +524,9 @@ pub fn stampeded() -> Snapshot {
     now
 }
 
-/// The result of an expectation.
-pub fn checked(
-    arm: &str,
-    metric: Metric,
-    (op, bound, value): (Op, f64, f64),
-    result: CheckResult,
-) -> CheckedExpectation {
-    let expectation = Expectation {
-        arm: arm.to_owned(),
-        metric,
-        op,
-        bound,
-        text: String::new(),
-    };
-    let reason = (result == CheckResult::Inconclusive).then_some(NotProven::StillUnavailable);
-    let value = Some(value);
-    CheckedExpectation {
-        expectation,
-        value,
-        result,
-        reason,
-    }
-}
-
 /// The same snapshot, finished.
-pub fn finished(mut snapshot: Snapshot, expectations: Vec<CheckedExpectation>) -> Snapshot {
-    snapshot.phase = Phase::Finished {
-        interrupted: false,
-        expectations,
-    };
+pub fn finished(mut snapshot: Snapshot) -> Snapshot {
+    snapshot.phase = Phase::Finished { interrupted: false };
     snapshot.elapsed = snapshot.scenario.duration.as_secs_f64();
     snapshot
 }

@@ -20,7 +20,6 @@ use strum::VariantArray;
 /// The record of a run that ends as in this snapshot.
 fn record_of(snapshot: &Snapshot) -> Record {
     let arm = |view: &ArmView| ArmRecord {
-        doubt: view.doubt.clone(),
         series: view.series.as_ref().clone(),
         ..arm_record(&view.name, "", view.figures.clone())
     };
@@ -143,7 +142,7 @@ fn one_run_has_the_same_figures_everywhere() {
         (picture::stampeded(), Metric::Throughput, Metric::DbHitsPerExpiry),
     ] {
         // The columns of the last five seconds are replaced by those of the whole run.
-        let snapshot = picture::finished(snapshot, Vec::new());
+        let snapshot = picture::finished(snapshot);
         let json = serde_json::to_string(&record_of(&snapshot)).expect("JSON");
         let record = recorded(json.as_bytes());
         let printed = compare(&summary(&record), &record, "the summary");

@@ -9,15 +9,13 @@ use std::time::Duration;
 use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
-use lockstorm_data::facts::{
-    Awaited, Caveat, CheckedExpectation, Event, EventKind, GivenUp, NextStep, OrderedBy, Unmet,
-};
-use lockstorm_data::metrics::{Count, Entry, Latency, Metric, RecentTenths, Time};
+use lockstorm_data::facts::{Awaited, Caveat, Event, EventKind, GivenUp, NextStep, OrderedBy, Unmet};
+use lockstorm_data::metrics::{Count, Entry, Latency, RecentTenths, Time};
 use lockstorm_data::model::{
-    Action, Cause, CheckResult, Condition, Conditions, Fault, Finding, HostId, How, NoVote, Observer, OrderId, Proof,
+    Action, Cause, Condition, Conditions, Fault, Finding, HostId, How, NoVote, Observer, OrderId, Proof,
     ReplicationRole, ServerId, Target, Targets,
 };
-use lockstorm_data::scenario::{GivenNodes, LockKind, Op, Update};
+use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
 use lockstorm_kit::program::says;
 use lockstorm_lab::Role;
 use lockstorm_run::{Behind, Command, Health, Knob, Live, Next, OldMaster, Phase, RunError, Snapshot};
@@ -118,7 +116,7 @@ fn calm(keys: &str) -> App {
 
 /// The storm, finished.
 fn over() -> Snapshot {
-    picture::finished(picture::storm(), results_of_expectations())
+    picture::finished(picture::storm())
 }
 
 fn code(app: &mut App, code: KeyCode) -> Option<Intent> {
@@ -162,18 +160,6 @@ fn screens(app: &App) -> String {
         .iter()
         .map(|&size| format!("{}×{}\n{}\n", size.0, size.1, drawn(app, size)))
         .collect()
-}
-
-fn results_of_expectations() -> Vec<CheckedExpectation> {
-    results([CheckResult::Held, CheckResult::Held, CheckResult::Failed])
-}
-
-fn results([none, some, fast]: [CheckResult; 3]) -> Vec<CheckedExpectation> {
-    vec![
-        picture::checked("redlock", Metric::Oversold, (Op::Equal, 0.0, 0.0), none),
-        picture::checked("single", Metric::Oversold, (Op::Greater, 0.0, 14.0), some),
-        picture::checked("redlock", Metric::AcquireP99, (Op::Less, 50_000.0, 61_000.0), fast),
-    ]
 }
 
 /// A run that is being set up.
@@ -239,8 +225,11 @@ screens_of! {
 
 #[test]
 fn expectations_at_the_end() {
-    let results = results([CheckResult::Held, CheckResult::Inconclusive, CheckResult::Failed]);
-    let app = after(picture::finished(picture::storm(), results), "e");
+    let mut storm = picture::storm();
+    // What unsold stock hides.
+    storm.arms[2].figures.ledger[Entry::Oversold] = Some(0);
+    storm.arms[2].figures.sold_out_all = false;
+    let app = after(picture::finished(storm), "e");
     let screen = drawn(&app, SMALL);
     let lines = ["= redlock: oversold", "? single: oversold", "≠ redlock: acquire p99"];
     says(&screen, &lines);
@@ -480,7 +469,7 @@ fn a_stuck_arm_does_not_look_healthy() {
     let row = row_of(&screen, "single");
     says(&row, &["▲ NODE DOWN · 214 attempts failed in 5 s · oldest wait 4.1 s"]);
     // The table of a run that has ended shows the whole run.
-    let screen = drawn(&showing(picture::finished(stuck(), results_of_expectations())), WIDE);
+    let screen = drawn(&showing(picture::finished(stuck())), WIDE);
     assert!(!screen.contains('▲'), "{screen}");
 }
 
@@ -1033,7 +1022,7 @@ fn damage_stays_at_its_largest_count_though_it_is_made_up_for() {
     says(&row(&app, "no lock"), &["✖ 214"]);
     says(&row(&app, "local"), &["✖ 96"]);
     // The verdicts at the end have the same.
-    publish(&mut app, picture::finished(mended, results_of_expectations()));
+    publish(&mut app, picture::finished(mended));
     says(&row(&app, "no lock"), &["✖ 214"]);
 }
 
@@ -1052,7 +1041,7 @@ fn the_final_rate_is_the_mean_over_the_run() {
     let mut draining = snapshot.clone();
     draining.phase = Phase::Draining;
     assert_eq!(means(draining), 5);
-    assert_eq!(means(picture::finished(snapshot, results_of_expectations())), 5);
+    assert_eq!(means(picture::finished(snapshot)), 5);
 }
 
 #[test]
@@ -1069,15 +1058,22 @@ fn the_head_says_which_rate_it_is() {
 
 #[test]
 fn inconclusive_expectations_are_counted_and_not_praised() {
-    let summary = |all: [CheckResult; 3]| drawn(&showing(picture::finished(picture::storm(), results(all))), WIDE);
-    let doubtful = summary([CheckResult::Inconclusive, CheckResult::Held, CheckResult::Inconclusive]);
+    let summary = |caveats: Vec<Caveat>| {
+        let mut over = over();
+        over.caveats = caveats;
+        drawn(&showing(over), WIDE)
+    };
+    let doubtful = summary(vec![Caveat::LedgerUnreadable {
+        arm: "redlock".to_owned(),
+        quoted: "gone".to_owned(),
+    }]);
     says(
         &doubtful,
         &["1 of 3 predictions of the scenario came true, 2 inconclusive"],
     );
     // Proven damage stays damage.
     says(&row_of(&doubtful, "single"), &["✖ UNSAFE"]);
-    let held = summary([CheckResult::Held, CheckResult::Held, CheckResult::Failed]);
+    let held = summary(Vec::new());
     says(&held, &["2 of 3 predictions of the scenario came true", "≠ redlock"]);
 }
 
@@ -1140,15 +1136,7 @@ fn nothing_is_drawn_that_turns_the_writing_or_has_no_width() {
             cause: Cause::Error(bad.clone()),
         }];
     }
-    let over = picture::finished(
-        running.clone(),
-        vec![picture::checked(
-            &bad,
-            Metric::Oversold,
-            (Op::Equal, 0.0, 1.0),
-            CheckResult::Failed,
-        )],
-    );
+    let over = picture::finished(running.clone());
     let mut apps: Vec<App> = [set_up, failed, over].map(showing).into();
     for keys in ["", "v", "vv", "e", "?", " ", "q"] {
         let app = after(running.clone(), keys);
@@ -1396,7 +1384,7 @@ fn an_order_has_a_receipt_until_it_is_done_also_while_the_display_is_frozen() {
         assert_eq!(said.contains("host 1 killed"), frozen, "{lines}");
         // The end of the load ends all orders.
         let mut app = after(calm(), "k");
-        publish(&mut app, picture::finished(calm(), results_of_expectations()));
+        publish(&mut app, picture::finished(calm()));
         assert_eq!(app.status(), None);
     }
 }
@@ -1615,13 +1603,11 @@ fn views_and_hints_follow_the_run() {
 
 #[test]
 fn doubtful_figures_get_no_check_mark() {
-    let mut snapshot = picture::finished(picture::storm(), Vec::new());
+    let mut snapshot = picture::finished(picture::storm());
     let why = Unmet::WaitedFor { other: 2 };
     let unmet = Caveat::FaultUnmet { fault: 1, why };
     let reason = unmet.to_string();
-    for arm in &mut snapshot.arms {
-        arm.doubt = Some(unmet.clone());
-    }
+    snapshot.caveats.push(unmet);
     let mut app = showing(snapshot);
     for (view, name) in [(View::Summary, "summary"), (View::Scoreboard, "scoreboard")] {
         while app.view() != view {
@@ -1752,9 +1738,9 @@ fn the_summary_says_that_a_record_is_partial() {
         why: GivenUp::ToldNotToWait,
     };
     let missing = &unanswered.to_string();
-    let mut snapshot = picture::finished(picture::storm(), Vec::new());
-    snapshot.partial = vec![unanswered.clone()];
-    snapshot.arms[0].doubt = Some(unanswered);
+    let mut snapshot = picture::finished(picture::storm());
+    snapshot.partial = vec![unanswered];
+    Arc::make_mut(&mut snapshot.scenario).expect.clear();
     let shown = drawn(&showing(snapshot), (160, 40));
     assert!(shown.contains(&format!("? partial: {missing}")), "{shown}");
     assert_eq!(shown.matches(missing).count(), 1, "{shown}");

@@ -226,6 +226,7 @@ pub fn record(mut scenario: Scenario, arms: Vec<ArmRecord>) -> Record {
         arms,
         round_trips: Vec::new(),
         processor_wait: None,
+        processor_used_by_others: None,
         expectations: Vec::new(),
         reported: None,
         events: Vec::new(),

@@ -14,13 +14,14 @@ const PACKAGES: &[(&str, &[&str])] = &[
     (
         "src",
         &[
-            "base", "bench", "data", "grade", "lab", "lock", "plan", "run", "selftest",
+            "base", "bench", "data", "grade", "judge", "lab", "lock", "plan", "run", "selftest",
         ],
     ),
     ("src/base", &[]),
     ("src/bench", &[]),
     ("src/data", &[]),
     ("src/grade", &[]),
+    ("src/judge", &[]),
     ("src/lab", &["tests"]),
     ("src/lock", &["examples", "tests"]),
     ("src/lock/tests/kit", &[]),

@@ -12,7 +12,7 @@ use super::parts::{dialog, mark_style};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::{Arm, Verdict, is_control, whys};
+use crate::report::Arm;
 use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Group, Metric, Quantiles, Time};
@@ -44,19 +44,19 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     ) else {
         return;
     };
-    let verdict = Verdict::of(arm, is_control(scenario, app.arm), &scenario.workload);
     let of_arm = arm.figures;
     let mut lines = vec![
         fact("lock", briefing::words(spec), theme),
         styled(
             "verdict",
-            verdict.word().to_owned(),
-            mark_style(verdict.mark(), theme),
+            arm.judged.word(&scenario.workload).to_owned(),
+            mark_style(arm.judged.mark(), theme),
             theme,
         ),
     ];
-    let causes = whys(spec, arm, &scenario.workload);
-    lines.extend(named("why", causes.into_iter().map(|why| why.words), theme));
+    let causes = arm.judged.causes.iter();
+    let causes = causes.map(|cause| cause.words(&scenario.workload));
+    lines.extend(named("why", causes, theme));
     let uses = match Metric::DoubleUses.is_known(of_arm) {
         true => count(of_arm.double_uses),
         false => "–".to_owned(),

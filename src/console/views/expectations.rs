@@ -11,12 +11,13 @@ use crate::report::Mark;
 use lockstorm_data::metrics::Point;
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::Expectation;
+use lockstorm_judge::Judgement;
 use lockstorm_run::{Phase, Snapshot};
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let theme = &app.theme;
     let Some(snapshot) = app.picture() else { return };
-    let expected = &snapshot.scenario.expect;
+    let (expected, judged) = (&snapshot.scenario.expect, snapshot.judge());
     let wanted = u16::try_from(expected.len() + 2).unwrap_or(u16::MAX);
     let width = (area.width * 4 / 5).clamp(56, 100);
     let over = matches!(snapshot.phase, Phase::Finished { .. });
@@ -25,7 +26,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let most = expected.len().saturating_sub(usize::from(inside.height));
     app.scroll_most.set(most);
     let lines = (app.scroll.min(most)..expected.len()).map(|index| {
-        let (held, words) = standing(app, snapshot, index);
+        let (held, words) = standing(app, snapshot, &judged, index);
         let open = (Mark::Pending.symbol(), mark_style(Mark::Pending, theme));
         let (mark, style) = held.map_or(open, |held| sign_of(held, theme));
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
@@ -35,9 +36,9 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
 }
 
 /// The result of an expectation, `None` while that is open, and a sentence about it.
-fn standing(app: &App, snapshot: &Snapshot, index: usize) -> (Option<CheckResult>, String) {
-    if let Phase::Finished { expectations, .. } = &snapshot.phase
-        && let Some(checked) = expectations.get(index)
+fn standing(app: &App, snapshot: &Snapshot, judged: &Judgement, index: usize) -> (Option<CheckResult>, String) {
+    if matches!(snapshot.phase, Phase::Finished { .. })
+        && let Some(checked) = judged.expectations.get(index)
     {
         return (Some(checked.result), checked.to_string());
     }

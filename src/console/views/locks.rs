@@ -12,10 +12,12 @@ use crate::console::app::{App, Hit};
 use crate::console::score::Score;
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::report::{Arm, Moment, Verdict, Why, cost, counted, is_control, order, whys};
+use crate::report::{Arm, Moment, cost, counted, order};
 use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{micros, rounded, short_count};
+use lockstorm_data::scenario::WorkloadSpec;
+use lockstorm_judge::{ArmJudgement, Outcome};
 use lockstorm_run::{ArmView, Phase, Snapshot};
 
 /// Heads the column of double holds.
@@ -121,13 +123,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             break;
         }
         app.hits(Rect { height: each, ..row }, Hit::Arm(*index));
-        let (arm, view, spec) = (&arms[*index], &snapshot.arms[*index], &scenario.arms[*index]);
-        let is_control = is_control(scenario, *index);
+        let (arm, view) = (&arms[*index], &snapshot.arms[*index]);
+        let is_control = arm.judged.outcome == Outcome::Control;
         let dimmed = |style: Style| if is_control { theme.dim } else { style };
         let (now, now_style, untold) = now(view, arm, snapshot, widths.now, app);
-        let whys = whys(spec, arm, &scenario.workload);
-        let verdict = Verdict::of(arm, is_control, &scenario.workload);
-        let [first, second] = [0, 1].map(|at| why(&whys, view, verdict, untold.as_ref(), at));
+        let [first, second] = [0, 1].map(|at| why(&arm.judged, &scenario.workload, untold.as_ref(), at));
         let cost_style = mark_style(costs[*index].mark, theme);
         let sign = if *index == app.arm { "›" } else { " " };
         let parts = [
@@ -252,11 +252,10 @@ fn works(view: &ArmView, arm: &Arm<'_>, snapshot: &Snapshot, columns: usize, app
 }
 
 /// The cause at this position; of an arm in doubt it is first of all that. What an arm is stuck for follows the first one.
-fn why(whys: &[Why], view: &ArmView, verdict: Verdict, stuck: Option<&String>, at: usize) -> String {
-    let doubt =
-        (verdict == Verdict::Inconclusive).then(|| view.doubt.as_ref().map(Caveat::to_string).unwrap_or_default());
-    let mut words = whys.iter().map(|why| why.words.clone());
-    let first = doubt.or_else(|| words.next());
+fn why(judged: &ArmJudgement, workload: &WorkloadSpec, stuck: Option<&String>, at: usize) -> String {
+    let doubt = judged.doubt().filter(|_| judged.outcome == Outcome::NotShown);
+    let mut words = judged.causes.iter().map(|cause| cause.words(workload));
+    let first = doubt.map(Caveat::to_string).or_else(|| words.next());
     let stuck = stuck.cloned();
     first.into_iter().chain(stuck).chain(words).nth(at).unwrap_or_default()
 }

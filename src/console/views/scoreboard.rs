@@ -143,6 +143,8 @@ struct Tile<'a> {
     arm: &'a ArmView,
     headline: Metric,
     score: Score,
+    /// Whether nothing good can be said of the arm.
+    is_doubted: bool,
     /// Whether it has other damage than the figure counts.
     more_damage: bool,
 }
@@ -154,6 +156,7 @@ impl<'a> Tile<'a> {
         Self {
             arm: view,
             headline,
+            is_doubted: arm.is_doubted(),
             more_damage: is_damaged(arm.figures) && score.mark != Mark::Damage,
             score,
         }
@@ -221,7 +224,7 @@ impl<'a> Tile<'a> {
             parts.push(vec![Span::styled("✖ damage", theme.bad)]);
         }
         let unit = match self.score.mark {
-            Mark::Pending if self.arm.doubt.is_some() => "inconclusive",
+            Mark::Pending if self.is_doubted => "inconclusive",
             Mark::Pending => "nothing to judge yet",
             _ => self.headline.title(),
         };

@@ -107,15 +107,7 @@ fn run(frame: &mut Frame<'_>, area: Rect, app: &App) {
         (_, View::Scoreboard) => scoreboard::render(frame, area, app, snapshot),
         (_, View::Charts) => charts::render(frame, area, app, snapshot, &dashboard::told(snapshot)),
         (_, View::Events) => events::render_all(frame, area, app, snapshot),
-        (
-            Phase::Finished {
-                interrupted,
-                expectations,
-            },
-            View::Summary,
-        ) => {
-            summary::render(frame, area, app, snapshot, *interrupted, expectations);
-        }
+        (Phase::Finished { interrupted }, View::Summary) => summary::render(frame, area, app, snapshot, *interrupted),
         (_, View::Dashboard | View::Summary) => dashboard::render(frame, area, app, snapshot),
     }
 }

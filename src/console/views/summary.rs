@@ -10,20 +10,15 @@ use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::{Arm, conclusion, counted, happened, legend, lesson, tally, verdicts};
-use lockstorm_data::facts::{Caveat, CheckedExpectation};
+use lockstorm_data::facts::Caveat;
 use lockstorm_data::model::CheckResult;
+use lockstorm_judge::ArmJudgement;
 use lockstorm_run::Snapshot;
 
-pub(super) fn render(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    app: &App,
-    snapshot: &Snapshot,
-    interrupted: bool,
-    expectations: &[CheckedExpectation],
-) {
+pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, interrupted: bool) {
     let theme = &app.theme;
-    let scenario = &snapshot.scenario;
+    let (scenario, judged) = (&snapshot.scenario, snapshot.judge());
+    let expectations = &judged.expectations;
     let columns = usize::from(area.width).saturating_sub(4);
     let mut lines = vec![
         Line::styled(text::fit(&scenario.title, columns), theme.strong),
@@ -54,7 +49,7 @@ pub(super) fn render(
             .flat_map(|lesson| hanging("▸", theme.accent, lesson, columns, theme.strong)),
     );
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
-    let doubts = snapshot.arms.iter().filter_map(|arm| arm.doubt.as_ref());
+    let doubts = judged.arms.iter().filter_map(ArmJudgement::doubt);
     let mut doubts: Vec<&Caveat> = doubts.filter(|doubt| !snapshot.partial.contains(doubt)).collect();
     doubts.dedup();
     let doubts = doubts.into_iter().map(|doubt| format!("inconclusive: {doubt}"));

@@ -75,6 +75,9 @@ pub enum Caveat {
         change: NodeChange,
         /// The arms whose locks can't be acquired since then.
         unavailable: Vec<Unavailable>,
+        /// Whether it is the cache node, and may have lost what it had.
+        #[serde(default)]
+        loses_cache: bool,
     },
     /// A node listens on another port, since another process has taken its own.
     PortTaken {

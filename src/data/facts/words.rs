@@ -637,6 +637,7 @@ impl fmt::Display for Caveat {
                 node,
                 change,
                 unavailable,
+                ..
             } => write!(f, "{node} {change}{}", shortage(unavailable)),
             Self::PortTaken { node, before, now } => write!(
                 f,

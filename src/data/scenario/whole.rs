@@ -9,7 +9,6 @@ use super::expectation::Expectation;
 use super::lock::LockKind;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
 use super::workload::WorkloadSpec;
-use crate::metrics::Figures;
 use crate::model::{Action, TargetKind, in_us};
 
 /// A whole scenario, validated.
@@ -90,17 +89,6 @@ impl Scenario {
             matches!(fault.action, Action::Fault(_)) && (!is_of_clients || arm.lock == LockKind::Client)
         };
         arm.lock.uses_nodes() && self.faults.iter().any(|fault| meets(&fault))
-    }
-
-    /// Whether faults are to test locks, and none has tested any; the figures are those of all arms, in their order.
-    pub fn is_untested<'a>(&self, figures: impl Iterator<Item = &'a Figures>) -> bool {
-        let mut concerned = self
-            .arms
-            .iter()
-            .zip(figures)
-            .filter(|(arm, _)| self.is_to_test(arm))
-            .peekable();
-        concerned.peek().is_some() && concerned.all(|(_, figures)| figures.consequences.is_empty())
     }
 
     /// Whether its lab needs a proxy, because of a fault of the network.

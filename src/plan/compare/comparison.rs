@@ -17,6 +17,7 @@ use super::ranks::{Shift, paired, unpaired};
 use super::significance::{ALPHA, fewest, holm, needed};
 use lockstorm_data::metrics::units::{counted, median};
 use lockstorm_data::metrics::{Group, Metric};
+use lockstorm_judge::is_control;
 use lockstorm_run::Record;
 
 /// From so many pairs on they are tested as pairs. Fewer are tested as two groups: a seed does not decide what threads do, so runs with
@@ -155,11 +156,7 @@ impl Comparison {
             set(&seeds_a).len() == a.len() && set(&seeds_b).len() == b.len() && set(&seeds_a) == set(&seeds_b);
         let mut samples = Vec::new();
         for &arm in &arms {
-            let primary = if is_control(&a[0], arm) {
-                Vec::new()
-            } else {
-                primary(&a[0], arm)
-            };
+            let primary = primary(&a[0], arm, false);
             for (figure, metric, is_primary) in figures(&primary) {
                 let of = |runs: &[Record]| runs.iter().map(|run| of_run(run, arm, metric)).collect::<Vec<_>>();
                 let mut by_seed: Vec<(u64, Value)> = seeds_b.iter().copied().zip(of(b)).collect();
@@ -233,7 +230,7 @@ impl Comparison {
             Unit::Parts
         } else {
             // Who names a control wants to see it compared; what one of the two lacks is not.
-            let [one, other] = arms.map(|arm| primary(first, arm));
+            let [one, other] = arms.map(|arm| primary(first, arm, true));
             let both: Vec<Metric> = one.into_iter().filter(|metric| other.contains(metric)).collect();
             for (figure, metric, is_primary) in figures(&both) {
                 let of = |arm: &str| runs.iter().map(|run| of_run(run, arm, metric)).collect();
@@ -319,16 +316,10 @@ fn names(run: &Record) -> Vec<String> {
     run.arms.iter().map(|arm| arm.name.clone()).collect()
 }
 
-/// Whether an arm without a lock is there for those that have one.
-fn is_control(run: &Record, arm: &str) -> bool {
-    let arms = &run.scenario.arms;
-    let is_bare = arms.iter().any(|spec| spec.name == arm && !spec.lock.is_some());
-    is_bare && arms.iter().any(|spec| spec.lock.is_some())
-}
-
-/// The primary figures of an arm.
-fn primary(run: &Record, arm: &str) -> Vec<Metric> {
+/// The primary figures of an arm; of a control only if somebody asks `for_controls`.
+fn primary(run: &Record, arm: &str, for_controls: bool) -> Vec<Metric> {
     let spec = run.scenario.arms.iter().find(|spec| spec.name == arm);
+    let spec = spec.filter(|spec| for_controls || !is_control(&run.scenario, spec));
     spec.map_or_else(Vec::new, |spec| Compared::primary(run, spec))
 }
 

@@ -29,12 +29,19 @@ pub enum Sign {
     GeneratorLag,
     /// The part of the time in which the threads of the app servers waited for a processor.
     ProcessorWait,
+    /// The part of all processor time that other programs used.
+    OtherPrograms,
     /// The part of the sections that were stalled.
     Stalls,
 }
 
 impl Sign {
-    const ALL: [Self; 3] = [Self::GeneratorLag, Self::ProcessorWait, Self::Stalls];
+    const ALL: [Self; 4] = [
+        Self::GeneratorLag,
+        Self::ProcessorWait,
+        Self::OtherPrograms,
+        Self::Stalls,
+    ];
 
     /// Its value in a run, of these arms together. A run in which the machine was so busy that its figures don't count shows that most clearly.
     fn of(self, run: &Record, arms: &[&String]) -> Option<f64> {
@@ -49,6 +56,7 @@ impl Sign {
                 (!lags.is_empty()).then(|| lags.iter().sum::<f64>() / lags.len() as f64)
             }
             Self::ProcessorWait => run.processor_wait,
+            Self::OtherPrograms => run.processor_used_by_others,
             Self::Stalls => {
                 let of_arm = |arm: &ArmRecord| (arm.figures.counts[Count::Stalled], arm.figures.sections());
                 let (stalled, all) = compared()

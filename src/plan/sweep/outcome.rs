@@ -46,7 +46,7 @@ impl Outcome {
             seed: record.seed,
             elapsed: record.elapsed,
             failed: failed.map(|checked| checked.expectation.as_written()).collect(),
-            inconclusive: record.inconclusive.into_iter().chain(record.partial).collect(),
+            inconclusive: record.inconclusive,
             arms: record
                 .arms
                 .into_iter()

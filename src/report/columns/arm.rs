@@ -1,20 +1,15 @@
 use lockstorm_data::metrics::units::{count, short_count};
-use lockstorm_data::metrics::{Count, Figures, Group, Metric, Series};
-use lockstorm_data::scenario::{ArmSpec, LockKind, Op, Scenario};
+use lockstorm_data::metrics::{Count, Figures, Group, Series};
+use lockstorm_data::scenario::{ArmSpec, LockKind, Scenario};
+use lockstorm_judge::ArmJudgement;
 use lockstorm_run::{ArmView, Health, Record, Snapshot};
 
 /// The data behind an arm's cells, from a record or from a run under way.
 pub(crate) struct Arm<'a> {
     pub name: &'a str,
     pub figures: &'a Figures,
-    /// Whether nothing good can be said about it.
-    pub is_doubted: bool,
-    /// Whether damage is proven in spite of that.
-    pub damage_stands: bool,
-    /// Whether the scenario predicts of its lock what has not shown, or no fault of the run has tested any lock.
-    pub is_untested: bool,
-    /// Whether the scenario has faults for its lock and none of them has tested it.
-    pub meets_no_fault: bool,
+    /// What the judge finds of it.
+    pub judged: ArmJudgement,
     /// How many nodes its lock uses.
     pub nodes: usize,
     /// Whether it has a lock.
@@ -40,51 +35,36 @@ pub(crate) struct Arm<'a> {
 impl<'a> Arm<'a> {
     /// The arms of a record.
     pub fn all_of_record(record: &'a Record) -> Vec<Self> {
-        // Both are in the order of the scenario.
-        let arms = record.arms.iter().zip(&record.scenario.arms);
-        let arms = arms.map(|(arm, spec)| Self {
-            is_doubted: arm.doubt.is_some(),
-            damage_stands: arm.damage_stands,
+        // All three are in the order of the scenario.
+        let judged = record.judge().arms;
+        let arms = record.arms.iter().zip(&record.scenario.arms).zip(judged);
+        let arms = arms.map(|((arm, spec), judged)| Self {
+            judged,
             after_end: arm.after_end.counts[Count::Completed],
             series: Some(&arm.series),
             ..Self::new(&arm.name, &arm.figures, spec, &record.scenario)
         });
-        let is_untested = record.scenario.is_untested(record.arms.iter().map(|arm| &arm.figures));
-        arms.map(|arm| arm.of_run(is_untested)).collect()
+        arms.collect()
     }
 
     /// The arms of a run under way.
     pub fn all_of_snapshot(snapshot: &'a Snapshot) -> Vec<Self> {
-        let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms);
-        let arms = arms.map(|(arm, spec)| Self {
-            is_doubted: arm.doubt.is_some(),
-            damage_stands: arm.damage_stands,
+        let judged = snapshot.judge().arms;
+        let arms = snapshot.arms.iter().zip(&snapshot.scenario.arms).zip(judged);
+        let arms = arms.map(|((arm, spec), judged)| Self {
+            judged,
             series: Some(arm.series.as_ref()),
             now: Some(arm),
             ..Self::new(&arm.name, &arm.figures, spec, &snapshot.scenario)
         });
-        let is_untested = snapshot
-            .scenario
-            .is_untested(snapshot.arms.iter().map(|arm| &arm.figures));
-        arms.map(|arm| arm.of_run(is_untested)).collect()
-    }
-
-    /// This arm of a run in which no fault has tested any lock, or some have.
-    fn of_run(self, is_untested: bool) -> Self {
-        Self {
-            is_untested: self.is_untested || self.meets_no_fault && is_untested,
-            ..self
-        }
+        arms.collect()
     }
 
     fn new(name: &'a str, figures: &'a Figures, spec: &ArmSpec, scenario: &Scenario) -> Self {
         Self {
             name,
             figures,
-            is_doubted: false,
-            damage_stands: true,
-            is_untested: is_untested(name, figures, scenario),
-            meets_no_fault: scenario.is_to_test(spec) && figures.consequences.is_empty(),
+            judged: ArmJudgement::default(),
             nodes: spec.voters(&scenario.lab).len(),
             locks: spec.lock.is_some(),
             is_client: spec.lock == LockKind::Client,
@@ -104,10 +84,7 @@ impl<'a> Arm<'a> {
         Self {
             name: "",
             figures,
-            is_doubted: false,
-            damage_stands: true,
-            is_untested: false,
-            meets_no_fault: false,
+            judged: ArmJudgement::default(),
             nodes: 3,
             locks: true,
             is_client: false,
@@ -144,6 +121,11 @@ impl<'a> Arm<'a> {
         }
     }
 
+    /// Whether nothing good can be said about it.
+    pub const fn is_doubted(&self) -> bool {
+        !self.judged.doubts.is_empty()
+    }
+
     /// Whether it is stuck: it can't work although it has something to do.
     pub fn is_stuck(&self) -> bool {
         self.now.is_some_and(|now| now.live.health != Health::Well && !now.done)
@@ -152,39 +134,5 @@ impl<'a> Arm<'a> {
     /// A count in the style of this table.
     pub fn count(&self, n: u64) -> String {
         if self.is_narrow { short_count(n) } else { count(n) }
-    }
-}
-
-/// Whether the scenario predicts damage, or faults that meet held locks, and an arm's figures don't have it.
-fn is_untested(arm: &str, figures: &Figures, scenario: &Scenario) -> bool {
-    let shows = |metric: Metric| metric.is_damage() || matches!(metric, Metric::Covered | Metric::GrantedByOldMaster);
-    let predicted = scenario
-        .expect
-        .iter()
-        .filter(|expected| expected.arm == arm && shows(expected.metric));
-    let mut least = predicted.filter(|expected| matches!(expected.op, Op::AtLeast | Op::Greater));
-    least.any(|expected| !expected.op.holds(expected.metric.of(figures), expected.bound))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use lockstorm_data::metrics::Entry;
-    use lockstorm_data::scenario::{Overrides, Source, parse};
-
-    #[test]
-    fn who_has_not_met_what_the_scenario_predicts_was_not_tested() {
-        let scenario = parse(
-            &Source::open("failover").expect("it is built in"),
-            &Overrides::default(),
-        );
-        let scenario = scenario.expect("it is valid");
-        let untested = |arm: &str, figures: &Figures| is_untested(arm, figures, &scenario);
-        let mut figures = Figures::default();
-        let arms = ["single", "redlock", "no lock"];
-        assert_eq!(arms.map(|arm| untested(arm, &figures)), [true, true, false]);
-        figures.ledger[Entry::LostUpdates] = Some(5);
-        (figures.double_holds, figures.covered) = (5, 10);
-        assert_eq!(arms.map(|arm| untested(arm, &figures)), [false, false, false]);
     }
 }

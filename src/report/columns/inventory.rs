@@ -37,5 +37,5 @@ fn is_damaged(figures: &Figures) -> bool {
 pub(super) fn bound(arm: &Arm<'_>) -> Option<Cell> {
     let figures = arm.figures;
     let orders = Metric::Orders.of(figures);
-    (!is_damaged(figures) && orders > 3.0 && !arm.is_doubted).then(|| Cell::plain(format!("{:.2} %", 300.0 / orders)))
+    (!is_damaged(figures) && orders > 3.0 && !arm.is_doubted()).then(|| Cell::plain(format!("{:.2} %", 300.0 / orders)))
 }

@@ -1,66 +1,17 @@
-//! What a figure says for or against an arm: one judgement for the printed tables and the whole console.
+//! Figures with their marks, for the printed tables and the whole console.
 
 use super::arm::Arm;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 use lockstorm_data::metrics::units::{mean, micros, rate, short_rate};
-use lockstorm_data::metrics::{Alarm, Metric, Value};
+use lockstorm_data::metrics::{Metric, Value};
+pub(crate) use lockstorm_judge::Mark;
 
-/// How good a figure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
-    /// It has no meaning by itself.
-    Plain,
-    /// All right.
-    Good,
-    /// It proves nothing, or not yet.
-    Pending,
-    /// Not what one wants, but not damage.
-    Poor,
-    /// Worth a look, but perhaps right, like a refusal without a quorum.
-    Notice,
-    /// Proven damage.
-    Damage,
-    /// The arm has no such figure.
-    Missing,
-}
-
-impl Mark {
-    /// Its symbol of one character.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Good => "✔",
-            Self::Pending => "…",
-            Self::Poor | Self::Damage => "✖",
-            Self::Notice => "!",
-            Self::Plain | Self::Missing => " ",
-        }
-    }
-}
-
-/// Judges a figure of an arm. A figure that proves nothing is never praised: it could not have shown, was lost, or never
-/// happened.
+/// What a figure says for or against an arm.
 pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
-    let (row, figures) = (metric.row(), arm.figures);
-    if !arm.has(row.group) {
-        return Mark::Missing;
-    }
-    let mark = match row.alarm {
-        Alarm::Plain => Mark::Plain,
-        Alarm::Damage(_) if metric.is_proven(figures) => Mark::Damage,
-        Alarm::Damage(evidence) if !(evidence.shows)(figures) => Mark::Pending,
-        _ if !metric.is_known(figures) => Mark::Pending,
-        Alarm::Poor(most) if metric.of(figures) > most => Mark::Poor,
-        // The arm does nothing now, so an earlier good value says nothing about what comes.
-        Alarm::Poor(_) if arm.is_stuck() => Mark::Notice,
-        Alarm::Doubt if metric.of(figures) > 0.0 => Mark::Notice,
-        Alarm::Damage(_) | Alarm::Poor(_) | Alarm::Doubt => Mark::Good,
-    };
-    let is_weak = arm.is_doubted || figures.incomplete;
-    if mark == Mark::Good && is_weak {
-        Mark::Pending
-    } else {
-        mark
+    match arm.has(metric.row().group) {
+        true => Mark::new(metric, arm.figures, arm.is_doubted(), arm.is_stuck()),
+        false => Mark::Missing,
     }
 }
 

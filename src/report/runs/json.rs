@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::group::Runs;
 use crate::report::columns::Arm;
-use crate::report::story::{Verdict, is_control};
 use lockstorm_run::Record;
 
 /// The objects. `exit_code` is that of the run with this record, if it was a run.
@@ -19,8 +18,7 @@ pub(super) fn objects<'a>(
         object["file"] = file.into();
         object["exit_code"] = exit_code(record).into();
         for (index, arm) in Arm::all_of_record(record).iter().enumerate() {
-            let verdict = Verdict::of(arm, is_control(&record.scenario, index), &record.scenario.workload);
-            object["arms"][index]["verdict"] = json!(<&str>::from(verdict));
+            object["arms"][index]["verdict"] = json!(arm.judged.name());
         }
         lines += &format!("{object}\n");
     }

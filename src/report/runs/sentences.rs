@@ -1,13 +1,14 @@
 //! What runs have shown, in sentences.
 
 use super::group::Runs;
-use super::verdicts::{name, verdict};
+use super::verdicts::name;
 use crate::report::columns::Arm;
 use crate::report::figures::small;
 use crate::report::paint::Tone;
-use crate::report::story::{Verdict, conclusion, counted, is_control, lesson, order, tally};
+use crate::report::story::{conclusion, counted, is_control, lesson, order, tally};
 use lockstorm_data::metrics::units::counted as number;
 use lockstorm_data::model::{CheckResult, printable};
+use lockstorm_judge::Outcome;
 use lockstorm_plan::compare::Verdict::Worse;
 use lockstorm_plan::compare::{Compared, Comparison};
 use lockstorm_run::Record;
@@ -25,13 +26,12 @@ pub(super) fn sentences(runs: &Runs) -> Vec<(Tone, String)> {
             .filter(|index| !is_control(scenario, *index));
         let (mut held, mut failed, mut open) = (Vec::new(), Vec::new(), Vec::new());
         for arm in arms {
-            let verdicts = all.iter().filter_map(|record| verdict(runs, record, arm));
             let (mut safe, mut unsafe_in) = (0, 0);
-            for verdict in verdicts {
-                match verdict {
-                    Verdict::Safe => safe += 1,
-                    Verdict::Unsafe | Verdict::Poor(_) => unsafe_in += 1,
-                    Verdict::Control | Verdict::Unproven | Verdict::Inconclusive => {}
+            for outcome in runs.arm(arm).iter().map(|arm| arm.judged.outcome) {
+                match outcome {
+                    Outcome::Held => safe += 1,
+                    Outcome::Broke(_) => unsafe_in += 1,
+                    Outcome::Control | Outcome::NotShown => {}
                 }
             }
             let name = name(scenario, arm);
@@ -79,8 +79,8 @@ pub(super) fn against_best(runs: &Runs) -> Option<String> {
         .into_iter()
         .filter(|index| !is_control(scenario, *index));
     let held = |index: &usize| {
-        all.iter()
-            .all(|record| verdict(runs, record, *index) == Some(Verdict::Safe))
+        let mut of_all = runs.arm(*index).into_iter();
+        of_all.all(|arm| arm.judged.outcome == Outcome::Held)
     };
     let best = arms.find(held).filter(|_| all.len() > 1)?;
     let best = &scenario.arms[best].name;

@@ -4,12 +4,12 @@ use super::group::Runs;
 use super::spread::spread;
 use crate::report::columns::{Arm, cell, marked, none_of};
 use crate::report::paint::Tone;
-use crate::report::story::{Verdict, counted, is_control, order, verdicts, whys};
+use crate::report::story::{counted, order, verdicts};
 use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::metrics::{Column, Metric};
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Scenario;
-use lockstorm_run::Record;
+use lockstorm_judge::{ArmJudgement, Mark, Outcome};
 
 /// The rows of the table of verdicts, each with the name of its arm in the scenario.
 pub(super) fn verdict_rows(runs: &Runs) -> impl Iterator<Item = (&str, Vec<Cell>)> {
@@ -40,17 +40,15 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
     head.push(Head::new("why").of(Contents::Sentences));
     let row = |index: usize| {
         let arms = runs.arm(index);
-        let of_all = all.iter().filter_map(|record| verdict(runs, record, index));
-        let verdicts: Vec<Verdict> = of_all.collect();
-        let held = verdicts.iter().filter(|verdict| **verdict == Verdict::Safe).count();
-        let fails = |verdict: &&Verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_));
-        let is_open = |verdict: &&Verdict| **verdict != Verdict::Safe;
+        let judged = || arms.iter().map(|arm| &arm.judged);
+        let held = judged().filter(|judged| judged.outcome == Outcome::Held).count();
         // One run in which it broke outweighs those that have shown nothing.
-        let worst = verdicts.iter().find(fails).or_else(|| verdicts.iter().find(is_open));
-        let mark = worst.map_or(Verdict::Safe, |worst| *worst).mark();
+        let broke = judged().find(|judged| matches!(judged.outcome, Outcome::Broke(_)));
+        let worst = broke.or_else(|| judged().find(|judged| judged.outcome != Outcome::Held));
+        let mark = worst.map_or(Mark::Good, ArmJudgement::mark);
         let text = match worst {
-            Some(Verdict::Control) => Verdict::Control.word().to_owned(),
-            _ => format!("{held} of {}", verdicts.len()),
+            Some(control) if control.outcome == Outcome::Control => control.word(&scenario.workload).to_owned(),
+            _ => format!("{held} of {}", arms.len()),
         };
         let mut cells = vec![
             Cell::new(Tone::Strong, name(scenario, index)),
@@ -59,8 +57,8 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         cells.extend(metrics.iter().map(|metric| of_several(*metric, &arms)));
         let mut causes: Vec<String> = Vec::new();
         for arm in &arms {
-            let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
-            let cause = cause.map(|why| why.uncounted().to_owned());
+            let cause = arm.judged.causes.first();
+            let cause = cause.map(|cause| cause.without_number(&scenario.workload));
             causes.extend(cause.filter(|cause| !causes.contains(cause)));
         }
         cells.push(Cell::plain(causes.join("; ")));
@@ -97,17 +95,6 @@ fn of_several(metric: Metric, arms: &[Arm<'_>]) -> Cell {
         cell.text.extend(none_of(acquired).map(|bound| format!(" {bound}")));
     }
     cell
-}
-
-/// The verdict on one arm in one run.
-pub(super) fn verdict(runs: &Runs, record: &Record, index: usize) -> Option<Verdict> {
-    let arms = Arm::all_of_record(record);
-    let arm = arms.get(index)?;
-    Some(Verdict::of(
-        arm,
-        is_control(runs.scenario(), index),
-        &runs.scenario().workload,
-    ))
 }
 
 /// The name of an arm.

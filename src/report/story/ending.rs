@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::moments::{Moment, moments};
-use super::verdict::{Verdict, is_control, order};
-use super::why::whys;
+use super::verdict::order;
 use crate::report::columns::{Arm, Mark, judge, marked, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Contents, Head, Table};
@@ -13,6 +12,7 @@ use lockstorm_data::metrics::units::{count, micros, rounded};
 use lockstorm_data::metrics::{Alarm, Evidence, Group, Metric, NO_OUTAGE};
 use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_data::scenario::{Scenario, WorkloadSpec};
+use lockstorm_judge::Outcome;
 
 /// The most moments that an ending tells.
 const MOMENTS: usize = 7;
@@ -60,7 +60,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metr
     let order = order(scenario);
     let ends: Vec<[Cell; 2]> = order
         .iter()
-        .map(|index| verdict(scenario, &arms[*index], *index))
+        .map(|index| verdict(&arms[*index], &scenario.workload))
         .collect();
     // Words are aligned at the left.
     let [verdicts, causes] = [0, 1].map(|at| ends.iter().map(|end| end[at].text.chars().count()).max().unwrap_or(0));
@@ -131,9 +131,9 @@ pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec
 
 /// Which locks held and which did not, in a sentence; `None` if nothing is known of any.
 pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]) -> Option<String> {
-    let verdict = |index: usize| Verdict::of(&arms[index], is_control(scenario, index), &scenario.workload);
-    let named = |wanted: fn(Verdict) -> bool| {
-        let names = order(scenario).into_iter().filter(|index| wanted(verdict(*index)));
+    let outcome = |index: usize| arms[index].judged.outcome;
+    let named = |wanted: fn(Outcome) -> bool| {
+        let names = order(scenario).into_iter().filter(|index| wanted(outcome(*index)));
         names
             .map(|index| printable(arms[index].name))
             .collect::<Vec<_>>()
@@ -143,7 +143,7 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
     let mut held: Vec<(String, Vec<String>)> = Vec::new();
     for index in order(scenario)
         .into_iter()
-        .filter(|index| verdict(*index) == Verdict::Safe)
+        .filter(|index| outcome(*index) == Outcome::Held)
     {
         let (against, name) = (against(&arms[index], events), printable(arms[index].name));
         match held.iter_mut().find(|(faults, _)| *faults == against) {
@@ -154,14 +154,16 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
     let held = held
         .into_iter()
         .map(|(against, names)| (format!("held{against}"), names.join(", ")));
+    // Of an arm in doubt that is said elsewhere.
+    let not_shown = order(scenario)
+        .into_iter()
+        .filter(|index| outcome(*index) == Outcome::NotShown && !arms[*index].is_doubted());
+    let not_shown: Vec<String> = not_shown.map(|index| printable(arms[index].name)).collect();
     let others = [
-        ("not shown", named(|verdict| verdict == Verdict::Unproven)),
-        (
-            "did not hold",
-            named(|verdict| matches!(verdict, Verdict::Unsafe | Verdict::Poor(_))),
-        ),
+        ("not shown", not_shown.join(", ")),
+        ("did not hold", named(|outcome| matches!(outcome, Outcome::Broke(_)))),
     ];
-    let untested = arms.iter().filter(|arm| arm.meets_no_fault && arm.is_untested);
+    let untested = arms.iter().filter(|arm| arm.judged.is_untested);
     let untested: Vec<String> = untested.map(|arm| printable(arm.name)).collect();
     let said = held.chain(others.map(|(what, names)| (what.to_owned(), names)));
     let said = said.chain([("no fault tested".to_owned(), untested.join(", "))]);
@@ -195,7 +197,7 @@ fn against(arm: &Arm<'_>, events: &[Event]) -> String {
         }
     }
     match names.len() {
-        0 if arm.meets_no_fault => ", although no fault tested it".to_owned(),
+        0 if arm.judged.meets_no_fault => ", although no fault tested it".to_owned(),
         0 => String::new(),
         n if n > NAMED => format!(" against {n} kinds of fault"),
         _ => format!(" against {}", names.join(", ")),
@@ -211,13 +213,11 @@ pub(crate) fn lesson(scenario: &Scenario, results: impl Iterator<Item = CheckRes
 }
 
 /// The verdict on one arm, and its cause.
-fn verdict(scenario: &Scenario, arm: &Arm<'_>, index: usize) -> [Cell; 2] {
-    let verdict = Verdict::of(arm, is_control(scenario, index), &scenario.workload);
-    let cause = whys(&scenario.arms[index], arm, &scenario.workload).into_iter().next();
-    let cause = cause.map_or_else(String::new, |why| why.words);
-    let cell = marked(verdict.mark(), verdict.word().to_owned(), false);
+fn verdict(arm: &Arm<'_>, workload: &WorkloadSpec) -> [Cell; 2] {
+    let cause = arm.judged.causes.first().map(|cause| cause.words(workload));
+    let cell = marked(arm.judged.mark(), arm.judged.word(workload).to_owned(), false);
     let tone = cell.tone;
-    [cell, Cell::new(tone, cause)]
+    [cell, Cell::new(tone, cause.unwrap_or_default())]
 }
 
 /// How long the lock was unavailable at most.

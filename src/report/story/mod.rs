@@ -4,9 +4,7 @@
 mod ending;
 mod moments;
 mod verdict;
-mod why;
 
 pub(crate) use ending::{conclusion, happened, legend, lesson, tally, verdicts};
 pub(crate) use moments::{Moment, moments};
-pub(crate) use verdict::{Verdict, cost, counted, headline, is_control, order};
-pub(crate) use why::{Why, whys};
+pub(crate) use verdict::{cost, counted, headline, is_control, order};

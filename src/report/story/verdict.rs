@@ -1,86 +1,8 @@
-//! Whether a lock held, and what it cost.
+//! What a lock cost, and in which order locks are shown.
 
 use crate::report::columns::{Arm, Mark, judge, written};
-use lockstorm_data::metrics::{Alarm, Consequence, ConsequenceKind, Metric};
-use lockstorm_data::scenario::{ArmSpec, Expectation, LockKind, Op, Scenario, Update, WorkloadSpec};
-
-/// Whether an arm's lock held. JSON has its variants' names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub(crate) enum Verdict {
-    /// It has no lock: it shows what a lock is there for.
-    Control,
-    /// No two held it, and there is no damage; both would have shown.
-    Safe,
-    /// Two held it at once, or there is damage.
-    Unsafe,
-    /// It protected too little, without damage.
-    Poor(&'static str),
-    /// Nothing that was seen proves anything.
-    Unproven,
-    /// What this machine did to the run, or what could not be read, may be all that shows.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The verdict on an arm.
-    pub fn of(arm: &Arm<'_>, is_control: bool, workload: &WorkloadSpec) -> Self {
-        let display = workload.about().display();
-        // What is in the books stands, but for what this machine may have done itself.
-        let stands = |metric: &Metric| {
-            !arm.is_doubted || arm.damage_stands && metric.by_stalls(arm.figures) < metric.of(arm.figures)
-        };
-        let is_hit = |metric: &Metric| metric.is_proven(arm.figures) && stands(metric);
-        let outlived = |one: &Consequence| matches!(one.kind, ConsequenceKind::OutlivedHolder { .. });
-        // A figure without damage proves nothing if damage would not be visible.
-        let has_damage = display.verdicts.iter().any(|metric| metric.is_damage());
-        let shows = |metric: &Metric| judge(*metric, arm) == Mark::Good && (metric.is_damage() || !has_damage);
-        let is_contested = arm.nodes == 0 || arm.figures.was_contested();
-        let marks = || display.verdicts.iter().map(|metric| judge(*metric, arm));
-        if is_control {
-            Self::Control
-        } else if display.verdicts.iter().any(is_hit) {
-            Self::Unsafe
-        } else if arm.is_doubted {
-            Self::Inconclusive
-        } else if arm.figures.stuck.is_some_and(|stuck| stuck > 0) {
-            Self::Poor("stuck")
-        } else if arm.figures.consequences.iter().any(outlived) {
-            Self::Poor("frees late")
-        } else if marks().any(|mark| mark == Mark::Poor) {
-            Self::Poor(display.words.poor)
-        } else if Metric::proven(arm.figures).next().is_some() {
-            Self::Unsafe
-        } else if display.verdicts.iter().any(shows) && is_contested && !arm.is_untested {
-            Self::Safe
-        } else {
-            Self::Unproven
-        }
-    }
-
-    /// Its mark.
-    pub const fn mark(self) -> Mark {
-        match self {
-            Self::Control => Mark::Plain,
-            Self::Safe => Mark::Good,
-            Self::Unsafe => Mark::Damage,
-            Self::Poor(_) => Mark::Poor,
-            Self::Unproven | Self::Inconclusive => Mark::Pending,
-        }
-    }
-
-    /// It in a word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Control => "control",
-            Self::Safe => "safe",
-            Self::Unsafe => "UNSAFE",
-            Self::Poor(word) => word,
-            Self::Unproven => "not shown",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
+use lockstorm_data::metrics::{Alarm, Metric};
+use lockstorm_data::scenario::{Expectation, Op, Scenario, WorkloadSpec};
 
 /// What an arm's lock cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,11 +42,10 @@ pub(crate) fn counted(scenario: &Scenario) -> Metric {
     }
 }
 
-/// Whether an arm is there to show what happens without a lock.
+/// Whether the arm at this position is there to show what happens without a lock.
 pub(crate) fn is_control(scenario: &Scenario, arm: usize) -> bool {
-    let is_bare = |spec: &ArmSpec| spec.lock == LockKind::None && spec.update != Update::Atomic;
-    let compared = scenario.arms.iter().any(|spec| !is_bare(spec));
-    compared && scenario.arms.get(arm).is_some_and(is_bare)
+    let spec = scenario.arms.get(arm);
+    spec.is_some_and(|spec| lockstorm_judge::is_control(scenario, spec))
 }
 
 /// The arms by their positions in the order in which they are shown: first those of which the scenario expects no damage, then the
@@ -185,103 +106,6 @@ mod tests {
             assert_eq!(headline(&scenario), metric, "{name}");
             scenario.expect.clear();
             assert_eq!(headline(&scenario), own, "{name}");
-        }
-    }
-
-    fn verdict(of: impl FnOnce(&mut Figures), is_doubted: bool) -> Verdict {
-        let scenario = scenario("failover");
-        let mut figures = Figures {
-            ledger: [(Entry::Orders, 100)].into(),
-            contested: 10,
-            ..Figures::default()
-        };
-        of(&mut figures);
-        let arm = Arm {
-            is_doubted,
-            damage_stands: false,
-            ..Arm::of_figures(&figures)
-        };
-        Verdict::of(&arm, false, &scenario.workload)
-    }
-
-    #[test]
-    fn damage_in_the_books_stands_in_spite_of_a_doubt_unless_this_machine_may_have_done_it() {
-        let scenario = scenario("failover");
-        let verdict = |lost_by_stalls, damage_stands| {
-            let figures = Figures {
-                ledger: [
-                    (Entry::Orders, 100),
-                    (Entry::LostUpdates, 3),
-                    (Entry::LostUpdatesPeak, 3),
-                ]
-                .into(),
-                lost_by_stalls,
-                ..Figures::default()
-            };
-            let arm = Arm {
-                is_doubted: true,
-                damage_stands,
-                ..Arm::of_figures(&figures)
-            };
-            Verdict::of(&arm, false, &scenario.workload)
-        };
-        assert_eq!(verdict(2, true), Verdict::Unsafe);
-        assert_eq!(verdict(3, true), Verdict::Inconclusive);
-        assert_eq!(
-            verdict(0, false),
-            Verdict::Inconclusive,
-            "the clock stepped, or the run stood still"
-        );
-    }
-
-    #[test]
-    fn a_lock_is_safe_only_if_damage_would_have_shown() {
-        assert_eq!(verdict(|_| {}, false), Verdict::Safe);
-        assert_eq!(
-            verdict(|figures| figures.ledger[Entry::Orders] = Some(0), false),
-            Verdict::Unproven
-        );
-        assert_eq!(
-            verdict(|figures| figures.contested = 0, false),
-            Verdict::Unproven,
-            "no two met"
-        );
-        assert_eq!(verdict(|figures| figures.stuck = Some(0), false), Verdict::Safe);
-        assert_eq!(
-            verdict(|figures| figures.stuck = Some(1), false),
-            Verdict::Poor("stuck")
-        );
-        assert_eq!(verdict(|_| {}, true), Verdict::Inconclusive);
-        assert_eq!(
-            verdict(|figures| figures.ledger[Entry::LostUpdatesPeak] = Some(1), false),
-            Verdict::Unsafe
-        );
-        assert_eq!(verdict(|figures| figures.double_holds = 1, false), Verdict::Unsafe);
-        assert_eq!(
-            verdict(|figures| figures.double_holds = 1, true),
-            Verdict::Inconclusive,
-            "a run that stood still proves nothing"
-        );
-    }
-
-    #[test]
-    fn a_lock_for_which_no_two_clients_met_is_safe_in_no_workload() {
-        for name in ["failover", "job-twice", "payment", "stampede"] {
-            let workload = scenario(name).workload;
-            let of = |contested| {
-                let mut figures = Figures {
-                    ledger: [Entry::Orders, Entry::Runs, Entry::Payments]
-                        .map(|entry| (entry, 100))
-                        .into(),
-                    offered: 100,
-                    answered: 100,
-                    contested,
-                    ..Figures::default()
-                };
-                (figures.db_hits_per_expiry.mean, figures.db_hits_per_expiry.expiries) = (1.0, 9);
-                Verdict::of(&Arm::of_figures(&figures), false, &workload)
-            };
-            assert_eq!((of(0), of(1)), (Verdict::Unproven, Verdict::Safe), "{name}");
         }
     }
 

@@ -19,6 +19,7 @@ use lockstorm_data::metrics::{
 };
 use lockstorm_data::model::in_us;
 use lockstorm_data::scenario::{ArmSpec, Scenario};
+use lockstorm_judge::{ArmEvidence, Evidence, Judgement, Stage, judge};
 use lockstorm_lab::NodeSettings;
 
 /// Everything one run produced.
@@ -65,6 +66,10 @@ pub struct Record {
     /// null if it was not measured.
     #[serde(default)]
     pub processor_wait: Option<f64>,
+    /// The part of all processor time of this machine, from 0 to 1, that other programs used while the load was on, or that a hypervisor
+    /// withheld; null if it is not known.
+    #[serde(default)]
+    pub processor_used_by_others: Option<f64>,
     /// The expectations of the scenario and their results.
     pub expectations: Vec<CheckedExpectation>,
     /// What another program reported (`lockstorm judge`), if this is no run of ours.
@@ -87,6 +92,39 @@ impl Record {
             Some(reported) => format!("the events {}", reported.source),
             None => format!("seed {}", self.seed),
         }
+    }
+
+    /// What it proves.
+    pub fn judge(&self) -> Judgement {
+        let arms = self.arms.iter().map(|arm| ArmEvidence {
+            first_error: arm.first_error.as_deref(),
+            ..ArmEvidence::new(&arm.figures)
+        });
+        judge(&Evidence {
+            scenario: &self.scenario,
+            stage: if self.interrupted { Stage::Stopped } else { Stage::Ended },
+            elapsed: self.elapsed,
+            processor_wait: self.processor_wait,
+            caveats: &self.warnings,
+            missing: &self.partial,
+            arms: arms.collect(),
+        })
+    }
+
+    /// The same record with the conclusions that follow from its facts, whatever stood there before: expectations, and what is in doubt.
+    #[must_use]
+    pub fn concluded(mut self) -> Self {
+        let Judgement {
+            arms,
+            expectations,
+            inconclusive,
+        } = self.judge();
+        for (arm, judged) in self.arms.iter_mut().zip(arms) {
+            arm.damage_stands = judged.damage_stands();
+            arm.doubt = judged.doubts.into_iter().next();
+        }
+        (self.expectations, self.inconclusive) = (expectations, inconclusive);
+        self
     }
 
     /// The JSON Schema of this format.

@@ -108,7 +108,7 @@ impl Recovered {
         record.warnings = record.events.iter().filter_map(warning).collect();
         let until_s = rounded(record.elapsed);
         record.partial.push(Caveat::Killed { until_s });
-        Ok(self.record)
+        Ok(self.record.concluded())
     }
 }
 

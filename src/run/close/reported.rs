@@ -35,7 +35,7 @@ impl Record {
         let scenario = scenario(name);
         let found = in_order(events);
         let arms = scenario.arms.iter().map(|spec| {
-            let mut arm = arm(spec, events, &found, doubt.clone());
+            let mut arm = arm(spec, events, &found);
             arm.lock = printable(name);
             arm.figures.lacks = scenario.lacks(spec);
             arm
@@ -59,10 +59,11 @@ impl Record {
             },
             elapsed: load.elapsed().as_secs_f64(),
             interrupted: false,
-            inconclusive: doubt.into_iter().collect(),
+            inconclusive: Vec::new(),
             partial: Vec::new(),
             round_trips: Vec::new(),
             processor_wait: None,
+            processor_used_by_others: None,
             expectations: Vec::new(),
             reported: Some(ReportedEvents {
                 source: printable(source),
@@ -72,9 +73,10 @@ impl Record {
                 second_zero_ns: load.span[0],
             }),
             events: happened(faults.unwrap_or_default(), found.first().copied(), reported),
-            warnings: late.chain(untested).collect(),
+            warnings: doubt.into_iter().chain(late).chain(untested).collect(),
             scenario,
         }
+        .concluded()
     }
 }
 
@@ -214,7 +216,7 @@ fn scenario(name: &str) -> Scenario {
     all
 }
 
-fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble], doubt: Option<Caveat>) -> ArmRecord {
+fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble]) -> ArmRecord {
     let mut load = events.reported.load.clone();
     for double in found {
         let [from, until] = double.overlap();
@@ -231,7 +233,6 @@ fn arm(spec: &ArmSpec, events: &JudgedEvents, found: &[&PastDouble], doubt: Opti
         }
     }
     ArmRecord {
-        doubt,
         figures: figures(&load, events, found),
         histograms: load.sums.histograms(),
         evidence: evidence(found, events),

@@ -43,8 +43,6 @@ pub(crate) struct Arm {
     /// What its clients do, if somebody wants to know.
     pub history: Option<ArmHistory>,
     pub activity: Activity,
-    /// Why the run can prove nothing good about this arm: its books were lost for a while, or something is missing.
-    pub doubts: Vec<Caveat>,
     /// What could not be read or finished for this arm.
     pub missing: Vec<Caveat>,
     /// The figures that the run notes itself: what faults meant for its locks, new masters, stuck keys.
@@ -115,7 +113,6 @@ impl Arm {
             announced: Announced::default(),
             history: history.map(|stream| ArmHistory::new(stream.clone(), Arc::clone(&arm))),
             activity: Activity::default(),
-            doubts: Vec::new(),
             missing: Vec::new(),
             noted: Figures {
                 lacks: scenario.lacks(spec),
@@ -176,12 +173,12 @@ impl Arm {
         // Nobody knows what became of the requests that used the database then, and those after them had to do their work again.
         if let Some(quoted) = self.collector.lost_database.clone() {
             let arm = name.clone();
-            notices.push(Notice::Doubt(self.index, Caveat::DatabaseLost { arm, quoted }));
+            notices.push(Notice::Once(Caveat::DatabaseLost { arm, quoted }));
         }
         if let Some(audit) = &self.audit {
             let unreadable = audit.lost().map(|quoted| {
                 let arm = name.clone();
-                Notice::Doubt(self.index, Caveat::LedgerUnreadable { arm, quoted })
+                Notice::Once(Caveat::LedgerUnreadable { arm, quoted })
             });
             notices.extend(unreadable);
             notices.extend(self.announced.silence(&self.spec, self.ledger, audit.silent()));

@@ -143,8 +143,8 @@ impl Engine {
         let alive = self.swarm.servers.iter().filter(|server| !server.has_ended());
         let alive: Vec<ServerId> = alive.map(|server| server.id).collect();
         for server in alive {
-            self.flaws.missing.push(Caveat::ServerHangs { server });
-            self.note([Notice::Loss(Caveat::ServerHangs { server })]);
+            self.missing.push(Caveat::ServerHangs { server });
+            self.note([Notice::Once(Caveat::ServerHangs { server })]);
         }
     }
 

@@ -1,10 +1,7 @@
 //! The end of a run: warnings, expectations, and the record.
 
 use super::state::Engine;
-use crate::close::doubt::rate_not_kept;
-use crate::close::flaws::{Doubt, Leaves};
 use crate::close::record::{ArmRecord, Record, RoundTripRecord};
-use crate::close::{doubt, expect, flaws};
 use crate::collect::arm_history::{ArmHistory, tell_faults};
 use crate::collect::phases::Phases;
 use crate::error::RunError;
@@ -14,6 +11,7 @@ use crate::watch::lab::Flushes;
 use lockstorm_data::facts::{Caveat, EventKind, Step};
 use lockstorm_data::metrics::{Count, Entry, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::HostId;
+use lockstorm_judge::{busy, failed, rate_not_kept, untested};
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;
@@ -50,48 +48,17 @@ impl Engine {
         if let Some(turned) = self.turned.warning() {
             self.log.warn(turned);
         }
-        let mut doubts: Vec<Vec<Doubt>> = arms
-            .iter()
-            .enumerate()
-            .map(|(index, arm)| self.doubts_of(index, &arm.figures))
-            .collect();
-        let whole_run = self.flaws.doubts();
-        let reasons = whole_run.iter().chain(doubts.iter().flatten());
-        let mut inconclusive = Vec::new();
-        for why in reasons.map(|doubt| &doubt.why).chain(&self.all_missing()) {
-            flaws::add(&mut inconclusive, why);
+        let untested = untested(&self.scenario, arms.iter().map(|arm| &arm.figures));
+        let busy = busy(self.machine.processor_wait, self.timing.elapsed());
+        for caveat in busy.into_iter().chain(untested) {
+            self.log.warn(caveat);
         }
-        // A machine that is too busy explains what failed of locks that expire, and nothing else.
-        if let Some(busy) = self.flaws.busy.clone() {
-            for (arm, doubts) in self.arms.iter().zip(&mut doubts) {
-                if arm.spec.lock.uses_nodes() {
-                    doubts.push(Doubt::new(Leaves::Success, busy.clone()));
-                }
-            }
-            self.log.warn(busy);
-        }
-        if let Some(untested) = doubt::untested(&self.scenario, arms.iter().map(|arm| &arm.figures)) {
-            self.log.warn(untested.why.clone());
-            for (arm, doubts) in self.arms.iter().zip(&mut doubts) {
-                doubts.extend(self.scenario.is_to_test(&arm.spec).then(|| untested.clone()));
-            }
-        }
-        if interrupted {
-            let stopped = Doubt::new(Leaves::Decided, Caveat::StoppedEarly);
-            for of_arm in &mut doubts {
-                of_arm.push(stopped.clone());
-            }
-        }
-        let expectations = expect::check_all(&self.scenario, &arms, &doubts);
-        self.stage.phase = Phase::Finished {
-            interrupted,
-            expectations: expectations.clone(),
-        };
+        self.stage.phase = Phase::Finished { interrupted };
         let step = if interrupted { Step::Stopped } else { Step::Finished };
         self.log.push(EventKind::Phase { step });
         self.publish();
         let (header, partial, round_trips) = (self.header(), self.all_missing(), self.round_trips());
-        let processor_wait = self.machine.processor_wait;
+        let (processor_wait, processor_used_by_others) = (self.machine.processor_wait, self.machine.used_by_others);
         let (events, warnings) = self.log.into_all();
         if let (Some(history), Some(origin)) = (&self.swarm.history, self.swarm.load.timeline.origin()) {
             self.arms
@@ -100,31 +67,28 @@ impl Engine {
                 .for_each(ArmHistory::close);
             tell_faults(history, origin, &events);
         }
-        Ok(Record {
+        let record = Record {
             elapsed: self.timing.elapsed().max(0.0),
             interrupted,
-            inconclusive,
             partial,
             arms,
             round_trips,
             processor_wait,
-            expectations,
+            processor_used_by_others,
             warnings,
             events,
             ..header
-        })
+        };
+        Ok(record.concluded())
     }
 
     /// Scheduled faults without an effect prove nothing.
     fn warn_of_faults(&mut self) {
         let schedule = &self.faults.schedule;
-        self.flaws.unmet = schedule
-            .without_effect()
-            .into_iter()
-            .map(|fault| schedule.unmet(fault))
-            .collect();
-        for caveat in self.flaws.unmet.clone() {
-            self.log.warn(caveat);
+        let unmet = schedule.without_effect().into_iter();
+        let unmet: Vec<Caveat> = unmet.map(|fault| schedule.unmet(fault)).collect();
+        for caveat in unmet {
+            self.log.warn_once(caveat);
         }
     }
 
@@ -146,7 +110,7 @@ impl Engine {
     fn warn_of_failures(&mut self, arms: &[ArmRecord]) {
         for arm in arms.iter().filter(|arm| arm.figures.counts[Count::Errors] > 0) {
             let first = arm.first_error.as_deref();
-            self.log.warn(doubt::failed(&arm.name, &arm.figures, first));
+            self.log.warn(failed(&arm.name, &arm.figures, first));
         }
     }
 
@@ -156,7 +120,7 @@ impl Engine {
         let lags = arms.iter().map(|arm| arm.figures.times[Time::Lag].p99);
         let p99_us = lags.max().unwrap_or(0);
         if p99_us > MUCH_LAG_US {
-            let is_stopped = self.flaws.is_stopped;
+            let is_stopped = !self.machine.stall.stopped().is_zero();
             self.log.warn(Caveat::LateStarts { p99_us, is_stopped });
         }
     }
@@ -183,10 +147,7 @@ impl Engine {
         let figures = self.figures(index);
         let phases = self.arms[index].collector.phases.end();
         let arm = &self.arms[index];
-        let (doubt, damage_stands) = self.doubt_of(index, &figures);
         ArmRecord {
-            doubt,
-            damage_stands,
             figures,
             histograms: arm.collector.totals.measured.histograms(),
             phases,

@@ -35,6 +35,7 @@ impl Engine {
             arms: self.arms.iter().map(|arm| ArmRecord::of(&arm.spec)).collect(),
             round_trips: Vec::new(),
             processor_wait: None,
+            processor_used_by_others: None,
             expectations: Vec::new(),
             reported: None,
             events: Vec::new(),

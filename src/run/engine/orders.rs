@@ -31,7 +31,7 @@ impl Engine {
         let missed = schedule.missed();
         self.faults.schedule = schedule;
         for (fault, why) in missed {
-            self.log.warn(Caveat::FaultUnmet { fault, why });
+            self.log.warn_once(Caveat::FaultUnmet { fault, why });
         }
         for due in due {
             let order = self.faults.orders.get(&due.fault).copied();

@@ -71,6 +71,7 @@ pub(crate) async fn run(
     engine.faults.schedule.hold(options.held, Duration::ZERO);
     let record = match engine.play(options.journal, &mut inbox).await {
         Ok(stopped) => {
+            engine.machine.load_ended();
             engine.look_at_lab();
             let interrupted = engine.drain(stopped, &mut inbox).await;
             if !interrupted {
@@ -219,6 +220,7 @@ impl Engine {
     /// Starts the measured part: requests count from `origin` on, even if this is called a little later.
     fn measure(&mut self) {
         self.stage.phase = Phase::Running;
+        self.machine.load_begins();
         self.log.push_at(
             self.timing.origin,
             EventKind::Phase {

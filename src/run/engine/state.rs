@@ -8,8 +8,6 @@ use tokio::time::Interval;
 
 use super::preparation::{enough_connections, prepare};
 use super::timing::{TICK, Timing, every};
-use crate::close::doubt;
-use crate::close::flaws::{self, Doubt, Flaws, Leaves};
 use crate::close::journal::Journal;
 use crate::collect::arm::Arm;
 use crate::collect::arm_history::{head, put};
@@ -45,7 +43,8 @@ pub(crate) struct Engine {
     pub turned: Turned,
     pub timing: Timing,
     pub stage: Stage,
-    pub flaws: Flaws,
+    /// What could not be finished, besides what the arms list themselves.
+    pub missing: Vec<Caveat>,
     pub log: EventLog,
     pub journal: Option<Journal>,
     pub snapshots: watch::Sender<Arc<Snapshot>>,
@@ -103,7 +102,7 @@ impl Engine {
                 gives_up_at: None,
                 waits_for_nothing: false,
             },
-            flaws: Flaws::default(),
+            missing: Vec::new(),
             log: EventLog::new(origin),
             journal: None,
             snapshots,
@@ -125,13 +124,7 @@ impl Engine {
                     }
                 }
                 Notice::Warning(caveat) => self.log.warn(caveat),
-                Notice::Void(caveat) => {
-                    self.flaws.void.push(caveat.clone());
-                    self.log.warn(caveat);
-                }
-                Notice::Loss(caveat) if flaws::add(&mut self.flaws.lost, &caveat) => self.log.warn(caveat),
-                Notice::Doubt(arm, caveat) if flaws::add(&mut self.arms[arm].doubts, &caveat) => self.log.warn(caveat),
-                Notice::Loss(_) | Notice::Doubt(..) => {}
+                Notice::Once(caveat) => self.log.warn_once(caveat),
             }
         }
     }
@@ -139,13 +132,13 @@ impl Engine {
     /// Notes that something of this arm could not be read or finished, so that the record is partial.
     pub fn miss(&mut self, arm: usize, what: Caveat) {
         self.arms[arm].missing.push(what.clone());
-        self.note([Notice::Doubt(arm, what)]);
+        self.log.warn_once(what);
     }
 
     /// Everything that could not be read or finished.
     pub fn all_missing(&self) -> Vec<Caveat> {
         let of_arms = self.arms.iter().flat_map(|arm| &arm.missing);
-        of_arms.chain(&self.flaws.missing).cloned().collect()
+        of_arms.chain(&self.missing).cloned().collect()
     }
 
     pub fn figures(&self, arm: usize) -> Figures {
@@ -165,24 +158,6 @@ impl Engine {
         }
     }
 
-    /// Everything that casts doubt on an arm with these figures.
-    pub fn doubts_of(&self, arm: usize, figures: &Figures) -> Vec<Doubt> {
-        let expect = &self.scenario.expect;
-        let mut doubts = doubt::all(&self.flaws, &self.arms[arm], figures, expect);
-        // While the load is on, what waits for a worker may still be begun.
-        if !matches!(self.stage.phase, Phase::WarmUp | Phase::Running) {
-            doubts.extend(doubt::other_load(&self.arms[arm].spec.name, figures, expect));
-        }
-        doubts
-    }
-
-    /// Why nothing good can be said about an arm with these figures, and whether damage is proven all the same.
-    pub fn doubt_of(&self, arm: usize, figures: &Figures) -> (Option<Caveat>, bool) {
-        let doubts = self.doubts_of(arm, figures);
-        let damage_stands = doubts.iter().all(|doubt| doubt.leaves != Leaves::Nothing);
-        (doubts.into_iter().next().map(|doubt| doubt.why), damage_stands)
-    }
-
     pub fn tick(&mut self) {
         let changes = self.lab.look(&self.arms);
         self.note(changes);
@@ -199,10 +174,9 @@ impl Engine {
             arm.note_progress(&self.swarm, now);
         }
         let machine = self.machine.look();
-        self.flaws.is_stopped = !self.machine.stall.stopped().is_zero();
         self.note(machine);
         if self.stage.phase == Phase::Running {
-            let busy = self.machine.look_at_threads(&self.swarm, &mut self.flaws.busy);
+            let busy = self.machine.check_stalls(&self.swarm, self.timing.elapsed());
             self.note(busy);
         }
         self.write_journal(false);
@@ -221,7 +195,7 @@ impl Engine {
     pub fn take_complaints(&mut self) {
         for index in 0..self.arms.len() {
             let complaints = Arc::clone(&self.arms[index].complaints);
-            self.note(complaints.take().into_iter().map(|why| Notice::Doubt(index, why)));
+            self.note(complaints.take().into_iter().map(Notice::Once));
             self.note(complaints.take_errors().into_iter().map(Notice::Warning));
         }
     }
@@ -248,7 +222,6 @@ impl Engine {
             let figures = arm.figures(&self.swarm, elapsed, earlier.map(|arm| &arm.figures));
             let collector = &arm.collector;
             let host = |server| self.lab.host_of(server);
-            let (doubt, damage_stands) = self.doubt_of(arm.index, &figures);
             ArmView {
                 name: arm.spec.name.clone(),
                 series: Arc::clone(&collector.curves.series),
@@ -260,8 +233,8 @@ impl Engine {
                 outlasted: Outlasted::of(collector.totals.measured.time(Time::Needed).as_deref(), &ttls),
                 done: self.swarm.is_done(arm.index),
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),
-                doubt,
-                damage_stands,
+                first_error: collector.first_error.clone(),
+                known_at_end: None,
                 figures,
             }
         };
@@ -285,6 +258,8 @@ impl Engine {
             held: self.faults.schedule.is_held() && is_on,
             ends_at: self.end().map(|end| seconds(self.timing.origin, end)),
             gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
+            caveats: self.log.warnings().to_vec(),
+            processor_wait: self.machine.processor_wait,
             partial: self.all_missing(),
         };
         self.snapshots.send_replace(Arc::new(snapshot));

@@ -91,7 +91,7 @@ impl Engine {
                         None => self.arms[index].noted.stuck = Some(tried.failed),
                         Some(lacking) => {
                             let arm = spec.name.clone();
-                            self.note([Notice::Doubt(index, Caveat::NoLockAtEnd { arm, lacking })]);
+                            self.note([Notice::Once(Caveat::NoLockAtEnd { arm, lacking })]);
                         }
                     }
                 }

@@ -85,6 +85,18 @@ impl EventLog {
         self.warn_at(Instant::now(), caveat);
     }
 
+    /// Logs a warning, unless it is known.
+    pub fn warn_once(&mut self, caveat: Caveat) {
+        if !self.warnings.contains(&caveat) {
+            self.warn(caveat);
+        }
+    }
+
+    /// What a reader of the record should know.
+    pub fn warnings(&self) -> &[Caveat] {
+        &self.warnings
+    }
+
     /// Logs a warning of something that happened at `at`.
     pub fn warn_at(&mut self, at: Instant, caveat: Caveat) {
         let kind = EventKind::Warning { caveat: caveat.clone() };

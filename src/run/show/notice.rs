@@ -9,12 +9,8 @@ pub(crate) enum Notice {
     Event(Instant, EventKind),
     /// Something that a reader of the figures should know; the record's warnings have it too.
     Warning(Caveat),
-    /// Something is gone without which the run proves nothing good. It is told once.
-    Loss(Caveat),
-    /// Why all figures are worthless.
-    Void(Caveat),
-    /// Nothing good can be said any more about the arm at this position. It is told once.
-    Doubt(usize, Caveat),
+    /// The same, but only once, however often it is noticed.
+    Once(Caveat),
 }
 
 impl Notice {

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::schedule::Next;
 use crate::show::outlasted::Outlasted;
-use lockstorm_data::facts::{Caveat, CheckedExpectation, Event};
+use lockstorm_data::facts::{Caveat, Event};
 use lockstorm_data::history::{Belief, DoubleHold};
-use lockstorm_data::metrics::{Figures, RecentTenths, Series};
+use lockstorm_data::metrics::{Figures, Metric, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, Conditions, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;
+use lockstorm_judge::{ArmEvidence, Evidence, Judgement, Stage, judge};
 use lockstorm_lab::{NodeStats, Role};
 
 /// The state of a run at one instant: all that the console and the progress line ever see. Plain data that does not change
@@ -48,13 +49,42 @@ pub struct Snapshot {
     pub ends_at: Option<f64>,
     /// While the workers finish: how much longer the run waits for them.
     pub gives_up_in: Option<Duration>,
-    /// What could not be read or finished at the end, a sentence each. Empty if nothing is missing.
+    /// Everything that a reader of the figures should know so far.
+    pub caveats: Vec<Caveat>,
+    /// The part of the load in which the threads of the app servers waited for a processor, once that is known.
+    pub processor_wait: Option<f64>,
+    /// What could not be read or finished at the end. Empty if nothing is missing.
     pub partial: Vec<Caveat>,
 }
 
 impl Snapshot {
     /// The most events that a snapshot carries.
     pub const EVENTS: usize = 500;
+
+    /// What it proves.
+    #[must_use]
+    pub fn judge(&self) -> Judgement {
+        let arms = self.arms.iter().map(|arm| ArmEvidence {
+            figures: &arm.figures,
+            first_error: arm.first_error.as_deref(),
+            is_stuck: arm.live.health != Health::Well && !arm.done,
+            known_at_end: arm.known_at_end,
+        });
+        judge(&Evidence {
+            scenario: &self.scenario,
+            stage: match self.phase {
+                Phase::SetUp(_) | Phase::WarmUp | Phase::Running => Stage::Loaded,
+                Phase::Draining => Stage::Draining,
+                Phase::Finished { interrupted: false } => Stage::Ended,
+                Phase::Finished { interrupted: true } | Phase::Failed(_) => Stage::Stopped,
+            },
+            elapsed: self.elapsed,
+            processor_wait: self.processor_wait,
+            caveats: &self.caveats,
+            missing: &self.partial,
+            arms: arms.collect(),
+        })
+    }
 
     /// The length of the load in whole seconds, at least one: as planned or, if the schedule was held, by tens as far as it is known.
     #[must_use]
@@ -97,8 +127,6 @@ pub enum Phase {
     Finished {
         /// Whether it was stopped before its end.
         interrupted: bool,
-        /// For each expectation of the scenario, in order: its result, and a sentence.
-        expectations: Vec<CheckedExpectation>,
     },
     /// The run ended with this error.
     Failed(String),
@@ -205,11 +233,10 @@ pub struct ArmView {
     pub done: bool,
     /// Its state at this moment.
     pub live: Live,
-    /// Why nothing good can be said about the arm, no matter what its figures are: a loss, a fault of the scenario that
-    /// did not take effect (known at the end), too many failed requests.
-    pub doubt: Option<Caveat>,
-    /// Whether damage is proven in spite of that.
-    pub damage_stands: bool,
+    /// The error of its first failed request.
+    pub first_error: Option<String>,
+    /// Damage of which only the total is known, if this is an earlier instant of a record.
+    pub known_at_end: Option<Metric>,
 }
 
 /// A lock that was given back.

@@ -279,19 +279,16 @@ impl LiveLab {
                     (Some(host), Role::Lock) if !is_alone => format!("the {} of {host}", Role::Lock.noun()),
                     _ => node.to_string(),
                 };
+                let loses_cache = node.role == Role::Cache && !goes_on;
                 let caveat = Caveat::NodeChanged {
                     node: name,
                     change,
                     unavailable,
+                    loses_cache,
                 };
-                match node.role {
-                    Role::Cache if !goes_on => Notice::Loss(caveat),
-                    Role::Lock
-                    | Role::Cache
-                    | Role::Replicated
-                    | Role::Sentinel
-                    | Role::FirstInCluster
-                    | Role::SecondInCluster => Notice::Warning(caveat),
+                match loses_cache {
+                    true => Notice::Once(caveat),
+                    false => Notice::Warning(caveat),
                 }
             }
             Change::Moved(node, [before, now]) => Notice::Warning(Caveat::PortTaken {
@@ -299,9 +296,9 @@ impl LiveLab {
                 before,
                 now,
             }),
-            Change::KeeperStopped(true) => Notice::Loss(Caveat::KeeperStopped),
+            Change::KeeperStopped(true) => Notice::Once(Caveat::KeeperStopped),
             Change::KeeperStopped(false) => Notice::Warning(Caveat::KeeperResumed),
-            Change::Keeper(quoted) => Notice::Loss(Caveat::KeeperGone {
+            Change::Keeper(quoted) => Notice::Once(Caveat::KeeperGone {
                 quoted,
                 with_hosts: self.spec.are_ours(),
             }),
@@ -336,7 +333,7 @@ impl LiveLab {
             }
             let name = arm.spec.name.clone();
             let caveat = Caveat::NoQuorumAtEnd { arm: name, hosts: lost };
-            Some(Notice::Doubt(arm.index, caveat))
+            Some(Notice::Once(caveat))
         };
         arms.iter().filter_map(doubt).collect()
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::clock_watch::ClockWatch;
 use super::disk_watch::DiskWatch;
+use super::processor_use::ProcessorUse;
 use super::stall_watch::{Gap, StallWatch};
 use crate::collect::live_swarm::LiveSwarm;
 use crate::show::notice::Notice;
@@ -12,6 +13,7 @@ use lockstorm_base::Resumed;
 use lockstorm_data::facts::{Caveat, EventKind};
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::scenario::ArmSpec;
+use lockstorm_judge::busy;
 
 /// What is known of the machine of a run.
 #[derive(Debug)]
@@ -20,6 +22,10 @@ pub(crate) struct MachineWatch {
     pub stall: StallWatch,
     resumed: Resumed,
     disk: DiskWatch,
+    /// What was used of the processors when the load began.
+    before: Option<ProcessorUse>,
+    /// The part of all processor time that other programs used while the load was on, once it has ended.
+    pub used_by_others: Option<f64>,
     /// The part of the time in which the threads of the app servers waited for a processor, once that is known.
     pub processor_wait: Option<f64>,
 }
@@ -32,6 +38,8 @@ impl MachineWatch {
             stall: StallWatch::new(arms),
             resumed: Resumed::listen(),
             disk: DiskWatch::start(directory),
+            before: None,
+            used_by_others: None,
             processor_wait: None,
         }
     }
@@ -41,34 +49,37 @@ impl MachineWatch {
         let full = self.disk.warning().map(Notice::Warning);
         let step = self.clock.look().map(|step| {
             let by_ms = rounded(step.abs() * 1e3).cast_signed() * if step < 0.0 { -1 } else { 1 };
-            Notice::Void(Caveat::ClockStepped { by_ms })
+            Notice::Warning(Caveat::ClockStepped { by_ms })
         });
         let resumed = self.resumed.take();
         let gap = self.stall.look(Instant::now(), resumed).map(|gap| match gap {
             Gap::Stopped(time) => {
                 let is_long = self.stall.is_long(time);
-                let caveat = Caveat::ProgramStopped { time, is_long };
-                if is_long {
-                    Notice::Void(caveat)
-                } else {
-                    Notice::Warning(caveat)
-                }
+                Notice::Warning(Caveat::ProgramStopped { time, is_long })
             }
-            Gap::Stalled(time) => Notice::Void(Caveat::RunStalled { time }),
+            Gap::Stalled(time) => Notice::Warning(Caveat::RunStalled { time }),
         });
         [full, step, gap].into_iter().flatten().collect()
     }
 
-    /// Keeps `busy` true: that this machine lets the app servers run for too little of the time, once that is known. Tells when it
-    /// begins.
-    pub fn look_at_threads(&mut self, swarm: &LiveSwarm, busy: &mut Option<Caveat>) -> Option<Notice> {
+    /// Notes that the load begins.
+    pub fn load_begins(&mut self) {
+        self.before = ProcessorUse::now();
+    }
+
+    /// Notes that the load has ended.
+    pub fn load_ended(&mut self) {
+        let now = self.before.zip(ProcessorUse::now());
+        self.used_by_others = now.and_then(|(before, now)| now.by_others_since(before));
+    }
+
+    /// Measures for which part of the time this machine has let the app servers wait. Tells when that becomes too much; the load has lasted
+    /// `elapsed` seconds.
+    pub fn check_stalls(&mut self, swarm: &LiveSwarm, elapsed: f64) -> Option<Notice> {
         let (sum, threads) = (swarm.stood_still(), swarm.servers.len());
-        let (share, is_enough) = self.stall.stood_still(Instant::now(), sum, threads)?;
-        self.processor_wait = Some(share);
-        let percent = rounded(share * 100.0);
-        let before = busy.take();
-        *busy = (is_enough && share > StallWatch::MUCH).then_some(Caveat::MachineBusy { percent });
-        let begins = busy.clone().filter(|_| before.is_none());
-        begins.map(|caveat| Notice::now(EventKind::Warning { caveat }))
+        let before = busy(self.processor_wait, elapsed);
+        self.processor_wait = Some(self.stall.stood_still(Instant::now(), sum, threads)?);
+        let caveat = busy(self.processor_wait, elapsed).filter(|_| before.is_none())?;
+        Some(Notice::now(EventKind::Warning { caveat }))
     }
 }

@@ -160,7 +160,7 @@ impl LiveLab {
             }
             let Some(lacks) = lacks else {
                 let (arm, node) = (name.clone(), master.node.to_string());
-                doubts.push(Notice::Doubt(*index, Caveat::NewMasterSilent { arm, node }));
+                doubts.push(Notice::Once(Caveat::NewMasterSilent { arm, node }));
                 continue;
             };
             if !lacks.lost.is_empty() {

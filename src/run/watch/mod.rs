@@ -15,6 +15,7 @@ pub(crate) mod masters;
 pub(crate) mod new_master;
 pub(crate) mod offsets;
 pub(crate) mod processes;
+pub(crate) mod processor_use;
 pub(crate) mod roles;
 pub(crate) mod stall_watch;
 pub(crate) mod zombies;

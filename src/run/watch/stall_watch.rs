@@ -33,10 +33,6 @@ impl StallWatch {
     const LATE: Duration = Duration::from_millis(110);
     /// Shorter stalls are those of a busy machine.
     const LEAST: Duration = Duration::from_secs(1);
-    /// What is seen in less time says little.
-    const SOON: Duration = Duration::from_secs(3);
-    /// If threads stand still for more than this part of the time, the machine is too busy.
-    pub const MUCH: f64 = 0.02;
 
     /// A stall counts if it outlasts the shortest TTL of the arms, and a second.
     pub fn new(arms: &[ArmSpec]) -> Self {
@@ -52,9 +48,8 @@ impl StallWatch {
     }
 
     /// The part of the time in which the threads of the app servers stood still although nobody paused them or stopped the program; `sum` is
-    /// how long each of the `threads` has, added up. And whether that was long enough to say that the machine is too busy. `None` at the first
-    /// look, and as long as it is not known whether there was a stop.
-    pub fn stood_still(&mut self, now: Instant, sum: Duration, threads: usize) -> Option<(f64, bool)> {
+    /// how long each of the `threads` has, added up. `None` at the first look, and as long as it is not known whether there was a stop.
+    pub fn stood_still(&mut self, now: Instant, sum: Duration, threads: usize) -> Option<f64> {
         let stops = self.stopped * u32::try_from(threads).unwrap_or(u32::MAX);
         let sum = sum.saturating_sub(stops);
         if self.open.is_some() {
@@ -63,7 +58,7 @@ impl StallWatch {
         let (since, before) = *self.first.get_or_insert((now, sum));
         let passed = now.saturating_duration_since(since);
         let share = sum.saturating_sub(before).as_secs_f64() / (passed.as_secs_f64() * threads.max(1) as f64);
-        (!passed.is_zero()).then_some((share, passed >= Self::SOON))
+        (!passed.is_zero()).then_some(share)
     }
 
     /// Locks have this TTL from now on.
@@ -108,9 +103,9 @@ mod tests {
         let (mut watch, start) = (StallWatch::new(&[]), Instant::now());
         let mut look = |after, sum| watch.stood_still(start + Duration::from_secs(after), Duration::from_secs(sum), 4);
         assert_eq!(look(0, 7), None, "what was before does not count");
-        assert_eq!(look(2, 9), Some((0.25, false)), "too early");
-        assert_eq!(look(10, 11), Some((0.1, true)));
-        assert_eq!(look(20, 7), Some((0.0, true)));
+        assert_eq!(look(2, 9), Some(0.25));
+        assert_eq!(look(10, 11), Some(0.1));
+        assert_eq!(look(20, 7), Some(0.0));
     }
 
     #[test]
@@ -133,7 +128,7 @@ mod tests {
             );
             assert_eq!(watch.stopped(), s(4));
             // The four threads noticed it as well.
-            assert_eq!(watch.stood_still(start + s(10), s(16), 4), Some((0.0, true)));
+            assert_eq!(watch.stood_still(start + s(10), s(16), 4), Some(0.0));
             assert_eq!(watch.look(start + s(5), true), Some(Gap::Stopped(ms(845))));
         }
         let mut watch = StallWatch::new(&arms);

@@ -1,0 +1,244 @@
+//! What casts doubt on a result, and which results stand in spite of it.
+
+use lockstorm_data::facts::{Caveat, Misuse};
+use lockstorm_data::metrics::units::rounded;
+use lockstorm_data::metrics::{Count, Figures, Metric};
+use lockstorm_data::scenario::{ArmSpec, Expectation, Scenario};
+
+use crate::evidence::{ArmEvidence, Evidence, Stage};
+
+/// If more than one request in this many failed, the others don't stand for all.
+const MAX_FAILED: u64 = 100;
+/// If more than one request in this many was late to begin or never ended, times cover too few of them.
+const MAX_MISSING: u64 = 100;
+/// If more than one request in this many was never begun, the load was another one than the scenario asks for.
+const MAX_NEVER_BEGUN: u64 = 10;
+/// If the threads of app servers waited for a processor for a larger part of the time than this, the machine is too busy.
+const MAX_PROCESSOR_WAIT: f64 = 0.02;
+/// What is seen of that in less time says little, in seconds.
+const MIN_OBSERVED: f64 = 3.5;
+
+/// The doubts about one arm. Doubts are a set: none of them makes another one smaller.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Doubts {
+    /// What casts doubt on all figures of the arm, the heaviest first.
+    pub general: Vec<Caveat>,
+    /// What casts doubt on results of expectations only.
+    pub of_results: Vec<Caveat>,
+}
+
+/// An expectation, held against the figures of its arm.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compared<'a> {
+    pub expectation: &'a Expectation,
+    /// Whether the figure keeps the bound.
+    pub is_kept: bool,
+    /// Whether it does, once nothing can change that any more.
+    pub decided: Option<bool>,
+}
+
+/// How general a doubt is: what comes first is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Something was lost that the run needs.
+    Lost,
+    /// All figures are worthless.
+    Void,
+    /// A fault of the scenario took no effect.
+    Unmet,
+    /// It is about one arm.
+    OfArm,
+}
+
+/// How a caveat weighs on an arm; `None` if it casts no doubt on it.
+fn weight(caveat: &Caveat, arm: &ArmSpec) -> Option<Weight> {
+    let is_void = is_void(caveat);
+    let of = match caveat {
+        _ if is_void => return Some(Weight::Void),
+        Caveat::KeeperStopped
+        | Caveat::KeeperGone { .. }
+        | Caveat::ServerHangs { .. }
+        | Caveat::NodeChanged { loses_cache: true, .. } => return Some(Weight::Lost),
+        Caveat::FaultUnmet { .. } => return Some(Weight::Unmet),
+        // Of what a program reported there is one arm.
+        Caveat::NoEvents
+        | Caveat::NoHolds
+        | Caveat::MoreThanAYear
+        | Caveat::NoSharedLock
+        | Caveat::OtherClocks { .. }
+        | Caveat::EndsMissing { .. }
+        | Caveat::NotAllRead
+        | Caveat::Reported {
+            misuse: Misuse::SharedToken { .. } | Misuse::FenceRepeated { .. } | Misuse::FenceFallen { .. },
+        } => return Some(Weight::OfArm),
+        Caveat::NewMasterSilent { arm, .. }
+        | Caveat::NoQuorumAtEnd { arm, .. }
+        | Caveat::NoLockAtEnd { arm, .. }
+        | Caveat::DatabaseLost { arm, .. }
+        | Caveat::LedgerUnreadable { arm, .. }
+        | Caveat::Unanswered { arm, .. }
+        | Caveat::Client { arm, .. } => arm,
+        _ => return None,
+    };
+    (*of == arm.name).then_some(Weight::OfArm)
+}
+
+/// Whether it makes all figures of a run worthless: the wall clock stepped, or the run itself was stalled.
+pub(crate) const fn is_void(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::ClockStepped { .. } | Caveat::RunStalled { .. } | Caveat::ProgramStopped { is_long: true, .. }
+    )
+}
+
+/// Whether a result stands in spite of a doubt.
+pub(crate) fn stands(doubt: &Caveat, result: Compared<'_>) -> bool {
+    let Compared {
+        expectation,
+        is_kept,
+        decided,
+    } = result;
+    let is_upper = expectation.is_from_above();
+    match doubt {
+        _ if is_void(doubt) => false,
+        // Too much of something is too much without that fault, and under more load.
+        Caveat::FaultUnmet { .. } | Caveat::RateNotKept { .. } => !is_kept && is_upper,
+        // A stalled machine explains what failed, and not what held.
+        Caveat::MachineBusy { .. } => is_kept,
+        // Nothing has put the lock to the test, so that it had no damage says nothing.
+        Caveat::Untested => !(is_kept && expectation.metric.is_damage() && is_upper),
+        // Nothing that comes later can change it.
+        Caveat::StoppedEarly | Caveat::Killed { .. } => decided.is_some(),
+        // What stalls explain is subtracted from each figure by itself.
+        Caveat::DamageByStalls { .. } => true,
+        // Damage is in the ledger: what is lost or fails later does not undo it.
+        _ => decided == Some(false) && expectation.metric.is_damage(),
+    }
+}
+
+impl Doubts {
+    /// Everything that casts doubt on an arm.
+    pub fn new(evidence: &Evidence<'_>, arm: &ArmSpec, of_arm: &ArmEvidence<'_>, is_untested: bool) -> Self {
+        let (scenario, figures) = (evidence.scenario, of_arm.figures);
+        let mut known: Vec<(Weight, &Caveat)> = Vec::new();
+        for caveat in evidence.caveats.iter().chain(evidence.missing) {
+            if let Some(weight) = weight(caveat, arm)
+                && !known.iter().any(|(_, other)| *other == caveat)
+            {
+                known.push((weight, caveat));
+            }
+        }
+        known.sort_by_key(|(weight, _)| *weight);
+        let mut general: Vec<Caveat> = known.into_iter().map(|(_, caveat)| caveat.clone()).collect();
+        general.extend(too_many_failed(arm, of_arm, &scenario.expect));
+        general.extend(by_stalls(&arm.name, figures, was_stopped(evidence.caveats)));
+        if evidence.stage != Stage::Loaded {
+            // Before that, what waits for a worker may still be begun.
+            general.extend(other_load(&arm.name, figures, &scenario.expect));
+        }
+        general.extend(of_arm.known_at_end.map(|figure| Caveat::KnownAtEnd { figure }));
+        // A machine that is too busy explains what failed of locks that expire, and nothing else.
+        let busy = busy(evidence.processor_wait, evidence.elapsed).filter(|_| arm.lock.uses_nodes());
+        let mut of_results: Vec<Caveat> = busy.into_iter().collect();
+        of_results.extend((is_untested && scenario.is_to_test(arm)).then_some(Caveat::Untested));
+        let killed = evidence
+            .missing
+            .iter()
+            .find(|caveat| matches!(caveat, Caveat::Killed { .. }));
+        match (evidence.stage, killed) {
+            (_, Some(killed)) => of_results.push(killed.clone()),
+            (Stage::Loaded | Stage::Draining | Stage::Stopped, None) => of_results.push(Caveat::StoppedEarly),
+            (Stage::Ended, None) => {}
+        }
+        Self { general, of_results }
+    }
+
+    /// All of them, in the order of their weight.
+    pub fn all(&self) -> impl Iterator<Item = &Caveat> {
+        self.general.iter().chain(&self.of_results)
+    }
+}
+
+/// That app servers waited too long for processor time: for this part of the load so far, which lasts `elapsed` seconds.
+pub fn busy(processor_wait: Option<f64>, elapsed: f64) -> Option<Caveat> {
+    let part = processor_wait.filter(|part| *part > MAX_PROCESSOR_WAIT && elapsed >= MIN_OBSERVED)?;
+    let percent = rounded(part * 100.0);
+    Some(Caveat::MachineBusy { percent })
+}
+
+/// Whether a signal has stopped this program for a while: what was late then is not the machine's doing.
+pub(crate) fn was_stopped(caveats: &[Caveat]) -> bool {
+    caveats
+        .iter()
+        .any(|caveat| matches!(caveat, Caveat::ProgramStopped { .. }))
+}
+
+/// Whether an expectation of the scenario is about this figure of this arm.
+fn is_expected(name: &str, metric: Metric, expect: &[Expectation]) -> bool {
+    expect
+        .iter()
+        .any(|expectation| expectation.arm == name && expectation.metric == metric)
+}
+
+/// That so many requests of an arm failed that the others don't stand for all, unless the scenario expects failures.
+pub(crate) fn too_many_failed(arm: &ArmSpec, evidence: &ArmEvidence<'_>, expect: &[Expectation]) -> Option<Caveat> {
+    let counts = &evidence.figures.counts;
+    let many = counts[Count::Errors].saturating_mul(MAX_FAILED) > counts[Count::Completed];
+    let is_doubt = many && counts[Count::Errors] > 0 && !is_expected(&arm.name, Metric::Errors, expect);
+    is_doubt.then(|| failed(&arm.name, evidence.figures, evidence.first_error))
+}
+
+/// How many requests of an arm failed, with the error of the first.
+pub fn failed(name: &str, figures: &Figures, first_error: Option<&str>) -> Caveat {
+    Caveat::RequestsFailed {
+        arm: name.to_owned(),
+        failed: figures.counts[Count::Errors],
+        of: figures.counts[Count::Completed],
+        quoted: first_error.map(str::to_owned),
+    }
+}
+
+/// That more than 1 % of an arm's requests found no free worker, or still waited at the end of the run.
+pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<Caveat> {
+    let Figures {
+        never_begun, offered, ..
+    } = *figures;
+    let waiting = figures.waiting();
+    let missing = never_begun.saturating_add(waiting);
+    (missing.saturating_mul(MAX_MISSING) > offered).then(|| Caveat::RateNotKept {
+        arm: name.to_owned(),
+        never_begun,
+        waiting,
+        offered,
+        ended: figures.counts[Count::Completed],
+    })
+}
+
+/// That more than 10 % of the requests were never begun, so that the figures are those of another load, unless the scenario expects that.
+pub(crate) fn other_load(name: &str, figures: &Figures, expect: &[Expectation]) -> Option<Caveat> {
+    let many = figures.never_begun.saturating_mul(MAX_NEVER_BEGUN) > figures.offered;
+    rate_not_kept(name, figures).filter(|_| many && !is_expected(name, Metric::NeverBegun, expect))
+}
+
+/// That damage in an arm does not speak against its lock: this machine may have done all of it, or a stop of this program.
+pub(crate) fn by_stalls(name: &str, figures: &Figures, is_stopped: bool) -> Option<Caveat> {
+    // What was made up for later was done all the same.
+    let all_by_stalls =
+        |metric: Metric| metric.by_stalls(figures) > 0.0 && metric.by_stalls(figures) >= metric.of(figures);
+    let done = Metric::proven(figures).find(|metric| all_by_stalls(metric.peak()))?;
+    Some(Caveat::DamageByStalls {
+        arm: name.to_owned(),
+        sections: figures.counts[Count::Stalled],
+        figure: done,
+        up_to: rounded(done.peak().by_stalls(figures)),
+        is_stopped,
+    })
+}
+
+/// That the scenario has faults, and none of them has tested any lock; the figures are those of all arms, in their order.
+pub fn untested<'a>(scenario: &Scenario, figures: impl Iterator<Item = &'a Figures>) -> Option<Caveat> {
+    let arms = scenario.arms.iter().zip(figures);
+    let mut concerned = arms.filter(|(arm, _)| scenario.is_to_test(arm)).peekable();
+    let is_so = concerned.peek().is_some() && concerned.all(|(_, figures)| figures.consequences.is_empty());
+    is_so.then_some(Caveat::Untested)
+}

@@ -1,0 +1,232 @@
+use lockstorm_data::facts::Caveat;
+use lockstorm_data::metrics::{Entry, Figures};
+use lockstorm_data::scenario::Scenario;
+
+use super::{consequence, scenario};
+use crate::{ArmEvidence, Broken, Evidence, Mark, Outcome, Stage, judge};
+
+/// The outcome of the arm at this position with these figures, which all arms have, and these caveats.
+fn outcome_in(scenario: &Scenario, arm: usize, figures: &Figures, caveats: &[Caveat]) -> Outcome {
+    let judged = judge(&Evidence {
+        scenario,
+        stage: Stage::Ended,
+        elapsed: 20.0,
+        processor_wait: None,
+        caveats,
+        missing: &[],
+        arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
+    });
+    judged.arms[arm].outcome
+}
+
+/// `failover` without what it expects and without faults.
+fn plain(name: &str) -> Scenario {
+    let mut scenario = scenario(name);
+    scenario.expect.clear();
+    scenario.faults.clear();
+    scenario
+}
+
+/// The outcome of `single` in `failover`: of 100 orders, ten of which met another client.
+fn outcome(change: impl FnOnce(&mut Figures), caveats: &[Caveat]) -> Outcome {
+    let mut figures = Figures {
+        ledger: [(Entry::Orders, 100)].into(),
+        contested: 10,
+        ..Figures::default()
+    };
+    change(&mut figures);
+    let scenario = plain("failover");
+    let single = scenario.arms.iter().position(|arm| arm.name == "single");
+    outcome_in(&scenario, single.expect("an arm"), &figures, caveats)
+}
+
+const BROKE: Outcome = Outcome::Broke(Broken::Damage);
+const STALLED: Caveat = Caveat::KeeperStopped;
+const VOID: Caveat = Caveat::ClockStepped { by_ms: 100 };
+
+#[test]
+fn damage_in_the_ledger_stands_in_spite_of_a_doubt_unless_this_machine_may_have_done_it() {
+    let of = |lost_by_stalls, caveat: Caveat| {
+        let lost = |figures: &mut Figures| {
+            (
+                figures.ledger[Entry::LostUpdates],
+                figures.ledger[Entry::LostUpdatesPeak],
+            ) = (Some(3), Some(3));
+            figures.lost_by_stalls = lost_by_stalls;
+        };
+        outcome(lost, &[caveat])
+    };
+    assert_eq!(of(2, STALLED), BROKE);
+    assert_eq!(of(3, STALLED), Outcome::NotShown);
+    assert_eq!(
+        of(0, VOID),
+        Outcome::NotShown,
+        "the clock stepped, or the run stood still"
+    );
+}
+
+#[test]
+fn a_lock_held_only_if_damage_would_have_shown() {
+    assert_eq!(outcome(|_| {}, &[]), Outcome::Held);
+    let nothing = |figures: &mut Figures| figures.ledger[Entry::Orders] = Some(0);
+    assert_eq!(outcome(nothing, &[]), Outcome::NotShown);
+    assert_eq!(
+        outcome(|figures| figures.contested = 0, &[]),
+        Outcome::NotShown,
+        "no two met"
+    );
+    assert_eq!(outcome(|figures| figures.stuck = Some(0), &[]), Outcome::Held);
+    let stuck = |figures: &mut Figures| figures.stuck = Some(1);
+    assert_eq!(outcome(stuck, &[]), Outcome::Broke(Broken::Stuck));
+    assert_eq!(outcome(|_| {}, &[STALLED]), Outcome::NotShown);
+    let lost = |figures: &mut Figures| figures.ledger[Entry::LostUpdatesPeak] = Some(1);
+    assert_eq!(outcome(lost, &[]), BROKE);
+    assert_eq!(outcome(|figures| figures.double_holds = 1, &[]), BROKE);
+    let twice = |figures: &mut Figures| figures.double_holds = 1;
+    assert_eq!(
+        outcome(twice, &[STALLED]),
+        Outcome::NotShown,
+        "a run that stood still proves nothing"
+    );
+}
+
+#[test]
+fn a_key_that_outlives_its_holder_is_no_damage_and_not_held() {
+    let late = |figures: &mut Figures| {
+        let mut late = consequence();
+        late.kind = lockstorm_data::metrics::ConsequenceKind::OutlivedHolder {
+            locks: 1,
+            longest_us: 17_000_000,
+        };
+        figures.consequences.push(late);
+    };
+    assert_eq!(outcome(late, &[]), Outcome::Broke(Broken::FreesLate));
+}
+
+#[test]
+fn a_cache_that_is_filled_more_often_than_once_is_poor_and_no_damage() {
+    let scenario = plain("stampede");
+    let arm = scenario.arms.iter().position(|arm| arm.lock.is_some()).expect("an arm");
+    let of = |mean| {
+        let mut figures = Figures {
+            contested: 1,
+            ..Figures::default()
+        };
+        (figures.db_hits_per_expiry.mean, figures.db_hits_per_expiry.expiries) = (mean, 9);
+        outcome_in(&scenario, arm, &figures, &[])
+    };
+    assert_eq!((of(1.0), of(2.0)), (Outcome::Held, Outcome::Broke(Broken::Poor)));
+}
+
+#[test]
+fn a_lock_for_which_no_two_clients_met_is_held_in_no_workload() {
+    for name in ["failover", "job-twice", "payment", "stampede"] {
+        let scenario = plain(name);
+        let arm = scenario
+            .arms
+            .iter()
+            .position(|arm| arm.lock.uses_nodes())
+            .expect("an arm");
+        let of = |contested| {
+            let mut figures = Figures {
+                ledger: [Entry::Orders, Entry::Runs, Entry::Payments]
+                    .map(|entry| (entry, 100))
+                    .into(),
+                offered: 100,
+                answered: 100,
+                contested,
+                ..Figures::default()
+            };
+            (figures.db_hits_per_expiry.mean, figures.db_hits_per_expiry.expiries) = (1.0, 9);
+            outcome_in(&scenario, arm, &figures, &[])
+        };
+        assert_eq!((of(0), of(1)), (Outcome::NotShown, Outcome::Held), "{name}");
+    }
+}
+
+#[test]
+fn a_control_is_only_what_has_no_lock_beside_one_that_has() {
+    let scenario = scenario("paused-client");
+    let outcome = |name: &str| {
+        let arm = scenario.arms.iter().position(|arm| arm.name == name).expect("an arm");
+        outcome_in(&scenario, arm, &Figures::default(), &[])
+    };
+    assert_ne!(outcome("atomic"), Outcome::Control, "an atomic update needs no lock");
+    let scenario = self::scenario("failover");
+    let is_control = |arm: &lockstorm_data::scenario::ArmSpec| crate::is_control(&scenario, arm);
+    let controls: Vec<&str> = scenario
+        .arms
+        .iter()
+        .filter(|arm| is_control(arm))
+        .map(|arm| arm.name.as_str())
+        .collect();
+    assert_eq!(controls, ["no lock"]);
+    let mut alone = scenario.clone();
+    alone.arms.retain(|arm| arm.name == "no lock");
+    assert!(
+        !crate::is_control(&alone, &alone.arms[0]),
+        "there is nothing to compare it with"
+    );
+}
+
+#[test]
+fn who_has_not_met_what_the_scenario_predicts_was_not_tested() {
+    let scenario = scenario("failover");
+    let untested = |figures: &Figures| {
+        let judged = judge(&Evidence {
+            scenario: &scenario,
+            stage: Stage::Ended,
+            elapsed: 20.0,
+            processor_wait: None,
+            caveats: &[],
+            missing: &[],
+            arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
+        });
+        ["single", "redlock", "no lock"].map(|name| {
+            let arm = scenario.arms.iter().position(|arm| arm.name == name).expect("an arm");
+            judged.arms[arm].is_untested
+        })
+    };
+    let mut figures = Figures::default();
+    assert_eq!(untested(&figures), [true, true, false]);
+    figures.ledger[Entry::LostUpdates] = Some(5);
+    (figures.double_holds, figures.covered) = (5, 10);
+    figures.consequences.push(consequence());
+    assert_eq!(untested(&figures), [false, false, false]);
+}
+
+#[test]
+fn each_outcome_has_its_mark_word_and_name() {
+    let scenario = plain("failover");
+    let mut figures = Figures {
+        ledger: [(Entry::Orders, 100)].into(),
+        contested: 10,
+        ..Figures::default()
+    };
+    let of = |figures: &Figures, caveats: &[Caveat]| {
+        let judged = judge(&Evidence {
+            scenario: &scenario,
+            stage: Stage::Ended,
+            elapsed: 20.0,
+            processor_wait: None,
+            caveats,
+            missing: &[],
+            arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
+        });
+        let single = scenario.arms.iter().position(|arm| arm.name == "single");
+        let judged = &judged.arms[single.expect("an arm")];
+        (judged.mark(), judged.word(&scenario.workload), judged.name())
+    };
+    assert_eq!(of(&figures, &[]), (Mark::Good, "safe", "safe"));
+    assert_eq!(
+        of(&figures, &[STALLED]),
+        (Mark::Pending, "inconclusive", "inconclusive")
+    );
+    figures.contested = 0;
+    assert_eq!(of(&figures, &[]), (Mark::Pending, "not shown", "unproven"));
+    figures.stuck = Some(1);
+    assert_eq!(of(&figures, &[]), (Mark::Poor, "stuck", "poor"));
+    figures.double_holds = 1;
+    figures.stuck = None;
+    assert_eq!(of(&figures, &[]), (Mark::Damage, "UNSAFE", "unsafe"));
+}
