@@ -24,7 +24,8 @@ pub(super) fn load_faults(spec: &str, changes: &Changes) -> Result<Scenario, Sce
 /// Compares the scenario's needs with this machine: warnings, or a line for each reason why it can't run here.
 pub(super) fn room(scenario: &Scenario) -> Result<Vec<String>, String> {
     let room = needs::compare(&needs::of(scenario), &Machine::look());
-    let [mut refusals, warnings] = [room.refusals, room.warnings].map(|lacks| lacks.iter().map(Lack::to_string).collect::<Vec<_>>());
+    let [mut refusals, warnings] =
+        [room.refusals, room.warnings].map(|lacks| lacks.iter().map(Lack::to_string).collect::<Vec<_>>());
     for arm in scenario.arms.iter().filter(|arm| arm.lock == LockKind::Client) {
         if let Some(program) = arm.command.first().filter(|program| !is_command(program)) {
             refusals.push(format!(

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::past_figures::{figures, known_at_end};
-use lockstorm_data::facts::{Event, EventKind};
+use lockstorm_data::facts::{Caveat, Event, EventKind};
 use lockstorm_data::history::DoubleHold;
 use lockstorm_data::metrics::{Point, Series};
 use lockstorm_data::model::{Conditions, HostId, ServerId, Target};
 use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes};
+use lockstorm_judge::Judgement;
 use lockstorm_lab::{NodeName, Role};
 use lockstorm_run::{Act, ArmView, Health, HostView, Live, Outlasted, Phase, Record, ServerView, Snapshot};
 
@@ -42,6 +43,7 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
         hosts: &hosts,
         hold,
         until,
+        at_end: record.judge(),
     };
     let arms: Vec<ArmView> = (0..record.arms.len()).map(|arm| past.arm(arm)).collect();
     let servers = (0..record.scenario.swarm.servers).map(|index| {
@@ -71,7 +73,6 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
         act: captions.iter().find_map(|(fault, _)| act(record, (*fault)?)),
         caption: captions.first().map(|(_, caption)| caption.as_str().into()),
         ends_at: Some(record.elapsed),
-        // If nothing good can be said of an arm at the end, nothing good is said before.
         caveats: record.warnings.clone(),
         processor_wait: record.processor_wait,
         partial: if is_over { record.partial.clone() } else { Vec::new() },
@@ -163,6 +164,8 @@ struct Past<'a> {
     hold: Duration,
     /// The instant; infinite from the end on.
     until: f64,
+    /// What the whole run proves.
+    at_end: Judgement,
 }
 
 impl Past<'_> {
@@ -185,7 +188,8 @@ impl Past<'_> {
             done: figures.finish.is_some(),
             double_holds: arm.evidence.iter().filter(begun).cloned().collect(),
             first_error: arm.first_error.clone(),
-            known_at_end: known_at_end(&arm.figures, self.until),
+            // If nothing good can be said of an arm at the end, nothing good is said before.
+            later: self.later(index),
             series: Arc::new(series),
             figures,
             // These are not in a record, or only in total.
@@ -195,6 +199,17 @@ impl Past<'_> {
             last_locks: Vec::new(),
             outlasted: Outlasted::default(),
         }
+    }
+
+    /// What casts doubt on an arm that is known at the end only.
+    fn later(&self, index: usize) -> Vec<Caveat> {
+        let arm = &self.record.arms[index];
+        if self.until.is_infinite() {
+            return Vec::new();
+        }
+        let hidden = known_at_end(&arm.figures).map(|figure| Caveat::KnownAtEnd { figure });
+        let at_end = self.at_end.arms.get(index).map(|arm| arm.doubts.clone());
+        at_end.into_iter().flatten().chain(hidden).collect()
     }
 
     /// Whether an arm could work, by the hosts that its lock needs and by what it had answered.
@@ -243,7 +258,6 @@ impl Past<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::facts::Caveat;
     use lockstorm_data::metrics::{Entry, Metric};
     use lockstorm_run::not_begun;
 

@@ -62,13 +62,13 @@ pub(super) fn figures(arm: &ArmRecord, seconds: &Series, events: &[Event], until
     figures
 }
 
-/// Damage of which only the total is known, if it is not the end yet.
-pub(super) fn known_at_end(total: &Figures, until: f64) -> Option<Metric> {
+/// Damage of which only the total is known.
+pub(super) fn known_at_end(total: &Figures) -> Option<Metric> {
     let is_hidden = |metric: &Metric| match metric {
         Metric::LawViolations => false,
         other => Point::default().of(other.headline().unwrap_or(*other)).is_none(),
     };
-    Metric::proven(total).find(is_hidden).filter(|_| until.is_finite())
+    Metric::proven(total).find(is_hidden)
 }
 
 /// What had come of the faults. How many locks an old master has granted is known once it does so no more.

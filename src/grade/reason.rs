@@ -194,6 +194,7 @@ impl Reason {
 }
 
 impl fmt::Display for Reason {
+    #[expect(clippy::too_many_lines, reason = "a sentence for each")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let locks_were = |number: &u64| counted(*number, "lock was", "locks were");
         let refusals_of = |number: &u64| counted(*number, "refusal", "refusals");
@@ -283,7 +284,10 @@ impl fmt::Display for Reason {
             Self::OutageAsBusy { refusals, told } => {
                 let (refusals, all) = (refusals_of(refusals), count(*told));
                 let told = if *told == 0 { "none" } else { &all };
-                write!(f, "{refusals} said that somebody holds the lock, and {told} that nodes are missing")
+                write!(
+                    f,
+                    "{refusals} said that somebody holds the lock, and {told} that nodes are missing"
+                )
             }
             Self::NotRecovered { for_us } => {
                 write!(f, "after the fault no lock was granted any more ({})", micros(*for_us))

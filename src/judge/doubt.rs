@@ -136,7 +136,9 @@ impl Doubts {
             // Before that, what waits for a worker may still be begun.
             general.extend(other_load(&arm.name, figures, &scenario.expect));
         }
-        general.extend(of_arm.known_at_end.map(|figure| Caveat::KnownAtEnd { figure }));
+        let later = of_arm.later.iter().filter(|caveat| !general.contains(caveat));
+        let later: Vec<Caveat> = later.cloned().collect();
+        general.extend(later);
         // A machine that is too busy explains what failed of locks that expire, and nothing else.
         let busy = busy(evidence.processor_wait, evidence.elapsed).filter(|_| arm.lock.uses_nodes());
         let mut of_results: Vec<Caveat> = busy.into_iter().collect();

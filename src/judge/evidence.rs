@@ -1,5 +1,5 @@
 use lockstorm_data::facts::Caveat;
-use lockstorm_data::metrics::{Figures, Metric};
+use lockstorm_data::metrics::Figures;
 use lockstorm_data::scenario::{ArmSpec, Scenario};
 
 /// What is known of a run.
@@ -43,8 +43,8 @@ pub struct ArmEvidence<'a> {
     pub first_error: Option<&'a str>,
     /// True if it can't work although it has something to do. Only of a run under way.
     pub is_stuck: bool,
-    /// Damage of which only the total is known, if the evidence is of an earlier instant.
-    pub known_at_end: Option<Metric>,
+    /// What casts doubt on it later, if the evidence is of an earlier instant: then nothing good is said before either.
+    pub later: &'a [Caveat],
 }
 
 impl<'a> ArmEvidence<'a> {
@@ -54,7 +54,7 @@ impl<'a> ArmEvidence<'a> {
             figures,
             first_error: None,
             is_stuck: false,
-            known_at_end: None,
+            later: &[],
         }
     }
 }

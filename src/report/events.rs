@@ -130,7 +130,13 @@ pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
     let (reported, more) = (judged.reported, more(judged));
     let misuses = reported.late.iter().chain(&reported.handed_out).map(Misuse::to_string);
     let exclusive = judged.is_double().then(|| EXCLUSIVE.to_owned());
-    let lines = judged.doubles.iter().cloned().chain(more).chain(misuses).chain(exclusive);
+    let lines = judged
+        .doubles
+        .iter()
+        .cloned()
+        .chain(more)
+        .chain(misuses)
+        .chain(exclusive);
     lines.fold(table(judged).render(paint), |text, line| text + "\n" + &line)
         + if judged.judged.is_broken() { "\n" } else { "" }
 }

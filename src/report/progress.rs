@@ -254,7 +254,7 @@ mod tests {
             done: false,
             live: Live::default(),
             first_error: None,
-            known_at_end: None,
+            later: Vec::new(),
         });
         Snapshot {
             number: 0,

@@ -58,6 +58,16 @@ fn good() -> Figures {
     figures
 }
 
+/// A count, as a figure has it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bounds are small and not negative"
+)]
+fn whole(value: f64) -> u64 {
+    value as u64
+}
+
 /// The paths of all numbers in a value.
 fn numbers(value: &Json, path: &str, all: &mut Vec<String>) {
     match value {
@@ -81,7 +91,7 @@ fn changed(figures: &Figures, expectation: &Expectation, is_kept: bool) -> Figur
     if is_so(figures) {
         return figures.clone();
     }
-    let whole = [
+    let candidates = [
         0.0,
         1.0,
         bound,
@@ -89,18 +99,18 @@ fn changed(figures: &Figures, expectation: &Expectation, is_kept: bool) -> Figur
         (bound * 3.0).round() + 10.0,
         (bound / 2.0).floor(),
     ];
-    for value in whole.into_iter().chain([bound * 1000.0, bound * 2000.0 + 9000.0]) {
+    for value in candidates.into_iter().chain([bound * 1000.0, bound * 2000.0 + 9000.0]) {
         let mut figures = figures.clone();
         match metric.row().value {
             // Zeros are left out of the JSON of these.
-            _ if metric == Metric::NoQuorum => figures.outcomes.no_quorum = value as u64,
-            _ if metric == Metric::Unknown => figures.outcomes.unknown = value as u64,
-            _ if metric == Metric::Expired => figures.outcomes.expired = value as u64,
-            Value::Counted(count) => figures.counts[count] = value as u64,
+            _ if metric == Metric::NoQuorum => figures.outcomes.no_quorum = whole(value),
+            _ if metric == Metric::Unknown => figures.outcomes.unknown = whole(value),
+            _ if metric == Metric::Expired => figures.outcomes.expired = whole(value),
+            Value::Counted(count) => figures.counts[count] = whole(value),
             Value::Booked(entry) => {
-                figures.ledger[entry] = Some(value as u64);
+                figures.ledger[entry] = Some(whole(value));
                 if let Some(peak) = entry.peak() {
-                    figures.ledger[peak] = Some(value as u64);
+                    figures.ledger[peak] = Some(whole(value));
                 }
             }
             _ => continue,
@@ -116,8 +126,8 @@ fn changed(figures: &Figures, expectation: &Expectation, is_kept: bool) -> Figur
     let name = metric.name().split("_p").next().unwrap_or_default().to_owned();
     paths.sort_by_key(|path| !path.contains(&name));
     for path in paths {
-        for value in whole.into_iter().chain([bound * 1000.0, bound * 2000.0 + 9000.0]) {
-            for value in [Json::from(value as u64), Json::from(value)] {
+        for value in candidates.into_iter().chain([bound * 1000.0, bound * 2000.0 + 9000.0]) {
+            for value in [Json::from(whole(value)), Json::from(value)] {
                 let mut json = json.clone();
                 *json.pointer_mut(&path).expect("it is there") = value;
                 if let Ok(figures) = serde_json::from_value(json)

@@ -338,7 +338,7 @@ fn arm_view(spec: &ArmSpec, scenario: &Scenario, seconds: u64) -> ArmView {
         done: false,
         live: Live::default(),
         first_error: None,
-        known_at_end: None,
+        later: Vec::new(),
     }
 }
 

@@ -10,12 +10,12 @@ use clap::ValueEnum as _;
 use lockstorm::console::{App, ConsoleOptions, Intent, Message, Saving, ThemeName, View, keys, views};
 use lockstorm_base::Stop;
 use lockstorm_data::facts::{Awaited, Caveat, Event, EventKind, GivenUp, NextStep, OrderedBy, Unmet};
-use lockstorm_data::metrics::{Count, Entry, Latency, RecentTenths, Time};
+use lockstorm_data::metrics::{Count, Entry, Latency, Metric, RecentTenths, Time};
 use lockstorm_data::model::{
     Action, Cause, Condition, Conditions, Fault, Finding, HostId, How, NoVote, Observer, OrderId, Proof,
     ReplicationRole, ServerId, Target, Targets,
 };
-use lockstorm_data::scenario::{GivenNodes, LockKind, Update};
+use lockstorm_data::scenario::{GivenNodes, LockKind, Op, Update};
 use lockstorm_kit::program::says;
 use lockstorm_lab::Role;
 use lockstorm_run::{Behind, Command, Health, Knob, Live, Next, OldMaster, Phase, RunError, Snapshot};
@@ -814,7 +814,9 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     says(status(&app), &["was killed with its clients"]);
     // A failure closes it: keys are keys again.
     let mut failed = storm("F");
-    failed.update(Message::Finished(Err(RunError::Thread(io::Error::other("the disk is full")))));
+    failed.update(Message::Finished(Err(RunError::Thread(io::Error::other(
+        "the disk is full",
+    )))));
     assert!(matches!(press(&mut failed, "q").as_slice(), [Intent::Quit]));
     // What is typed where nothing can happen any more, or when the run ends, are no keys: `o` and Enter would start another one.
     let mut ends = storm("F");
@@ -1459,7 +1461,9 @@ fn before_the_load_and_after_a_failure_nothing_is_hidden() {
     }
     // A failure also ends a frozen display.
     let mut app = calm(" ");
-    app.update(Message::Finished(Err(RunError::Thread(io::Error::other("the disk is full")))));
+    app.update(Message::Finished(Err(RunError::Thread(io::Error::other(
+        "the disk is full",
+    )))));
     says(&drawn(&app, SMALL), &["the disk is full"]);
     assert_eq!(ordered(&mut app, "k"), []);
     assert_eq!(app.status(), Some("the run failed: R runs it again"));
@@ -1527,7 +1531,12 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
     // Who talks for too long has nothing left to show.
     let mut held = snapshot.clone();
     held.held = true;
-    "host 1 dies".clone_into(&mut held.next.as_mut().expect("a fault").text);
+    held.next.as_mut().expect("a fault").step = NextStep::Fault {
+        action: KILL,
+        targets: Targets::Named(vec![HOST]),
+        is_bounce: false,
+        waits_for: None,
+    };
     held.arms[1].figures.sold_out_all = true;
     says(
         &drawn(&showing(held), WIDE),

@@ -19,6 +19,7 @@ const OF_ALL: [&str; 8] = [
 /// The record as this program would have written it; one in the present form stays as it is.
 pub fn converted(mut record: Value) -> Value {
     typed(&mut record);
+    keep_facts(&mut record);
     let workload = record["scenario"]["workload"]["kind"].clone();
     let arms = record["arms"].as_array_mut().into_iter().flatten();
     for arm in arms.filter_map(Value::as_object_mut) {
@@ -26,6 +27,38 @@ pub fn converted(mut record: Value) -> Value {
         leave_out_others(arm);
     }
     record
+}
+
+/// Before conclusions were made anew when a record is read, some facts stood only in them: the doubt of what a program had reported, the loss
+/// of the cache node, and that the machine was busy until the end.
+fn keep_facts(record: &mut Value) {
+    let doubts = record["inconclusive"].as_array().cloned().unwrap_or_default();
+    if record.get("processor_wait").is_none() {
+        let busy = |caveat: &&Value| caveat["caveat"] == "machine_busy";
+        let warnings = record["warnings"].as_array().into_iter().flatten();
+        let busy: Vec<f64> = warnings
+            .filter(busy)
+            .filter_map(|caveat| caveat["percent"].as_f64())
+            .collect();
+        // It was told when it began, and again at the end.
+        record["processor_wait"] = match busy[..] {
+            [_, .., last] => json!(last / 100.0),
+            _ => Value::Null,
+        };
+    }
+    let Some(warnings) = record["warnings"].as_array_mut() else {
+        return;
+    };
+    for warning in warnings.iter_mut() {
+        if warning["caveat"] == "node_changed" && doubts.contains(warning) {
+            warning["loses_cache"] = json!(true);
+        }
+    }
+    for doubt in doubts {
+        if !warnings.iter().any(|warning| warning["caveat"] == doubt["caveat"]) {
+            warnings.insert(0, doubt);
+        }
+    }
 }
 
 /// Before format 5 was released, points had the names of `inventory`, and arms those of all workloads.

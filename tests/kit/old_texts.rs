@@ -436,7 +436,10 @@ fn caveat(old: &Value) -> Value {
     }
     for (pattern, kind, names) in MISUSES {
         let Some(found) = holes(pattern, text) else { continue };
-        let mut new = Map::from_iter([("caveat".to_owned(), json!("reported")), ("misuse".to_owned(), json!(kind))]);
+        let mut new = Map::from_iter([
+            ("caveat".to_owned(), json!("reported")),
+            ("misuse".to_owned(), json!(kind)),
+        ]);
         for (name, text) in names.iter().zip(found) {
             let number = || text.parse::<i64>().unwrap_or(0);
             match *name {
@@ -444,6 +447,10 @@ fn caveat(old: &Value) -> Value {
                 "late_ms" => {
                     let ns = rounded(text.parse::<f64>().unwrap_or(0.0) * 1e6);
                     _ = new.insert("late_ns".to_owned(), json!(ns));
+                }
+                "work" => {
+                    let work = if text == "wrote" { "write" } else { "section" };
+                    _ = new.insert("work".to_owned(), json!(work));
                 }
                 "at_ns" | "fence" | "highest" => _ = new.insert((*name).to_owned(), json!(number())),
                 name => _ = new.insert(name.to_owned(), json!(text)),
@@ -456,10 +463,16 @@ fn caveat(old: &Value) -> Value {
 
 /// What another program's client did wrong, as [`CAVEATS`].
 const MISUSES: &[(&str, &str, &[&str])] = &[
-    ("\"{}\": {} wrote at {}, {} ms after its{}", "wrote_late", &["key", "client", "at_ns", "late_ms", ""]),
-    ("\"{}\": {} wrote at {}, without a{}", "wrote_late", &["key", "client", "at_ns", ""]),
-    ("\"{}\": {} was inside at {}, {} ms after its{}", "inside_late", &["key", "client", "at_ns", "late_ms", ""]),
-    ("\"{}\": {} was inside at {}, without a{}", "inside_late", &["key", "client", "at_ns", ""]),
+    (
+        "\"{}\": {} {} at {}, {} ms after its{}",
+        "late",
+        &["key", "client", "work", "at_ns", "late_ms", ""],
+    ),
+    (
+        "\"{}\": {} {} at {}, without a{}",
+        "late",
+        &["key", "client", "work", "at_ns", ""],
+    ),
     (
         "\"{}\": {} got it at {} with the token of {}: each can{}",
         "shared_token",

@@ -573,7 +573,13 @@ fn planted_clients_get_the_letters_that_they_deserve() {
         let is_removed = |why: &Reason| {
             matches!(
                 why,
-                Reason::HeldByTwo { removed_by: Some(_), .. } | Reason::Unexplained { removed_by: Some(_), .. }
+                Reason::HeldByTwo {
+                    removed_by: Some(_),
+                    ..
+                } | Reason::Unexplained {
+                    removed_by: Some(_),
+                    ..
+                }
             )
         };
         let removed = why.iter().any(is_removed);

@@ -827,7 +827,9 @@ fn a_lock_that_follows_sentinels_follows_a_failover_on_order_too() {
     });
     run.until("the second is announced", |s| {
         let next = s.next.as_ref();
-        next.is_some_and(|next| next.step.to_string() == "the most advanced replica becomes the master" && next.at.is_some())
+        next.is_some_and(|next| {
+            next.step.to_string() == "the most advanced replica becomes the master" && next.at.is_some()
+        })
     });
     let done = run.until("both are done", |s| moved(s).len() == 2);
     let [first, second] = moved(&done)[..] else {

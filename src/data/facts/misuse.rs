@@ -6,24 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "misuse", rename_all = "snake_case")]
 pub enum Misuse {
-    /// The client wrote without a reason to rely on its lock.
-    WroteLate {
+    /// The client worked without a reason to rely on its lock.
+    Late {
         /// The lock.
         key: String,
         /// The client.
         client: String,
-        /// When it wrote.
-        at_ns: i64,
-        /// How long after the end of its reason to rely on the lock, if it had one.
-        late_ns: Option<i64>,
-    },
-    /// The client was in a section, for a part of it without a reason to rely on its lock.
-    InsideLate {
-        /// The lock.
-        key: String,
-        /// The client.
-        client: String,
-        /// When it left; if it has not, when it entered.
+        /// What it did.
+        work: LateWork,
+        /// When it wrote, or left its section; if it has not left, when it entered.
         at_ns: i64,
         /// How long after the end of its reason to rely on the lock, if it had one.
         late_ns: Option<i64>,
@@ -63,4 +54,14 @@ pub enum Misuse {
         /// The highest one before.
         highest: u64,
     },
+}
+
+/// What a client did without a reason to rely on its lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LateWork {
+    /// A write.
+    Write,
+    /// A part of a section.
+    Section,
 }

@@ -16,6 +16,6 @@ pub use checked::{CheckedExpectation, NotProven};
 pub use effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
 pub use event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
 pub use lacking::{Lacking, lacking_in_short};
-pub use misuse::Misuse;
+pub use misuse::{LateWork, Misuse};
 pub use next_step::{Awaited, BlockedAct, NextStep};
 pub use words::{is_back, with_text};

@@ -10,10 +10,10 @@ use super::checked::{CheckedExpectation, NotProven};
 use super::effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
 use super::event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
 use super::lacking::Lacking;
-use super::misuse::Misuse;
+use super::misuse::{LateWork, Misuse};
 use super::next_step::{Awaited, BlockedAct, NextStep};
-use crate::metrics::{Metric, figure};
 use crate::metrics::units::{count, counted, micros, rounded, setting};
+use crate::metrics::{Metric, figure};
 use crate::model::{
     Action, Cause, ClusterNode, Condition, Fault, HostId, NoVote, Seat, Target, TargetKind, Targets, Verified, Way,
 };
@@ -846,26 +846,27 @@ impl fmt::Display for Caveat {
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let late = |late_ns: &Option<i64>| match late_ns {
-            None => "without a lock that it could rely on all the time".to_owned(),
-            Some(ns) => {
-                let ms = *ns as f64 / 1e6;
-                format!("{ms:.3} ms after its reason to rely on its lock had ended")
-            }
-        };
         match self {
-            Self::WroteLate {
+            Self::Late {
                 key,
                 client,
+                work,
                 at_ns,
                 late_ns,
-            } => write!(f, "\"{key}\": {client} wrote at {at_ns}, {}", late(late_ns)),
-            Self::InsideLate {
-                key,
-                client,
-                at_ns,
-                late_ns,
-            } => write!(f, "\"{key}\": {client} was inside at {at_ns}, {}", late(late_ns)),
+            } => {
+                let did = match work {
+                    LateWork::Write => "wrote",
+                    LateWork::Section => "was inside",
+                };
+                write!(f, "\"{key}\": {client} {did} at {at_ns}, ")?;
+                match late_ns {
+                    None => f.write_str("without a lock that it could rely on all the time"),
+                    Some(ns) => {
+                        let ms = *ns as f64 / 1e6;
+                        write!(f, "{ms:.3} ms after its reason to rely on its lock had ended")
+                    }
+                }
+            }
             Self::SharedToken {
                 key,
                 client,

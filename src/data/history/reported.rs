@@ -9,7 +9,7 @@ use super::event::{Event, EventWord};
 use super::holder::Holder;
 use super::load::Load;
 use super::operation::{Acquire, Answer, Head, Operation, Release};
-use crate::facts::{Caveat, Misuse, with_text};
+use crate::facts::{Caveat, LateWork, Misuse, with_text};
 use crate::metrics::{Count, Outage, Time};
 use crate::model::{Outcome, printable};
 
@@ -204,9 +204,10 @@ impl Reported {
                 if inside.overran {
                     made.overran(last);
                     let who = made.clients.get(client).map_or("", String::as_str);
-                    let late = Misuse::InsideLate {
+                    let late = Misuse::Late {
                         key: printable(&key),
                         client: printable(who),
+                        work: LateWork::Section,
                         at_ns: inside.from,
                         late_ns: None,
                     };
@@ -361,13 +362,7 @@ impl Reported {
                 }
                 *late_writes += 1;
                 self.load.at(t).counts[Count::LateWrites] += 1;
-                let late = |[key, client], at_ns, late_ns| Misuse::WroteLate {
-                    key,
-                    client,
-                    at_ns,
-                    late_ns,
-                };
-                self.tell_late(lock, client, event, late);
+                self.tell_late(lock, client, event, LateWork::Write);
             }
             EventWord::Left => {
                 let Some(inside) = lock.inside.remove(&client) else {
@@ -375,13 +370,7 @@ impl Reported {
                 };
                 if inside.overran || !covered {
                     self.overran(t);
-                    let late = |[key, client], at_ns, late_ns| Misuse::InsideLate {
-                        key,
-                        client,
-                        at_ns,
-                        late_ns,
-                    };
-                    self.tell_late(lock, client, event, late);
+                    self.tell_late(lock, client, event, LateWork::Section);
                 }
                 let release = Release {
                     client: who,
@@ -597,21 +586,18 @@ impl Reported {
         }
     }
 
-    /// Keeps what a client did, with the lock and its name, when, and how long after the end of its reason to rely on the lock.
-    fn tell_late(
-        &mut self,
-        lock: &Lock,
-        client: usize,
-        event: &Event,
-        late: impl FnOnce([String; 2], i64, Option<i64>) -> Misuse,
-    ) {
+    fn tell_late(&mut self, lock: &Lock, client: usize, event: &Event, work: LateWork) {
         if self.late.len() == TOLD {
             return;
         }
         let end = lock.holds.get(&client).and_then(Hold::end).filter(|end| *end < event.t);
-        let names = [&event.key, &event.client].map(|name| printable(name));
-        let late_ns = end.map(|end| event.t.saturating_sub(end));
-        self.late.push(late(names, event.t, late_ns));
+        self.late.push(Misuse::Late {
+            key: printable(&event.key),
+            client: printable(&event.client),
+            work,
+            at_ns: event.t,
+            late_ns: end.map(|end| event.t.saturating_sub(end)),
+        });
     }
 }
 

@@ -6,6 +6,7 @@ use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{Expectation, Op};
 
 /// What is said of an expectation of `redlock`, with these figures and doubts.
+#[expect(clippy::needless_pass_by_value, reason = "shorter where it is called")]
 fn check((metric, op, bound): (Metric, Op, f64), figures: Figures, doubts: &[Caveat]) -> CheckedExpectation {
     let expectation = Expectation {
         arm: "redlock".to_owned(),

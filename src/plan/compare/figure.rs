@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use lockstorm_data::metrics::units::{micros, rate, rounded};
-use lockstorm_data::metrics::{Group, Metric, NO_OUTAGE, Point, Quantile, Time, Unit, Value, figure};
+use lockstorm_data::metrics::{Metric, NO_OUTAGE, Point, Quantile, Time, Unit, Value, figure};
 use lockstorm_data::scenario::ArmSpec;
 use lockstorm_run::Record;
 
@@ -101,7 +101,8 @@ impl Compared {
         let own: Vec<Metric> = judged.collect();
         let others = others.into_iter().filter(|other| !own.contains(other));
         let all: Vec<Metric> = own.iter().copied().chain(others).collect();
-        let has = |metric: &Metric| arm.lock.is_some() || metric.row().group != Group::Locks;
+        let lacks = record.scenario.lacks(arm);
+        let has = |metric: &Metric| !lacks.contains(&metric.row().group);
         all.into_iter().filter(has).collect()
     }
 }

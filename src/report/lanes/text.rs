@@ -194,7 +194,10 @@ mod tests {
         };
         let told = text(&shown(&reverse, &events, true), Paint::Off);
         let why = "Why: host 1 was no longer the master and did not know it, so it granted the lock that s1w6 had from the new master, on host 2";
-        assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{told}");
+        assert!(
+            told.split_whitespace().collect::<Vec<_>>().join(" ").contains(why),
+            "{told}"
+        );
         // It came back empty.
         double.lost[0].new_master = None;
         let text = text(&shown(&double, &[], true), Paint::Off);

@@ -163,7 +163,9 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
         ("not shown", not_shown.join(", ")),
         ("did not hold", named(|outcome| matches!(outcome, Outcome::Broke(_)))),
     ];
-    let untested = arms.iter().filter(|arm| arm.judged.is_untested);
+    let untested = arms
+        .iter()
+        .filter(|arm| arm.judged.meets_no_fault && arm.judged.is_untested);
     let untested: Vec<String> = untested.map(|arm| printable(arm.name)).collect();
     let said = held.chain(others.map(|(what, names)| (what.to_owned(), names)));
     let said = said.chain([("no fault tested".to_owned(), untested.join(", "))]);

@@ -69,7 +69,9 @@ pub enum NoClient {
         arm: String,
     },
     /// The arm's locks are renewed, and it can't.
-    #[error("{client} can neither \"extend\" nor \"renew\": set renew = \"off\" for this arm (--set arm.{arm}.renew=off)")]
+    #[error(
+        "{client} can neither \"extend\" nor \"renew\": set renew = \"off\" for this arm (--set arm.{arm}.renew=off)"
+    )]
     NotRenewing {
         /// What its library is called.
         client: String,

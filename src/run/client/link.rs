@@ -61,7 +61,10 @@ pub enum End {
     #[error("{0}")]
     Failed(Arc<io::Error>),
     /// There was too much nonsense.
-    #[error("has said {} things that are no messages, and is not listened to any more", MOST_WRONG)]
+    #[error(
+        "has said {} things that are no messages, and is not listened to any more",
+        MOST_WRONG
+    )]
     Nonsense,
     /// A line was too long.
     #[error("has sent a line of more than {} bytes, and is not listened to any more", LONGEST)]

@@ -290,8 +290,9 @@ impl HoldAudit {
             let look = |lock: VotedLock<'_>| {
                 let new = &self.losses[before..];
                 // Of a lock that does not say who voted for it a loss is certain if it alone lets a second holder in.
-                let is_lost =
-                    || lock.voters.is_empty() && matches!(lock.ruling(&newcomer, new), Ruling::Explained | Ruling::Deleted);
+                let is_lost = || {
+                    lock.voters.is_empty() && matches!(lock.ruling(&newcomer, new), Ruling::Explained | Ruling::Deleted)
+                };
                 let is_hit = !lock.lost(&newcomer, new).is_empty() || is_lost();
                 is_hit.then(|| lock.ruling(&newcomer, &self.losses))
             };
@@ -806,11 +807,7 @@ mod tests {
         let [one, two] = [Some(7001), Some(7002)];
         assert_eq!(
             found,
-            [
-                (0, Some((one, two, None))),
-                (0, Some((two, None, one))),
-                (1, None)
-            ]
+            [(0, Some((one, two, None))), (0, Some((two, None, one))), (1, None)]
         );
     }
 }

@@ -234,7 +234,7 @@ impl Engine {
                 done: self.swarm.is_done(arm.index),
                 live: self.lab.live(arm, &self.swarm, self.knobs.hold),
                 first_error: collector.first_error.clone(),
-                known_at_end: None,
+                later: Vec::new(),
                 figures,
             }
         };

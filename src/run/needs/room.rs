@@ -86,11 +86,20 @@ impl fmt::Display for Lack {
         };
         let (needed, has) = (show(most.max(sure)), show(available));
         if sure > available {
-            write!(f, "this scenario needs about {needed} {resource}, but only {has} are available: ")?;
+            write!(
+                f,
+                "this scenario needs about {needed} {resource}, but only {has} are available: "
+            )?;
         } else if most > available {
-            write!(f, "this scenario may need {needed} {resource}, but only {has} are available: ")?;
+            write!(
+                f,
+                "this scenario may need {needed} {resource}, but only {has} are available: "
+            )?;
         } else {
-            write!(f, "this scenario may need {needed} of {has} {resource}, which leaves little room: ")?;
+            write!(
+                f,
+                "this scenario may need {needed} of {has} {resource}, which leaves little room: "
+            )?;
         }
         let cure = match resource {
             Resource::Files => {
@@ -217,7 +226,11 @@ mod tests {
                 compare(&needs, &machine)
             };
             let advice = (files * 10).div_ceil(7);
-            assert!(at(advice - 1).warnings[0].to_string().contains(&format!("(ulimit -n {advice})")));
+            assert!(
+                at(advice - 1).warnings[0]
+                    .to_string()
+                    .contains(&format!("(ulimit -n {advice})"))
+            );
             assert_eq!(at(advice), Room::default());
         }
     }

@@ -171,9 +171,8 @@ impl Loss {
     /// The master without these keys that has voted for the newcomer.
     fn master(&self, newcomer: &Newcomer<'_>) -> Option<&Master> {
         let voters = newcomer.voters.unwrap_or_default();
-        let lets_in = |master: &&Master| {
-            (master.from..master.until).contains(&newcomer.at) && voters.contains(&master.server)
-        };
+        let lets_in =
+            |master: &&Master| (master.from..master.until).contains(&newcomer.at) && voters.contains(&master.server);
         self.masters.iter().find(lets_in)
     }
 
@@ -238,7 +237,11 @@ impl VotedLock<'_> {
         if self.voters.is_empty() && self.nodes > 0 {
             return self.ruling_of_unknown_voters(newcomer, losses);
         }
-        let votes: Vec<Vote> = self.voters.iter().map(|voter| self.vote(*voter, newcomer, losses)).collect();
+        let votes: Vec<Vote> = self
+            .voters
+            .iter()
+            .map(|voter| self.vote(*voter, newcomer, losses))
+            .collect();
         let lost = votes.iter().filter(|vote| **vote == Vote::Lost).count();
         let kept = votes.iter().filter(|vote| **vote == Vote::Kept).count();
         // If only so many nodes have the key, a quorum without it is left.
@@ -281,9 +284,7 @@ impl VotedLock<'_> {
     /// The servers that had lost its key when this second holder came in.
     pub fn lost(&self, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Vec<LostKey> {
         let lost = |voter: &SocketAddr| {
-            let loss = losses
-                .iter()
-                .find(|loss| loss.of(*voter, self, newcomer) == Vote::Lost);
+            let loss = losses.iter().find(|loss| loss.of(*voter, self, newcomer) == Vote::Lost);
             loss.map(|loss| LostKey {
                 server: *voter,
                 event: loss.event,

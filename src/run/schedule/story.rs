@@ -108,7 +108,7 @@ impl Schedule {
 mod tests {
     use super::*;
     use lockstorm_data::metrics::Metric;
-    use lockstorm_data::model::{Condition, Conditions, Fault, HostId, How};
+    use lockstorm_data::model::{Condition, Conditions, Fault, HostId, How, TargetKind};
     use lockstorm_data::scenario::{FaultSpec, FaultStart};
 
     const HOST_1: Target = Target::Host(HostId(1));

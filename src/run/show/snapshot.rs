@@ -7,7 +7,7 @@ use crate::schedule::Next;
 use crate::show::outlasted::Outlasted;
 use lockstorm_data::facts::{Caveat, Event};
 use lockstorm_data::history::{Belief, DoubleHold};
-use lockstorm_data::metrics::{Figures, Metric, RecentTenths, Series};
+use lockstorm_data::metrics::{Figures, RecentTenths, Series};
 use lockstorm_data::model::{CauseKind, Conditions, HostId, NoVote, ReplicationRole, ServerId};
 use lockstorm_data::scenario::Scenario;
 use lockstorm_judge::{ArmEvidence, Evidence, Judgement, Stage, judge};
@@ -68,7 +68,7 @@ impl Snapshot {
             figures: &arm.figures,
             first_error: arm.first_error.as_deref(),
             is_stuck: arm.live.health != Health::Well && !arm.done,
-            known_at_end: arm.known_at_end,
+            later: &arm.later,
         });
         judge(&Evidence {
             scenario: &self.scenario,
@@ -235,8 +235,8 @@ pub struct ArmView {
     pub live: Live,
     /// The error of its first failed request.
     pub first_error: Option<String>,
-    /// Damage of which only the total is known, if this is an earlier instant of a record.
-    pub known_at_end: Option<Metric>,
+    /// What casts doubt on it later, if this is an earlier instant of a record.
+    pub later: Vec<Caveat>,
 }
 
 /// A lock that was given back.
