@@ -106,7 +106,7 @@ impl Cause {
     }
 
     /// It without how often, which differs from run to run.
-    pub fn without_number(self, workload: &WorkloadSpec) -> String {
+    pub fn uncounted(self, workload: &WorkloadSpec) -> String {
         match self {
             Self::KeptVotes { .. } => self.words(workload),
             _ => self.in_all_runs(workload).to_owned(),

@@ -41,8 +41,8 @@ pub(crate) fn check<'a>(
 }
 
 /// The first doubt that the result does not withstand.
-fn doubted<'a>(compared: Compared<'_>, mut doubts: impl Iterator<Item = &'a Caveat>) -> Option<NotProven> {
-    let doubt = doubts.find(|doubt| !stands(doubt, compared))?;
+fn doubted<'a>(compared: Compared<'_>, mut all: impl Iterator<Item = &'a Caveat>) -> Option<NotProven> {
+    let doubt = all.find(|doubt| !stands(doubt, compared))?;
     Some(NotProven::Doubted {
         caveat: doubt.clone(),
         is_void: is_void(doubt),

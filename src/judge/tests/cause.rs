@@ -115,7 +115,7 @@ fn causes_of_several_runs_are_alike_however_often_they_came() {
         after(&[ConsequenceKind::Forgot { locks: n }, lacked, kept])(&mut figures);
         let causes = causes(&scenario, &scenario.arms[0], &figures).into_iter();
         causes
-            .map(|cause| cause.without_number(&scenario.workload))
+            .map(|cause| cause.uncounted(&scenario.workload))
             .collect::<Vec<_>>()
     };
     assert_eq!(alike(1), alike(1_045));

@@ -58,7 +58,7 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         let mut causes: Vec<String> = Vec::new();
         for arm in &arms {
             let cause = arm.judged.causes.first();
-            let cause = cause.map(|cause| cause.without_number(&scenario.workload));
+            let cause = cause.map(|cause| cause.uncounted(&scenario.workload));
             causes.extend(cause.filter(|cause| !causes.contains(cause)));
         }
         cells.push(Cell::plain(causes.join("; ")));
