@@ -28,6 +28,8 @@ pub(crate) struct MachineWatch {
     pub used_by_others: Option<f64>,
     /// The part of the time in which the threads of the app servers waited for a processor, once that is known.
     pub processor_wait: Option<f64>,
+    /// Whether that is too much.
+    is_busy: bool,
 }
 
 impl MachineWatch {
@@ -41,6 +43,7 @@ impl MachineWatch {
             before: None,
             used_by_others: None,
             processor_wait: None,
+            is_busy: false,
         }
     }
 
@@ -77,9 +80,10 @@ impl MachineWatch {
     /// `elapsed` seconds.
     pub fn check_stalls(&mut self, swarm: &LiveSwarm, elapsed: f64) -> Option<Notice> {
         let (sum, threads) = (swarm.stood_still(), swarm.servers.len());
-        let before = busy(self.processor_wait, elapsed);
         self.processor_wait = Some(self.stall.stood_still(Instant::now(), sum, threads)?);
-        let caveat = busy(self.processor_wait, elapsed).filter(|_| before.is_none())?;
+        let caveat = busy(self.processor_wait, elapsed);
+        let was_busy = std::mem::replace(&mut self.is_busy, caveat.is_some());
+        let caveat = caveat.filter(|_| !was_busy)?;
         Some(Notice::now(EventKind::Warning { caveat }))
     }
 }
