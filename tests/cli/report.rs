@@ -247,16 +247,17 @@ fn the_form_is_that_of_the_ending_and_a_page_needs_a_file() {
 #[test]
 fn json_is_the_record_without_histograms_with_each_verdict_and_the_exit_code() {
     let directory = tempfile::tempdir().unwrap();
-    let failed = changed(directory.path(), "failed.json", |record| {
-        record["seed"] = 8.into();
-        record["expectations"] = serde_json::json!([
-            {
-                "expectation": { "arm": "redlock", "metric": "oversold", "op": "==", "bound": 0.0, "text": "== 0" },
-                "value": 1.0, "result": "failed", "reason": null,
-            }
-        ]);
-    });
-    let json = printed(0, &["report", RECORD, &failed, "--format", "json"]);
+    let with = |name: &str, errors: u64| {
+        changed(directory.path(), name, |record| {
+            record["seed"] = (7 + errors).into();
+            record["scenario"]["expect"] = serde_json::json!([
+                { "arm": "redlock", "metric": "errors", "op": "==", "bound": 0.0, "text": "== 0" }
+            ]);
+            record["arms"][1]["errors"] = errors.into();
+        })
+    };
+    let (held, failed) = (with("held.json", 0), with("failed.json", 1));
+    let json = printed(0, &["report", &held, &failed, "--format", "json"]);
     let lines = json.lines().map(|line| serde_json::from_str(line).unwrap());
     let [one, other]: [serde_json::Value; 2] = lines.collect::<Vec<_>>().try_into().unwrap();
     let told = |run: &serde_json::Value| {
@@ -265,10 +266,10 @@ fn json_is_the_record_without_histograms_with_each_verdict_and_the_exit_code() {
         format!("{} {} {}", run["file"], run["exit_code"], verdicts.join(", "))
     };
     let verdicts = r#""single" "unproven", "redlock" "unproven""#;
-    assert_eq!(told(&one), format!("{RECORD:?} 0 {verdicts}"));
+    assert_eq!(told(&one), format!("{held:?} 0 {verdicts}"));
     assert_eq!(told(&other), format!("{failed:?} 3 {verdicts}"));
     // The rest is as in the record.
-    let record = printed(0, &["record", "show", RECORD, "--json"]);
+    let record = printed(0, &["record", "show", &held, "--json"]);
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     for field in ["events", "expectations", "scenario", "second_zero"] {
         assert_eq!(one[field], record[field], "{field}");

@@ -41,12 +41,11 @@ fn keep_facts(record: &mut Value) {
             .filter_map(|caveat| caveat["percent"].as_f64())
             .collect();
         // It was told when it began, and again at the end.
-        record["processor_wait"] = match busy[..] {
-            [_, .., last] => json!(last / 100.0),
-            _ => Value::Null,
-        };
+        if let [_, .., last] = busy[..] {
+            record["processor_wait"] = json!(last / 100.0);
+        }
     }
-    let Some(warnings) = record["warnings"].as_array_mut() else {
+    let Some(warnings) = record.get_mut("warnings").and_then(Value::as_array_mut) else {
         return;
     };
     for warning in warnings.iter_mut() {

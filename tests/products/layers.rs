@@ -21,7 +21,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("src/bench", &[]),
     ("src/data", &[]),
     ("src/grade", &[]),
-    ("src/judge", &[]),
+    ("src/judge", &["tests"]),
     ("src/lab", &["tests"]),
     ("src/lock", &["examples", "tests"]),
     ("src/lock/tests/kit", &[]),
