@@ -54,7 +54,7 @@ fn keep_facts(record: &mut Value) {
         }
     }
     for doubt in doubts {
-        if !warnings.iter().any(|warning| warning["caveat"] == doubt["caveat"]) {
+        if !warnings.contains(&doubt) {
             warnings.insert(0, doubt);
         }
     }
