@@ -187,7 +187,7 @@ impl Sums {
 }
 
 /// The causes of what an arm shows, the most important first: of its damage, or if it has none, of that.
-pub fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> Vec<Cause> {
+pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> Vec<Cause> {
     let (workload, sums) = (&scenario.workload, Sums::new(figures));
     let mut causes = by_design(arm, figures, workload);
     let mut add = |is_so: bool, cause: Cause| causes.extend(is_so.then_some(cause));

@@ -30,7 +30,7 @@ mod outcome;
 #[cfg(test)]
 mod tests;
 
-pub use cause::{Cause, causes};
+pub use cause::Cause;
 pub use conclusion::{Judgement, judge};
 pub use doubt::{busy, failed, rate_not_kept, untested};
 pub use evidence::{ArmEvidence, Evidence, Stage};

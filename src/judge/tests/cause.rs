@@ -2,7 +2,7 @@ use lockstorm_data::metrics::{Consequence, ConsequenceKind, Count, Entry, Figure
 use lockstorm_data::scenario::builtin;
 
 use super::scenario;
-use crate::causes;
+use crate::cause::causes;
 
 /// The causes of an arm of a built-in scenario with these figures.
 fn of(name: &str, arm: &str, change: impl FnOnce(&mut Figures)) -> Vec<(String, bool)> {

@@ -2,7 +2,7 @@ use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures};
 use lockstorm_data::scenario::{Overrides, Scenario, Source, parse};
 
-use crate::{ArmEvidence, Evidence, Stage, judge};
+use crate::{ArmEvidence, Evidence, Judgement, Stage, judge};
 
 mod cause;
 mod conclusion;
@@ -26,18 +26,21 @@ fn consequence() -> Consequence {
     }
 }
 
-/// What casts doubt on this arm of `failover`, whose figures are empty.
-fn doubts_of(stage: Stage, caveats: &[Caveat], arm: &str) -> Vec<Caveat> {
-    let (scenario, figures) = (scenario("failover"), Figures::default());
-    let judged = judge(&Evidence {
-        scenario: &scenario,
-        stage,
+/// What is proven by a run that has ended with these caveats, if all arms have these figures.
+fn judged(scenario: &Scenario, figures: &Figures, caveats: &[Caveat]) -> Judgement {
+    judge(&Evidence {
+        scenario,
+        stage: Stage::Ended,
         elapsed: 20.0,
         processor_wait: None,
         caveats,
         missing: &[],
-        arms: vec![ArmEvidence::new(&figures); scenario.arms.len()],
-    });
-    let place = scenario.arms.iter().position(|spec| spec.name == arm).expect("an arm");
-    judged.arms[place].doubts.clone()
+        arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
+    })
+}
+
+/// The position of an arm.
+fn place(scenario: &Scenario, name: &str) -> usize {
+    let found = scenario.arms.iter().position(|arm| arm.name == name);
+    found.unwrap_or_else(|| panic!("there is no arm {name}"))
 }

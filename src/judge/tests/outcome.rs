@@ -2,21 +2,13 @@ use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::{Entry, Figures};
 use lockstorm_data::scenario::Scenario;
 
-use super::{consequence, scenario};
-use crate::{ArmEvidence, Broken, Evidence, Mark, Outcome, Stage, judge};
+use super::{consequence, judged, scenario};
+use crate::{Broken, Mark, Outcome};
 
 /// The outcome of the arm at this position with these figures, which all arms have, and these caveats.
 fn outcome_in(scenario: &Scenario, arm: usize, figures: &Figures, caveats: &[Caveat]) -> Outcome {
-    let judged = judge(&Evidence {
-        scenario,
-        stage: Stage::Ended,
-        elapsed: 20.0,
-        processor_wait: None,
-        caveats,
-        missing: &[],
-        arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
-    });
-    judged.arms[arm].outcome
+    let found = judged(scenario, figures, caveats);
+    found.arms[arm].outcome
 }
 
 /// `failover` without what it expects and without faults.
@@ -173,18 +165,10 @@ fn a_control_is_only_what_has_no_lock_beside_one_that_has() {
 fn who_has_not_met_what_the_scenario_predicts_was_not_tested() {
     let scenario = scenario("failover");
     let untested = |figures: &Figures| {
-        let judged = judge(&Evidence {
-            scenario: &scenario,
-            stage: Stage::Ended,
-            elapsed: 20.0,
-            processor_wait: None,
-            caveats: &[],
-            missing: &[],
-            arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
-        });
+        let found = judged(&scenario, figures, &[]);
         ["single", "redlock", "no lock"].map(|name| {
             let arm = scenario.arms.iter().position(|arm| arm.name == name).expect("an arm");
-            judged.arms[arm].is_untested
+            found.arms[arm].is_untested
         })
     };
     let mut figures = Figures::default();
@@ -204,17 +188,9 @@ fn each_outcome_has_its_mark_word_and_name() {
         ..Figures::default()
     };
     let of = |figures: &Figures, caveats: &[Caveat]| {
-        let judged = judge(&Evidence {
-            scenario: &scenario,
-            stage: Stage::Ended,
-            elapsed: 20.0,
-            processor_wait: None,
-            caveats,
-            missing: &[],
-            arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
-        });
+        let found = judged(&scenario, figures, caveats);
         let single = scenario.arms.iter().position(|arm| arm.name == "single");
-        let judged = &judged.arms[single.expect("an arm")];
+        let judged = &found.arms[single.expect("an arm")];
         (judged.mark(), judged.word(&scenario.workload), judged.name())
     };
     assert_eq!(of(&figures, &[]), (Mark::Good, "safe", "safe"));

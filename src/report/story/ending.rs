@@ -179,7 +179,7 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
 /// The most faults that are named one by one.
 const NAMED: usize = 4;
 
-/// The faults that have tested the locks of an arm with these figures: ` against kill host 1, pause app server 2`; nothing if there are none.
+/// The faults that have tested the locks of an arm: ` against kill host 1, pause app server 2`; nothing if there are none.
 fn against(arm: &Arm<'_>, events: &[Event]) -> String {
     let fault_of = |id: u64| {
         let event = events.iter().find(|event| event.id == id)?;
@@ -189,7 +189,7 @@ fn against(arm: &Arm<'_>, events: &[Event]) -> String {
             _ => Some(event),
         }
     };
-    let tested = arm.figures.consequences.iter().filter_map(|one| fault_of(one.event?));
+    let tested = arm.judged.tested_by.iter().filter_map(|id| fault_of(*id));
     let tested: BTreeMap<u64, &Event> = tested.map(|event| (event.id, event)).collect();
     let mut names: Vec<String> = Vec::new();
     for event in tested.values() {
