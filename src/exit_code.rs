@@ -1,15 +1,26 @@
 //! The exit codes. The README has the same list.
 
+use lockstorm_data::model::CheckResult;
+
 /// An error: what was asked for could not be done.
 pub const ERROR: u8 = 1;
 /// Bad input, or more than this machine has; nothing was started.
 pub const USAGE: u8 = 2;
-/// The answer is no.
+/// A check failed: the answer is no.
 pub const NO: u8 = 3;
 /// Something has become worse than the baseline.
 pub const REGRESSION: u8 = 4;
 /// Nothing was shown, neither yes nor no.
 pub const INCONCLUSIVE: u8 = 5;
+
+/// The exit code of a result.
+pub const fn of(result: CheckResult) -> u8 {
+    match result {
+        CheckResult::Held => 0,
+        CheckResult::Failed => NO,
+        CheckResult::Inconclusive => INCONCLUSIVE,
+    }
+}
 
 /// What each means; those of signals are 128 and the signal's number.
 const MEANINGS: [(u8, &str); 10] = [
@@ -36,8 +47,9 @@ const MEANINGS: [(u8, &str); 10] = [
     ),
     (
         INCONCLUSIVE,
-        "inconclusive: the cause of an expectation did not occur, or the run lost something it needs; of `compare`: \
-         times differ, but so does the machine; of `doctor`, `judge` and `lab`: it can't be told",
+        "inconclusive: the cause of an expectation did not occur, the run was stopped early, too many requests failed, the machine was too \
+         busy, or the run lost something it needs; of `compare`: times differ, but so does the machine; of `doctor`, `judge`, `plan --validate` \
+         and `lab`: it can't be told",
     ),
     (
         129,

@@ -6,8 +6,9 @@ use std::net::IpAddr;
 
 use lockstorm_base::output::stderr;
 use lockstorm_data::metrics::units::counted;
+use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::Scenario;
-use lockstorm_lab::doctor::{Check, Finding, LockUse, Verdict};
+use lockstorm_lab::doctor::{Check, Finding, LockUse};
 use lockstorm_lock::NodeAddress;
 
 use super::doctor::diagnose;
@@ -59,8 +60,8 @@ pub fn admit(scenario: &Scenario, play: &Play, may_ask: bool) -> Result<Vec<Stri
     let (fatal, other): (Vec<Finding>, Vec<Finding>) = diagnosis
         .findings
         .into_iter()
-        .filter(|finding| finding.verdict != Verdict::Good && finding.check != Check::Number)
-        .partition(|finding| finding.verdict == Verdict::Bad && NEEDED.contains(&finding.check));
+        .filter(|finding| !finding.is_good() && finding.check != Check::Number)
+        .partition(|finding| finding.result == CheckResult::Failed && NEEDED.contains(&finding.check));
     if fatal.is_empty() {
         return Ok(lines(&other));
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lockstorm::report::{examination_bar, render_diagnosis};
-use lockstorm_lab::doctor::{Diagnosis, Fitness, LockUse, PARTS, examine};
+use lockstorm_lab::doctor::{Diagnosis, LockUse, PARTS, examine};
 use lockstorm_lock::NodeAddress;
 use tokio::task::JoinSet;
 
@@ -29,11 +29,7 @@ pub fn doctor(args: &DoctorArgs, look: Look) -> Result<ExitCode, Failure> {
     };
     let diagnosis = diagnose(addresses, &lock_use, args.quiet)?;
     print_result(args.json, &diagnosis, |paint| render_diagnosis(&diagnosis, paint), look)?;
-    Ok(ExitCode::from(match diagnosis.fitness {
-        Fitness::Fit => 0,
-        Fitness::Unfit => exit_code::NO,
-        Fitness::Unknown => exit_code::INCONCLUSIVE,
-    }))
+    Ok(exit_code::of(diagnosis.result).into())
 }
 
 /// Asks all servers at once. Unless it is to be quiet, a bar on a terminal shows how far that has got.

@@ -15,7 +15,7 @@ use lockstorm::report::{EventsJudged, RecordFile, events_page, render_events};
 use lockstorm_base::{Stops, input, output};
 use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::{Event, Reported};
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_lab::kept::Logged;
 use lockstorm_run::oracle::reported::JudgedEvents;
 use lockstorm_run::{Record, needs};
@@ -56,7 +56,8 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
     let reported = Reported::of(events, is_whole).map_err(|why| unreadable(&args.events, why))?;
     let judged = JudgedEvents::of(reported)
         .map_err(|error| Failure::error(format!("cannot judge what was reported: {error}")))?;
-    let doubt = judged.doubt().filter(|_| !judged.is_broken());
+    let result = judged.result();
+    let doubt = judged.doubt().filter(|_| result == CheckResult::Inconclusive);
     let told = EventsJudged::of(&judged);
     // What was found is told even if a file can't be written.
     let printed = print_result(args.json, &told, |paint| render_events(&told, paint), look);
@@ -73,9 +74,8 @@ pub fn judge(args: &JudgeArgs, look: Look) -> Result<ExitCode, Failure> {
         .collect::<Result<(), _>>()?;
     if let Some(doubt) = doubt {
         tell(&format!("nothing was shown: {doubt}"));
-        return Ok(ExitCode::from(exit_code::INCONCLUSIVE));
     }
-    Ok(ExitCode::from(if judged.is_broken() { exit_code::NO } else { 0 }))
+    Ok(exit_code::of(result).into())
 }
 
 /// Checks whether the files can be written that are asked for, and that none of them is another one, or one that is read. Returns the record's.

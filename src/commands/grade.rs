@@ -7,7 +7,7 @@ use std::{fs, io};
 use lockstorm::report::{Paint, RecordFile, grades_markdown, grades_page, render_checked, render_grades};
 use lockstorm_base::input;
 use lockstorm_data::scenario::LockKind;
-use lockstorm_grade::{Checked, Grades, Letter, Subject, check as play_check, grade as play, names};
+use lockstorm_grade::{Checked, Grades, Subject, check as play_check, grade as play, names};
 use lockstorm_lab::{ServerBinary, check_temp_dir};
 use lockstorm_run::client;
 
@@ -63,7 +63,7 @@ pub fn grade(args: &GradeArgs, look: Look) -> Result<ExitCode, Failure> {
         |paint| render_grades(&grades, columns(), paint),
         look,
     );
-    ended(stop, printed.map(|_| judge(&grades, &known)))
+    ended(stop, printed.map(|_| exit_code::of(grades.result(&known)).into()))
 }
 
 /// The letters in the form that the ending of the file says.
@@ -80,15 +80,6 @@ fn checked(command: &[String], binary: &ServerBinary) -> Result<(Vec<Checked>, S
     let (checked, subject) = wait_for(play_check(command, binary))?.map_err(Failure::error)?;
     let wrong = checked.into_iter().filter(|done| done.right == Some(false));
     Ok((wrong.collect(), subject))
-}
-
-fn judge(grades: &Grades, known: &[String]) -> ExitCode {
-    let any = |letter| grades.with(letter, known).next().is_some();
-    match () {
-        () if any(Letter::F) || grades.is_broken() => ExitCode::from(exit_code::NO),
-        () if any(Letter::Unknown) => ExitCode::from(exit_code::INCONCLUSIVE),
-        () => ExitCode::SUCCESS,
-    }
 }
 
 /// The acts that may fail: one on each line; what follows a # is for people.

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use lockstorm::report::render_selftest;
 use lockstorm_lab::{ServerBinary, check_temp_dir};
-use lockstorm_selftest::{Flaw, SelfTest, names, selftest as play};
+use lockstorm_selftest::{Flaw, names, selftest as play};
 
 use super::print::{ended, print_result};
 use super::server;
 use crate::cli::{Look, SelfTestArgs};
+use crate::exit_code;
 use crate::failure::{Failure, tell};
 
 /// Plays the triggers of the broken locks, one after the other.
@@ -27,9 +28,6 @@ pub fn selftest(args: &SelfTestArgs, look: Look) -> Result<ExitCode, Failure> {
     let played = play(&wanted, &server::options(&server), show);
     let (result, stop) = played.map_err(Failure::error)?;
     let printed = print_result(args.json, &result, |paint| render_selftest(&result, paint), look);
-    ended(stop, printed.map(|_| judge(&result)))
-}
-
-fn judge(result: &SelfTest) -> ExitCode {
-    ExitCode::from(super::judge::code(result.rows.iter().map(|row| row.result)))
+    let worst = result.rows.iter().map(|row| row.result).max();
+    ended(stop, printed.map(|_| worst.map_or(0, exit_code::of).into()))
 }

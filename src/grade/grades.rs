@@ -1,5 +1,6 @@
 use lockstorm_data::facts::with_text;
 use lockstorm_data::metrics::Quantiles;
+use lockstorm_data::model::CheckResult;
 use serde::Serialize;
 
 use super::check::{Checked, VITAL};
@@ -46,15 +47,14 @@ pub struct Grade {
 }
 
 impl Grades {
-    /// Whether the check has proved that the lock is broken: whatever the acts have found is worth nothing then.
-    pub fn is_broken(&self) -> bool {
-        self.wrong.iter().any(|done| VITAL.contains(&done.tried))
-    }
-
-    /// The acts with this letter, without those that may have it.
-    pub fn with<'a>(&'a self, letter: Letter, but: &'a [String]) -> impl Iterator<Item = &'a Grade> + 'a {
-        let acts = self.acts.iter().filter(move |act| act.letter == letter);
-        acts.filter(|act| !but.iter().any(|name| name == act.act))
+    /// Whether the lock keeps its promises: in the acts, but for those that are known to fail, and before them, in a check that has proved
+    /// that it is broken.
+    pub fn result(&self, known: &[String]) -> CheckResult {
+        let broken = self.wrong.iter().any(|done| VITAL.contains(&done.tried));
+        let acts = self.acts.iter().filter(|act| !known.iter().any(|name| name == act.act));
+        let results = acts.map(|act| act.letter.result());
+        let results = results.chain(broken.then_some(CheckResult::Failed));
+        results.max().unwrap_or(CheckResult::Held)
     }
 }
 
@@ -124,7 +124,8 @@ mod tests {
             }],
             acts: Vec::new(),
         };
-        assert!(VITAL.iter().all(|tried| finds(tried).is_broken()));
-        assert!(!finds("release after the TTL").is_broken());
+        let result = |tried| finds(tried).result(&[]);
+        assert!(VITAL.iter().all(|tried| result(tried) == CheckResult::Failed));
+        assert_eq!(result("release after the TTL"), CheckResult::Held);
     }
 }

@@ -1,3 +1,4 @@
+use lockstorm_data::model::CheckResult;
 use serde::Serialize;
 
 /// The answer to what was asked of a client, from good to bad.
@@ -22,6 +23,15 @@ pub enum Letter {
 }
 
 impl Letter {
+    /// Whether a promise was kept: only an F is a no.
+    pub const fn result(self) -> CheckResult {
+        match self {
+            Self::NotAsked | Self::A | Self::B | Self::C | Self::D => CheckResult::Held,
+            Self::Unknown => CheckResult::Inconclusive,
+            Self::F => CheckResult::Failed,
+        }
+    }
+
     /// As it is written.
     pub const fn text(self) -> &'static str {
         match self {

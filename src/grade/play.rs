@@ -3,7 +3,7 @@ use std::time::Duration;
 use lockstorm_base::Stop;
 use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::Removal;
-use lockstorm_data::model::TargetKind;
+use lockstorm_data::model::{CheckResult, TargetKind};
 use lockstorm_run::{Ended, Record, RunOptions, headless};
 
 use super::act::{ACTS, ALWAYS, Act};
@@ -77,7 +77,7 @@ pub fn grade(
         wrong,
         acts,
     };
-    if grades.is_broken() {
+    if grades.result(&[]) == CheckResult::Failed {
         grades.letter = Letter::F;
     }
     Ok((grades, stop))

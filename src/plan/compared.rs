@@ -1,7 +1,7 @@
 use serde::Serialize;
 
-use super::validation::Verdict;
 use lockstorm_data::metrics::units::place;
+use lockstorm_data::model::CheckResult;
 
 /// The part of the plays that an interval leaves out on each side.
 const LEFT_OUT: f64 = 0.025;
@@ -29,7 +29,7 @@ pub struct Compared {
     pub interval: Option<[f64; 2]>,
     /// Whether the real figure lies within it; undecided without an interval, and if the interval begins at zero: then
     /// nothing at all would lie within it, too.
-    pub verdict: Verdict,
+    pub result: CheckResult,
 }
 
 impl Compared {
@@ -39,10 +39,10 @@ impl Compared {
         let mut values: Vec<f64> = plays.flatten().collect();
         values.sort_unstable_by(f64::total_cmp);
         let interval = interval(&values);
-        let verdict = match (real, interval) {
-            (Some(real), Some([low, high])) if real < low || real > high => Verdict::Differs,
-            (Some(_), Some([low, _])) if low > 0.0 => Verdict::Agrees,
-            _ => Verdict::Undecided,
+        let result = match (real, interval) {
+            (Some(real), Some([low, high])) if real < low || real > high => CheckResult::Failed,
+            (Some(_), Some([low, _])) if low > 0.0 => CheckResult::Held,
+            _ => CheckResult::Inconclusive,
         };
         Self {
             name,
@@ -51,7 +51,7 @@ impl Compared {
             real,
             mean: (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
             interval,
-            verdict,
+            result,
         }
     }
 }
@@ -71,14 +71,14 @@ mod tests {
         let figure = ("refused", "refused", false);
         let of = |real, plays: u32| Compared::of(figure, real, (1..=plays).map(|play| Some(f64::from(play))));
         assert_eq!(of(Some(20.0), 38).interval, None);
-        assert_eq!(of(Some(20.0), 38).verdict, Verdict::Undecided);
+        assert_eq!(of(Some(20.0), 38).result, CheckResult::Inconclusive);
         let hundred = of(Some(2.0), 100);
         assert_eq!((hundred.interval, hundred.mean), (Some([2.0, 99.0]), Some(50.5)));
-        assert_eq!(hundred.verdict, Verdict::Agrees);
+        assert_eq!(hundred.result, CheckResult::Held);
         for outside in [1.0, 100.0] {
-            assert_eq!(of(Some(outside), 100).verdict, Verdict::Differs, "{outside}");
+            assert_eq!(of(Some(outside), 100).result, CheckResult::Failed, "{outside}");
         }
-        assert_eq!(of(None, 100).verdict, Verdict::Undecided);
+        assert_eq!(of(None, 100).result, CheckResult::Inconclusive);
         assert_eq!(of(Some(39.0), 39).interval, Some([1.0, 39.0]));
     }
 
@@ -86,13 +86,13 @@ mod tests {
     fn where_nothing_at_all_would_agree_too_nothing_is_decided() {
         let of = |real, all: [f64; 2]| {
             let plays = (0..100).map(|play| Some(all[usize::from(play % 2 == 0)]));
-            Compared::of(("takeovers", "takeovers", false), Some(real), plays).verdict
+            Compared::of(("takeovers", "takeovers", false), Some(real), plays).result
         };
-        assert_eq!(of(1.0, [0.0, 3.0]), Verdict::Undecided);
-        assert_eq!(of(4.0, [0.0, 3.0]), Verdict::Differs);
-        assert_eq!(of(0.0, [0.0, 0.0]), Verdict::Undecided);
+        assert_eq!(of(1.0, [0.0, 3.0]), CheckResult::Inconclusive);
+        assert_eq!(of(4.0, [0.0, 3.0]), CheckResult::Failed);
+        assert_eq!(of(0.0, [0.0, 0.0]), CheckResult::Inconclusive);
         let figure = ("takeover_mean_us", "takeover mean", true);
         let none = Compared::of(figure, Some(0.1), (0..100).map(|_| None));
-        assert_eq!((none.mean, none.verdict), (None, Verdict::Undecided));
+        assert_eq!((none.mean, none.result), (None, CheckResult::Inconclusive));
     }
 }

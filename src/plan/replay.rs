@@ -14,11 +14,10 @@ use super::simulate::{End, play, settings};
 use super::simulated::Simulated;
 use super::spread::Spread;
 use super::surroundings::Surroundings;
-use super::validation::Verdict;
 use super::worlds::{FromWorld, in_parallel, seed_of};
 use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::{Count, Time};
-use lockstorm_data::model::{Action, Condition, Direction, Fault, HostId, Target};
+use lockstorm_data::model::{Action, CheckResult, Condition, Direction, Fault, HostId, Target};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence, Popularity, Renew, Scenario, WorkloadSpec};
 use lockstorm_lock::simulation::{Order, Span, World};
 use lockstorm_run::{ArmRecord, Record};
@@ -185,7 +184,7 @@ impl Replay {
             match self.left_out.is_empty() {
                 true => compared,
                 false => Compared {
-                    verdict: Verdict::Undecided,
+                    result: CheckResult::Inconclusive,
                     ..compared
                 },
             }

@@ -8,8 +8,8 @@ use super::paint::{Paint, Tone};
 use super::table::{Cell, Contents, Head, Table};
 use super::wrap::fold;
 use lockstorm_data::metrics::units::count;
-use lockstorm_data::model::printable;
-use lockstorm_plan::compare::{Comparison, NoValue, Row, Sign, Spread, Unit, Verdict};
+use lockstorm_data::model::{CheckResult, printable};
+use lockstorm_plan::compare::{Comparison, NoValue, Row, Sign, Spread, Unit};
 
 /// The comparison in lines of at most `columns`; with `all` figures, not only those that it is about.
 pub fn render_comparison(comparison: &Comparison, all: bool, columns: usize, paint: Paint) -> String {
@@ -57,12 +57,16 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
     let [a, b] = &comparison.sides;
     let primary = || comparison.rows.iter().filter(|row| row.is_primary);
     let mut all = Vec::new();
-    for (verdict, tone, word) in [
-        (Verdict::Worse, Tone::Bad, "✖ worse"),
-        (Verdict::Better, Tone::Good, "✔ better"),
-        (Verdict::Machine, Tone::Doubt, "? other"),
+    for (tone, word) in [
+        (Tone::Bad, "✖ worse"),
+        (Tone::Good, "✔ better"),
+        (Tone::Doubt, "? other"),
     ] {
-        let rows = primary().filter(|row| row.verdict == verdict);
+        let rows = primary().filter(|row| match tone {
+            Tone::Bad => row.is_worse(),
+            Tone::Good => row.is_better(),
+            _ => row.is_of_the_machine(),
+        });
         all.extend(rows.map(|row| {
             let arm = if comparison.is_of_arms {
                 String::new()
@@ -79,12 +83,12 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
             )
         }));
     }
-    if primary().any(|row| row.verdict == Verdict::Machine) {
+    if primary().any(Row::is_of_the_machine) {
         all.push((Tone::Doubt, of_the_machine(comparison)));
     }
     if all.is_empty() {
-        let open = primary().any(|row| matches!(row.verdict, Verdict::Open { .. } | Verdict::OneRun));
-        let any = primary().any(|row| row.verdict == Verdict::Same);
+        let open = primary().any(|row| row.is_open() || row.is_of_one_run());
+        let any = primary().any(Row::is_same);
         let [ours, theirs] = comparison.values;
         all.push(match (open, any) {
             (true, _) if comparison.is_blind() => (
@@ -112,7 +116,7 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
             ),
         });
     }
-    if primary().any(|row| row.verdict == Verdict::OneRun) {
+    if primary().any(Row::is_of_one_run) {
         let why = "a side has one run, which is evidence within these runs only: the next ones may be the other way round; play each \
                    eight times (--repeat 8)";
         all.push((Tone::Doubt, why.to_owned()));
@@ -167,14 +171,11 @@ fn evidence(comparison: &Comparison, row: &Row) -> String {
 
 /// The rows of a table: those of the figures that the comparison is about, or all.
 fn rows(comparison: &Comparison, all: bool) -> Vec<&Row> {
-    let worth = |row: &&Row| match row.verdict {
-        Verdict::Unknown => false,
-        Verdict::Same if is_zero(row) => false,
-        _ => row.is_primary || all,
-    };
+    let is_nothing = |row: &Row| !row.has_values() || row.is_same() && is_zero(row);
+    let worth = |row: &&Row| !is_nothing(row) && (row.is_primary || all);
     let mut rows: Vec<&Row> = comparison.rows.iter().filter(worth).collect();
     // What is shown to differ comes first.
-    rows.sort_by_key(|row| !matches!(row.verdict, Verdict::Worse | Verdict::Better | Verdict::Machine));
+    rows.sort_by_key(|row| !(row.is_primary && row.differs));
     rows
 }
 
@@ -209,8 +210,8 @@ pub(super) fn table(comparison: &Comparison, all: bool) -> Table {
     head.extend([a, b].map(|side| Head::new(printable(side))));
     head.extend(["difference", "95 % interval", "p"].map(Head::new));
     let cells = |row: &&Row| {
-        let is_flat = row.verdict == Verdict::Same;
-        let p = row.p.filter(|_| !is_flat && row.verdict != Verdict::OneRun).map(small);
+        let is_flat = row.is_same();
+        let p = row.p.filter(|_| !is_flat && !row.is_of_one_run()).map(small);
         let or_none = |text: Option<String>| text.map_or_else(Cell::none, Cell::plain);
         vec![
             Cell::plain(name(comparison, row)),
@@ -238,7 +239,7 @@ fn name(comparison: &Comparison, row: &Row) -> String {
 }
 
 fn interval(row: &Row) -> Option<String> {
-    let [low, high] = row.interval.filter(|_| row.verdict != Verdict::Same)?;
+    let [low, high] = row.interval.filter(|_| !row.is_same())?;
     Some(format!("{} to {}", signed(row, low), signed(row, high)))
 }
 
@@ -263,11 +264,7 @@ fn unknown(comparison: &Comparison) -> Vec<String> {
         },
     };
     let mut arms: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
-    for row in comparison
-        .rows
-        .iter()
-        .filter(|row| row.is_primary && row.verdict == Verdict::Unknown)
-    {
+    for row in comparison.rows.iter().filter(|row| row.is_primary && !row.has_values()) {
         arms.entry((row.figure.title(), why(row))).or_default().push(&row.arm);
     }
     let told = arms
@@ -278,17 +275,19 @@ fn unknown(comparison: &Comparison) -> Vec<String> {
 
 fn verdict(row: &Row, unit: Unit) -> Cell {
     let what = if unit == Unit::Pairs { "pairs" } else { "runs" };
-    match row.verdict {
-        Verdict::Worse => Cell::new(Tone::Bad, "✖ worse"),
-        Verdict::Better => Cell::new(Tone::Good, "✔ better"),
-        Verdict::Differs => Cell::plain("differs"),
-        Verdict::Machine => Cell::new(Tone::Doubt, "? the machine"),
-        Verdict::Same => Cell::plain("= same"),
-        Verdict::Open { .. } if !row.is_primary => Cell::none(),
-        Verdict::Open { needs: Some(n) } => Cell::new(Tone::Doubt, format!("? needs {n} {what}")),
-        Verdict::Open { needs: None } => Cell::new(Tone::Doubt, "? open"),
-        Verdict::OneRun => Cell::new(Tone::Doubt, "? one run"),
-        Verdict::Unknown => Cell::none(),
+    match (row.result, row.differs) {
+        _ if !row.has_values() => Cell::none(),
+        _ if row.is_of_one_run() => Cell::new(Tone::Doubt, "? one run"),
+        (CheckResult::Failed, _) => Cell::new(Tone::Bad, "✖ worse"),
+        (CheckResult::Held, true) => Cell::new(Tone::Good, "✔ better"),
+        (CheckResult::Held, false) => Cell::plain("= same"),
+        (CheckResult::Inconclusive, true) if row.is_primary => Cell::new(Tone::Doubt, "? the machine"),
+        (CheckResult::Inconclusive, true) => Cell::plain("differs"),
+        (CheckResult::Inconclusive, false) if !row.is_primary => Cell::none(),
+        (CheckResult::Inconclusive, false) => {
+            let needs = row.needs.map_or("open".to_owned(), |n| format!("needs {n} {what}"));
+            Cell::new(Tone::Doubt, format!("? {needs}"))
+        }
     }
 }
 
@@ -355,7 +354,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)>
     let others = comparison
         .rows
         .iter()
-        .filter(|row| row.verdict == Verdict::Differs)
+        .filter(|row| row.differs && !row.is_primary)
         .count();
     let mut left_out = comparison.left_out.clone();
     left_out.extend(unknown(comparison));

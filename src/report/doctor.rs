@@ -8,7 +8,8 @@ use super::paint::{Paint, Tone};
 use super::progress;
 use super::wrap::hanging;
 use lockstorm_data::metrics::units::counted;
-use lockstorm_lab::doctor::{Diagnosis, Finding, Fitness, PARTS, Verdict};
+use lockstorm_data::model::CheckResult;
+use lockstorm_lab::doctor::{Diagnosis, Finding, PARTS};
 
 /// How often the time in the bar is drawn anew.
 const TICK: Duration = Duration::from_secs(1);
@@ -46,11 +47,11 @@ pub fn render_diagnosis(diagnosis: &Diagnosis, paint: Paint) -> String {
 }
 
 fn one(finding: &Finding, again: bool, paint: Paint) -> String {
-    let (mark, tone) = match finding.verdict {
-        Verdict::Good => ("✔", Tone::Good),
-        Verdict::Warning => ("!", Tone::Doubt),
-        Verdict::Unknown => ("?", Tone::Doubt),
-        Verdict::Bad => ("✖", Tone::Bad),
+    let (mark, tone) = match finding.result {
+        CheckResult::Held if finding.is_good() => ("✔", Tone::Good),
+        CheckResult::Held => ("!", Tone::Doubt),
+        CheckResult::Inconclusive => ("?", Tone::Doubt),
+        CheckResult::Failed => ("✖", Tone::Bad),
     };
     let name = finding.check.to_string();
     let mut text = hanging(&format!("  {} {name:<12} ", paint.apply(tone, mark)), &finding.seen);
@@ -64,20 +65,20 @@ fn one(finding: &Finding, again: bool, paint: Paint) -> String {
 }
 
 fn verdict(diagnosis: &Diagnosis, paint: Paint) -> String {
-    let [warnings, unknown, bad] =
-        [Verdict::Warning, Verdict::Unknown, Verdict::Bad].map(|verdict| diagnosis.count(verdict) as u64);
+    let [warnings, unknown, bad] = [CheckResult::Held, CheckResult::Inconclusive, CheckResult::Failed]
+        .map(|result| diagnosis.count(result) as u64);
     let warned = match warnings {
         0 => String::new(),
         some => format!(", with {}", counted(some, "warning", "warnings")),
     };
-    match diagnosis.fitness {
-        Fitness::Fit => format!("{} Fit for locks{warned}.", paint.apply(Tone::Good, "✔")),
-        Fitness::Unfit => format!(
+    match diagnosis.result {
+        CheckResult::Held => format!("{} Fit for locks{warned}.", paint.apply(Tone::Good, "✔")),
+        CheckResult::Failed => format!(
             "{} Not fit for locks: {} to be changed first{warned}.",
             paint.apply(Tone::Bad, "✖"),
             counted(bad, "thing has", "things have")
         ),
-        Fitness::Unknown => format!(
+        CheckResult::Inconclusive => format!(
             "{} It can't be told whether they are fit for locks: {} not be seen{warned}.",
             paint.apply(Tone::Doubt, "?"),
             counted(unknown, "thing could", "things could")

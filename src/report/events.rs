@@ -2,7 +2,7 @@
 
 use lockstorm_data::facts::{Caveat, Misuse};
 use lockstorm_data::history::{Holder, Reported};
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_run::oracle::past::PastDouble;
 use lockstorm_run::oracle::reported::JudgedEvents;
 use maud::html;
@@ -138,12 +138,16 @@ pub fn render_events(judged: &EventsJudged<'_>, paint: Paint) -> String {
         .chain(misuses)
         .chain(exclusive);
     lines.fold(table(judged).render(paint), |text, line| text + "\n" + &line)
-        + if judged.judged.is_broken() { "\n" } else { "" }
+        + if judged.judged.result() == CheckResult::Failed {
+            "\n"
+        } else {
+            ""
+        }
 }
 
 /// The same as a page, with the double holds to scale. `source`: where the events came from; `doubt`: why nothing was shown.
 pub fn events_page(judged: &EventsJudged<'_>, source: &str, doubt: Option<&Caveat>) -> String {
-    let (tone, verdict) = match (judged.judged.is_broken(), doubt) {
+    let (tone, verdict) = match (judged.judged.result() == CheckResult::Failed, doubt) {
         (true, _) => (
             Tone::Bad,
             "✖ two clients relied on one lock, or one worked on without it, or a token or fence came twice".to_owned(),

@@ -5,7 +5,7 @@ use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 use super::validation::{tone, word};
 use lockstorm_data::metrics::units::counted;
-use lockstorm_plan::validation::Verdict;
+use lockstorm_data::model::CheckResult;
 use lockstorm_plan::{Compared, Played, Replay};
 
 const COLUMNS: [Column<Compared>; 5] = [
@@ -20,9 +20,7 @@ const COLUMNS: [Column<Compared>; 5] = [
             written(figure, Some(high)).text
         )),
     }),
-    ("verdict", |figure| {
-        Cell::new(tone(figure.verdict), word(figure.verdict))
-    }),
+    ("verdict", |figure| Cell::new(tone(figure.result), word(figure.result))),
 ];
 
 /// Both, in colour if wanted.
@@ -47,7 +45,7 @@ pub fn render_replay(replay: &Replay, played: &Played, paint: Paint) -> String {
     for left in &replay.left_out {
         text += &format!("! not played: {left}\n");
     }
-    let is_undecided = |figure: &Compared| figure.verdict == Verdict::Undecided;
+    let is_undecided = |figure: &Compared| figure.result == CheckResult::Inconclusive;
     if !figures.iter().all(is_undecided) {
         text += "real nodes within 95 % of the plays, or outside: of twenty figures that agree, one lies outside by chance\n";
     }

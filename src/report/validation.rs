@@ -6,8 +6,8 @@ use super::figures::time;
 use super::paint::{Paint, Tone};
 use super::table::{Cell, Column, Table};
 use lockstorm_data::metrics::units::count;
-use lockstorm_data::model::setting;
-use lockstorm_plan::validation::{Breaks, Comparison, Distance, Likeness, Validation, Verdict};
+use lockstorm_data::model::{CheckResult, setting};
+use lockstorm_plan::validation::{Breaks, Comparison, Distance, Likeness, Validation};
 
 const COLUMNS: [Column<Comparison>; 12] = [
     ("lock", |cell| Cell::plain(cell.lock.name())),
@@ -19,12 +19,12 @@ const COLUMNS: [Column<Comparison>; 12] = [
     ("simulated", |cell| percent(cell.overrun.simulated)),
     ("difference, 99 %", |cell| {
         let [low, high] = cell.overrun.interval.map(|end| end * 100.0);
-        Cell::new(tone(cell.overrun.verdict), format!("{low:+.2} to {high:+.2}"))
+        Cell::new(tone(cell.overrun.result), format!("{low:+.2} to {high:+.2}"))
     }),
     ("D hold", |cell| distance(cell.holds)),
     ("D acquire", |cell| distance(cell.acquires)),
     ("takeover", |cell| cell.takeovers.map_or_else(Cell::none, takeover)),
-    ("verdict", |cell| Cell::new(tone(cell.verdict()), word(cell.verdict()))),
+    ("verdict", |cell| Cell::new(tone(cell.result()), word(cell.result()))),
 ];
 
 /// The table, and what it means.
@@ -37,14 +37,14 @@ pub fn render_validation(validation: &Validation, paint: Paint) -> String {
         // `write!` to a String can't fail.
         let _ = writeln!(text, "{} left out: {left}", paint.apply(Tone::Doubt, "?"));
     }
-    let worst = validation.cells.iter().max_by_key(|cell| cell.verdict());
-    let (tone, mark, sentence) = match (validation.verdict(), validation.found()) {
+    let worst = validation.cells.iter().max_by_key(|cell| cell.result());
+    let (tone, mark, sentence) = match (validation.result(), validation.found()) {
         (_, 0) => (
             Tone::Doubt,
             "?",
             "inconclusive: TTLs that are 10 % too long in virtual time were found in no cell, so this table can't find an error".to_owned(),
         ),
-        (Verdict::Agrees, _) => (
+        (CheckResult::Held, _) => (
             Tone::Good,
             "✔",
             format!(
@@ -53,12 +53,12 @@ pub fn render_validation(validation: &Validation, paint: Paint) -> String {
                 validation.telling()
             ),
         ),
-        (Verdict::Undecided, _) => (
+        (CheckResult::Inconclusive, _) => (
             Tone::Doubt,
             "?",
             "inconclusive: a stage was left out, or there are too few samples to say that all cells agree; try again on a quieter machine, or the whole table".to_owned(),
         ),
-        (Verdict::Differs, _) => (
+        (CheckResult::Failed, _) => (
             Tone::Bad,
             "✖",
             format!(
@@ -103,28 +103,28 @@ fn percent(p: f64) -> Cell {
 fn distance(distance: Option<Distance>) -> Cell {
     match distance {
         None => Cell::none(),
-        Some(Distance { d, verdict }) => Cell::new(tone(verdict), format!("{d:.3}")),
+        Some(Distance { d, result }) => Cell::new(tone(result), format!("{d:.3}")),
     }
 }
 
 fn takeover(likeness: Likeness) -> Cell {
     let [real, simulated] = [likeness.real_us, likeness.simulated_us].map(|us| time(us as f64 / 1e6));
     let text = format!("{real} / {simulated} ({})", count(likeness.count));
-    Cell::new(tone(likeness.verdict), text)
+    Cell::new(tone(likeness.result), text)
 }
 
-pub(super) const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Agrees => "✔ agrees",
-        Verdict::Undecided => "? undecided",
-        Verdict::Differs => "✖ differs",
+pub(super) const fn word(result: CheckResult) -> &'static str {
+    match result {
+        CheckResult::Held => "✔ agrees",
+        CheckResult::Inconclusive => "? undecided",
+        CheckResult::Failed => "✖ differs",
     }
 }
 
-pub(super) const fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Agrees => Tone::Good,
-        Verdict::Undecided => Tone::Doubt,
-        Verdict::Differs => Tone::Bad,
+pub(super) const fn tone(result: CheckResult) -> Tone {
+    match result {
+        CheckResult::Held => Tone::Good,
+        CheckResult::Inconclusive => Tone::Doubt,
+        CheckResult::Failed => Tone::Bad,
     }
 }

@@ -72,8 +72,8 @@ fn a_group_is_worse_if_it_lost_in_all_of_eight_runs_against_none_and_equals_are_
     let is_loss = |row: &&Value| row["figure"] == "lost_updates_peak" && row["arm"] == "redlock";
     let row = json["rows"].as_array().unwrap().iter().find(is_loss).unwrap();
     assert_eq!(
-        (&row["verdict"]["is"], &row["sides"][1]["median"]),
-        (&json!("worse"), &json!(8.5))
+        (&row["result"], &row["differs"], &row["sides"][1]["median"]),
+        (&json!("failed"), &json!(true), &json!(8.5))
     );
 }
 

@@ -447,7 +447,7 @@ fn only_arms_whose_nodes_are_independent_are_replayed() {
     assert_eq!(both["times"], 40);
     assert_eq!(figures.len(), 5, "{both:#}");
     // A figure that none of the plays has can't be compared.
-    assert_eq!(figures[4]["verdict"], "undecided", "{both:#}");
+    assert_eq!(figures[4]["result"], "inconclusive", "{both:#}");
     assert!(
         figures[0]["interval"][0].as_f64() <= figures[0]["mean"].as_f64(),
         "{both:#}"
@@ -477,7 +477,7 @@ fn only_arms_whose_nodes_are_independent_are_replayed() {
     let both = json(&replay(&cut), 0);
     let figures = both["figures"].as_array().unwrap();
     assert!(
-        figures.iter().all(|figure| figure["verdict"] == "undecided"),
+        figures.iter().all(|figure| figure["result"] == "inconclusive"),
         "{both:#}"
     );
     says(

@@ -54,7 +54,11 @@ fn verdicts(place: &Place, arguments: &[&str]) -> Vec<(String, String)> {
     let of = |row: &Value| {
         (
             format!("{} {}", text(&row["arm"]), text(&row["figure"])),
-            text(&row["verdict"]["is"]),
+            match (text(&row["result"]).as_str(), row["differs"] == true) {
+                ("failed", _) => "worse".to_owned(),
+                ("held", true) => "better".to_owned(),
+                (other, _) => other.to_owned(),
+            },
         )
     };
     primary.map(of).collect()

@@ -71,16 +71,16 @@ fn the_simulation_agrees_with_real_nodes_and_ttls_that_are_a_tenth_off_are_found
         // must be within the margin in any case, which is three standard deviations even then.
         let [real, simulated, margin] = ["real", "simulated", "margin"].map(|name| overrun[name].as_f64().unwrap());
         assert!(
-            overrun["verdict"] != "differs" && (real - simulated).abs() <= margin,
+            overrun["result"] != "failed" && (real - simulated).abs() <= margin,
             "{cell:#}"
         );
         let few = cell["sections"].as_u64().unwrap() < 4500;
-        let holds = &cell["holds"]["verdict"];
-        assert!(holds == "agrees" || few && holds == "undecided", "{cell:#}");
+        let holds = &cell["holds"]["result"];
+        assert!(holds == "held" || few && holds == "inconclusive", "{cell:#}");
         assert_eq!(cell["simulated"]["violations"], 0, "{cell:#}");
     }
     for cell in cells("control") {
-        assert_eq!(cell["overrun"]["verdict"], "differs", "{cell:#}");
+        assert_eq!(cell["overrun"]["result"], "failed", "{cell:#}");
     }
 }
 

@@ -77,7 +77,7 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, look: Look) -> Result<E
             early + 1
         ));
     }
-    let printed = print_result(
+    print_result(
         args.json,
         &validation,
         |paint| render_validation(&validation, paint),
@@ -85,8 +85,7 @@ pub fn validate(table: ValidationTable, args: &PlanArgs, look: Look) -> Result<E
     )?;
     Ok(match interrupt.code() {
         Some(code) => code,
-        None if validation.holds() => printed,
-        None => ExitCode::from(exit_code::NO),
+        None => exit_code::of(validation.result()).into(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use lockstorm::report::render_judgements;
 use lockstorm_data::metrics::units::counted;
-use lockstorm_run::oracle::past::{self, Judgement};
+use lockstorm_run::oracle::past::{self, ArmHolds};
 
 use super::super::colour;
 use super::super::print::print_for_people;
@@ -30,7 +30,7 @@ pub fn judge(path: &Path, look: Look) -> Result<ExitCode, Failure> {
     if head.damage > 0 || found.values().any(|arm| arm.is_broken(&head)) {
         return Ok(ExitCode::from(exit_code::NO));
     }
-    Ok(match Judgement::doubt(&head, &found) {
+    Ok(match ArmHolds::doubt(&head, &found) {
         None => ExitCode::SUCCESS,
         Some(doubt) => {
             tell(&format!("nothing was shown: {doubt}"));

@@ -2,29 +2,17 @@ use serde::Serialize;
 
 use super::checks;
 use super::facts::Facts;
-use super::finding::{Finding, Verdict};
+use super::finding::Finding;
 use super::lock_use::LockUse;
-use lockstorm_data::model::printable;
+use lockstorm_data::model::{CheckResult, printable};
 
 /// Everything that was found.
 #[derive(Debug, Clone, Serialize)]
 pub struct Diagnosis {
-    /// What follows from it.
-    pub fitness: Fitness,
+    /// Whether the servers are fit for locks.
+    pub result: CheckResult,
     /// The findings: those of each server in order, then those of the set.
     pub findings: Vec<Finding>,
-}
-
-/// Whether the servers are fit for locks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fitness {
-    /// Nothing speaks against it.
-    Fit,
-    /// Something has to be changed first.
-    Unfit,
-    /// Something could not be told.
-    Unknown,
 }
 
 impl Diagnosis {
@@ -42,20 +30,16 @@ impl Diagnosis {
             findings.extend(found.map(named));
         }
         findings.extend(checks::of_set(facts));
-        let worst = findings.iter().map(|finding| finding.verdict).max();
-        let fitness = match worst {
-            Some(Verdict::Bad) => Fitness::Unfit,
-            Some(Verdict::Unknown) | None => Fitness::Unknown,
-            Some(Verdict::Good | Verdict::Warning) => Fitness::Fit,
-        };
-        Self { fitness, findings }
+        let worst = findings.iter().map(|finding| finding.result).max();
+        Self {
+            result: worst.unwrap_or(CheckResult::Inconclusive),
+            findings,
+        }
     }
 
-    /// How many findings have this verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.findings
-            .iter()
-            .filter(|finding| finding.verdict == verdict)
-            .count()
+    /// How many findings have this result; of those that held these are warnings.
+    pub fn count(&self, result: CheckResult) -> usize {
+        let findings = self.findings.iter().filter(|finding| !finding.is_good());
+        findings.filter(|finding| finding.result == result).count()
     }
 }

@@ -1,3 +1,4 @@
+use lockstorm_data::model::CheckResult;
 use serde::Serialize;
 use strum::{Display, EnumIter};
 
@@ -69,20 +70,6 @@ impl Check {
     }
 }
 
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// As it should be.
-    Good,
-    /// It works, but one should know.
-    Warning,
-    /// It could not be told.
-    Unknown,
-    /// Not fit for locks.
-    Bad,
-}
-
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -90,42 +77,47 @@ pub struct Finding {
     pub check: Check,
     /// The server; `None`: the set.
     pub server: Option<String>,
-    /// The result.
-    pub verdict: Verdict,
+    /// Whether this check finds the server fit for locks. If it does, and there is a `cure`, that is a warning.
+    pub result: CheckResult,
     /// What was seen.
     pub seen: String,
-    /// What to do about it, if it is not good.
+    /// What to do about it, unless all is as it should be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cure: Option<String>,
 }
 
-/// What a check has seen: the verdict, the words, and what to do about it, if it is not good.
-pub(super) type Judgement = (Verdict, String, Option<String>);
+/// What a check has seen: the result, the words, and what to do about it, if it is not good.
+pub(super) type Seen = (CheckResult, String, Option<String>);
 
-pub(super) fn good(seen: impl Into<String>) -> Judgement {
-    (Verdict::Good, seen.into(), None)
+pub(super) fn good(seen: impl Into<String>) -> Seen {
+    (CheckResult::Held, seen.into(), None)
 }
 
-pub(super) fn warning(seen: impl Into<String>, cure: impl Into<String>) -> Judgement {
-    (Verdict::Warning, seen.into(), Some(cure.into()))
+pub(super) fn warning(seen: impl Into<String>, cure: impl Into<String>) -> Seen {
+    (CheckResult::Held, seen.into(), Some(cure.into()))
 }
 
-pub(super) fn unknown(seen: impl Into<String>, cure: impl Into<String>) -> Judgement {
-    (Verdict::Unknown, seen.into(), Some(cure.into()))
+pub(super) fn unknown(seen: impl Into<String>, cure: impl Into<String>) -> Seen {
+    (CheckResult::Inconclusive, seen.into(), Some(cure.into()))
 }
 
-pub(super) fn bad(seen: impl Into<String>, cure: impl Into<String>) -> Judgement {
-    (Verdict::Bad, seen.into(), Some(cure.into()))
+pub(super) fn bad(seen: impl Into<String>, cure: impl Into<String>) -> Seen {
+    (CheckResult::Failed, seen.into(), Some(cure.into()))
 }
 
 impl Finding {
-    pub(super) fn new(check: Check, (verdict, seen, cure): Judgement) -> Self {
+    pub(super) fn new(check: Check, (result, seen, cure): Seen) -> Self {
         Self {
             check,
             server: None,
-            verdict,
+            result,
             seen,
             cure,
         }
+    }
+
+    /// Whether all is as it should be.
+    pub fn is_good(&self) -> bool {
+        self.result == CheckResult::Held && self.cure.is_none()
     }
 }

@@ -12,9 +12,9 @@ mod finding;
 mod lock_use;
 mod measure;
 
-pub use self::diagnosis::{Diagnosis, Fitness};
+pub use self::diagnosis::Diagnosis;
 pub use self::examine::{PARTS, TRIAL_TTL, examine};
 pub use self::facts::{Facts, Keys, Refused, Server, Trial, TtlSeen, Unreached};
-pub use self::finding::{Check, Finding, Verdict};
+pub use self::finding::{Check, Finding};
 pub use self::lock_use::LockUse;
 pub use self::measure::measure;

@@ -17,6 +17,7 @@ use super::ranks::{Shift, paired, unpaired};
 use super::significance::{ALPHA, fewest, holm, needed};
 use lockstorm_data::metrics::units::{counted, median};
 use lockstorm_data::metrics::{Group, Metric};
+use lockstorm_data::model::CheckResult;
 use lockstorm_judge::is_control;
 use lockstorm_run::Record;
 
@@ -81,8 +82,14 @@ pub struct Row {
     pub interval: Option<[f64; 2]>,
     /// The probability of such a difference, or a larger one, if nothing differs; of primary figures adjusted for their number.
     pub p: Option<f64>,
-    /// What that shows.
-    pub verdict: Verdict,
+    /// Whether the second side does no worse: it is better, or all values are the same. Inconclusive: not shown, differences that the
+    /// comparison is not about, and times that changes of the machine itself could explain.
+    pub result: CheckResult,
+    /// Whether the two are shown to differ.
+    pub differs: bool,
+    /// If nothing is shown: how many runs of each side would show a difference as large as this one, in four of five comparisons; null if 200
+    /// are too few, and of parts: a longer run shows more, or several.
+    pub needs: Option<u64>,
     /// Why a side has no value.
     #[serde(skip)]
     pub no_value: Option<NoValue>,
@@ -101,32 +108,6 @@ pub struct Spread {
     pub n: usize,
     /// How many are above zero.
     pub above_zero: usize,
-}
-
-/// What a row shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum Verdict {
-    /// The second side is worse.
-    Worse,
-    /// The second side is better.
-    Better,
-    /// They differ, but the comparison is not about this figure.
-    Differs,
-    /// They differ, but the machine does so, too, in the same direction: times then say nothing.
-    Machine,
-    /// All values of both sides are the same.
-    Same,
-    /// Not distinguishable.
-    Open {
-        /// How many runs of each side would show a difference as large as this one, in four of five comparisons; null if 200 are too few, and
-        /// of parts: a longer run shows more, or several.
-        needs: Option<u64>,
-    },
-    /// There is one run of each, which says nothing about others.
-    OneRun,
-    /// A side has no value.
-    Unknown,
 }
 
 impl Comparison {
@@ -257,22 +238,18 @@ impl Comparison {
 
     /// Whether a figure that the comparison is about has become worse.
     pub fn is_worse(&self) -> bool {
-        self.rows.iter().any(|row| row.verdict == Verdict::Worse)
+        self.rows.iter().any(Row::is_worse)
     }
 
     /// Whether something differs of which nobody knows whether the machine is to blame.
     pub fn is_of_the_machine(&self) -> bool {
-        self.rows.iter().any(|row| row.verdict == Verdict::Machine)
+        self.rows.iter().any(Row::is_of_the_machine)
     }
 
     /// Whether there are too few values to show anything, whatever they are.
     pub fn is_blind(&self) -> bool {
         let [a, b] = self.values;
-        (a.min(b) as u64) < self.takes
-            && self
-                .rows
-                .iter()
-                .any(|row| row.is_primary && matches!(row.verdict, Verdict::Open { .. }))
+        (a.min(b) as u64) < self.takes && self.rows.iter().any(|row| row.is_primary && row.is_open())
     }
 
     /// Whether nothing can be said of a primary figure that the first side has: the second one lacks it, or so many runs were left out
@@ -290,23 +267,56 @@ impl Comparison {
         self.is_blind() || self.missing > 0 || self.rows.iter().any(|row| row.is_primary && misses(row))
     }
 
-    /// Whether there is anything that both sides have.
+    /// Whether there is nothing that both sides have.
     pub fn is_empty(&self) -> bool {
-        self.rows.iter().all(|row| row.verdict == Verdict::Unknown)
+        !self.rows.iter().any(Row::has_values)
     }
 }
 
 impl Row {
+    /// Whether both sides have a value.
+    pub const fn has_values(&self) -> bool {
+        matches!(self.sides, [Some(_), Some(_)])
+    }
+
+    /// Whether the second side is worse.
+    pub fn is_worse(&self) -> bool {
+        self.result == CheckResult::Failed
+    }
+
+    /// Whether it is better.
+    pub fn is_better(&self) -> bool {
+        self.result == CheckResult::Held && self.differs
+    }
+
+    /// Whether all values of both sides are the same.
+    pub fn is_same(&self) -> bool {
+        self.result == CheckResult::Held && !self.differs
+    }
+
+    /// Whether they differ, but the machine does so, too, in the same direction: times then say nothing.
+    pub fn is_of_the_machine(&self) -> bool {
+        self.is_primary && self.differs && self.result == CheckResult::Inconclusive
+    }
+
+    /// Whether a side has one run, which says nothing about others.
+    pub fn is_of_one_run(&self) -> bool {
+        let is_one = |side: &Option<Spread>| side.is_some_and(|side| side.n == 1);
+        self.has_values() && !self.is_same() && self.sides.iter().any(is_one)
+    }
+
+    /// Whether they are not distinguishable.
+    pub fn is_open(&self) -> bool {
+        let is_shown = self.differs || self.result != CheckResult::Inconclusive;
+        self.has_values() && !is_shown && !self.is_of_one_run()
+    }
+
     /// Takes back what times show in the direction in which the machine differs, too.
     fn doubt(&mut self, machine: &[MachineDiffers]) {
-        let is_slower = match self.verdict {
-            Verdict::Worse => true,
-            Verdict::Better => false,
-            _ => return,
-        };
         let is_time = self.figure.is_of_time() && !self.figure.is_damage();
-        if is_time && machine.iter().any(|differs| differs.is_slower == is_slower) {
-            self.verdict = Verdict::Machine;
+        let is_slower = self.is_worse();
+        if (is_slower || self.is_better()) && is_time && machine.iter().any(|differs| differs.is_slower == is_slower) {
+            self.result = CheckResult::Inconclusive;
         }
     }
 }
@@ -427,6 +437,19 @@ fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, u64, Vec<R
     let row = |(place, sample): (usize, &Sample)| {
         let (sides, shift) = (sample.known().map(|values| Spread::of(&values)), shifts[place]);
         let p = p_of(place).or_else(|| shift.map(|shift| shift.p));
+        let [a, b] = sample.known().map(|values| values.len());
+        let can_tell = a.min(b) > 1 && !sample.is_flat();
+        let shown = shift.filter(|_| can_tell && p.unwrap_or(1.0) <= ALPHA);
+        let is_better = |shift: Shift| (shift.more > 0.5) == sample.figure.is_better_larger();
+        let result = match shown {
+            Some(shift) if sample.is_primary && is_better(shift) => CheckResult::Held,
+            Some(_) if sample.is_primary => CheckResult::Failed,
+            None if a.min(b) > 0 && sample.is_flat() => CheckResult::Held,
+            _ => CheckResult::Inconclusive,
+        };
+        // Of a longer run the parts are longer, and not more.
+        let open = shift.filter(|_| can_tell && shown.is_none() && by != Unit::Parts);
+        let needs = open.and_then(|shift| needed(shift.more, tests, by != Unit::Runs));
         Row {
             arm: sample.arm.clone(),
             figure: sample.figure,
@@ -435,39 +458,14 @@ fn judged(samples: &[Sample], are_pairs: bool, pairs: Unit) -> (Unit, u64, Vec<R
             difference: shift.map(|shift| shift.estimate),
             interval: shift.and_then(|shift| shift.interval),
             p: p.filter(|_| shift.is_some()),
-            verdict: verdict(sample, shift, p.unwrap_or(1.0), tests, by),
+            result,
+            differs: shown.is_some(),
+            needs: needs.map(|needs| needs.max(a.min(b) as u64 + 1)),
             no_value: sample.no_value(),
         }
     };
     let rows = samples.iter().enumerate().map(row).collect();
     (by, fewest(tests, by != Unit::Runs), rows)
-}
-
-fn verdict(sample: &Sample, shift: Option<Shift>, p: f64, tests: usize, by: Unit) -> Verdict {
-    let [a, b] = sample.known();
-    if a.is_empty() || b.is_empty() {
-        return Verdict::Unknown;
-    }
-    if sample.is_flat() {
-        return Verdict::Same;
-    }
-    if a.len().min(b.len()) == 1 {
-        return Verdict::OneRun;
-    }
-    let is_paired = by != Unit::Runs;
-    match shift {
-        Some(shift) if p <= ALPHA => match sample.is_primary {
-            true if (shift.more > 0.5) == sample.figure.is_better_larger() => Verdict::Better,
-            true => Verdict::Worse,
-            false => Verdict::Differs,
-        },
-        // Of a longer run the parts are longer, and not more.
-        Some(_) if by == Unit::Parts => Verdict::Open { needs: None },
-        Some(shift) => Verdict::Open {
-            needs: needed(shift.more, tests, is_paired).map(|needs| needs.max(a.len().min(b.len()) as u64 + 1)),
-        },
-        None => Verdict::Open { needs: None },
-    }
 }
 
 impl Spread {
@@ -505,45 +503,59 @@ mod tests {
         }
     }
 
-    fn verdicts(samples: &[Sample]) -> Vec<Verdict> {
-        judged(samples, false, Unit::Pairs)
-            .2
-            .into_iter()
-            .map(|row| row.verdict)
-            .collect()
+    /// What a row shows, in a word.
+    fn word(row: &Row) -> &'static str {
+        let words = [
+            (row.is_worse(), "worse"),
+            (row.is_better(), "better"),
+            (row.is_same(), "same"),
+            (row.is_of_the_machine(), "machine"),
+            (row.is_of_one_run(), "one run"),
+            (row.is_open(), "open"),
+            (!row.has_values(), "unknown"),
+        ];
+        let mut are_so = words.into_iter().filter(|(is_so, _)| *is_so);
+        let (Some((_, word)), None) = (are_so.next(), are_so.next()) else {
+            panic!("one word for each: {row:?}");
+        };
+        word
+    }
+
+    fn rows(samples: &[Sample]) -> Vec<Row> {
+        judged(samples, false, Unit::Pairs).2
+    }
+
+    fn verdicts(samples: &[Sample]) -> Vec<&'static str> {
+        rows(samples).iter().map(word).collect()
     }
 
     #[test]
     fn how_long_a_lock_was_unavailable_depends_on_the_machine_too() {
-        for (metric, verdict) in [
-            (Metric::UnavailableMs, Verdict::Machine),
-            (Metric::LostUpdatesPeak, Verdict::Worse),
-        ] {
+        for (metric, verdict) in [(Metric::UnavailableMs, "machine"), (Metric::LostUpdatesPeak, "worse")] {
             let [a, b] = [20, 500].map(|from| (from..from + 12).map(f64::from).collect::<Vec<_>>());
-            let mut row = judged(&[sample(Compared::Run(metric), &a, &b)], false, Unit::Pairs)
-                .2
-                .remove(0);
-            assert_eq!(row.verdict, Verdict::Worse);
+            let mut row = rows(&[sample(Compared::Run(metric), &a, &b)]).remove(0);
+            assert_eq!(word(&row), "worse");
             row.doubt(&[MachineDiffers {
                 sign: Sign::GeneratorLag,
                 is_slower: true,
                 p: 0.001,
             }]);
-            assert_eq!(row.verdict, verdict);
+            assert_eq!(word(&row), verdict);
         }
     }
 
     #[test]
     fn damage_in_all_of_eight_runs_against_none_is_worse_and_the_other_way_round_better() {
         let (none, some) = ([0.0; 8], [12.0, 3.0, 20.0, 9.0, 7.0, 1.0, 14.0, 8.0]);
-        assert_eq!(verdicts(&[sample(LOST, &none, &some)]), [Verdict::Worse]);
-        assert_eq!(verdicts(&[sample(LOST, &some, &none)]), [Verdict::Better]);
-        assert_eq!(verdicts(&[sample(LOST, &none, &none)]), [Verdict::Same]);
-        assert_eq!(verdicts(&[sample(LOST, &[0.0], &[5.0])]), [Verdict::OneRun]);
-        assert_eq!(verdicts(&[sample(LOST, &[], &[5.0])]), [Verdict::Unknown]);
+        assert_eq!(verdicts(&[sample(LOST, &none, &some)]), ["worse"]);
+        assert_eq!(verdicts(&[sample(LOST, &some, &none)]), ["better"]);
+        assert_eq!(verdicts(&[sample(LOST, &none, &none)]), ["same"]);
+        assert_eq!(verdicts(&[sample(LOST, &[0.0], &[5.0])]), ["one run"]);
+        assert_eq!(verdicts(&[sample(LOST, &[], &[5.0])]), ["unknown"]);
         // Three against three can't show it; six can, of one figure.
         let three = sample(LOST, &none[..3], &some[..3]);
-        assert_eq!(verdicts(&[three]), [Verdict::Open { needs: Some(5) }]);
+        let three = rows(&[three]).remove(0);
+        assert_eq!((word(&three), three.needs), ("open", Some(5)));
     }
 
     #[test]
@@ -552,13 +564,10 @@ mod tests {
         let flat = || sample(LOST, &[0.0; 5], &[0.0; 5]);
         assert_eq!(
             verdicts(&[flat(), sample(P99, &a, &b), flat()]),
-            [Verdict::Same, Verdict::Worse, Verdict::Same]
+            ["same", "worse", "same"]
         );
-        let open = verdicts(&[sample(LOST, &b, &a), sample(P99, &a, &b)]);
-        assert!(
-            matches!(open[..], [Verdict::Open { .. }, Verdict::Open { .. }]),
-            "{open:?}"
-        );
+        let two = [sample(LOST, &b, &a), sample(P99, &a, &b)];
+        assert_eq!(verdicts(&two), ["open", "open"]);
     }
 
     #[test]
@@ -574,7 +583,7 @@ mod tests {
         assert_eq!(of(11).0, Unit::Runs);
         let (unit, _, rows) = of(12);
         // Each pair differs by 1, which is little beside what runs differ by.
-        assert_eq!((unit, rows[0].verdict), (Unit::Pairs, Verdict::Worse));
+        assert_eq!((unit, word(&rows[0])), (Unit::Pairs, "worse"));
         assert_eq!(rows[0].difference, Some(1.0));
         // Pairs of which one run is not known are none.
         let [a, b] = values(14);
@@ -602,7 +611,7 @@ mod tests {
                     }
                     sample(P99, &sides[0], &sides[1])
                 });
-                let is_alarm = |verdict: &Verdict| matches!(verdict, Verdict::Worse | Verdict::Better);
+                let is_alarm = |word: &&str| ["worse", "better"].contains(word);
                 alarms += usize::from(verdicts(&samples.collect::<Vec<_>>()).iter().any(is_alarm));
             }
             assert!(alarms <= 20, "{alarms} of 1000, {stays}");

@@ -11,7 +11,7 @@ mod parts;
 mod ranks;
 mod significance;
 
-pub use comparison::{Comparison, Row, Spread, Unit, Verdict};
+pub use comparison::{Comparison, Row, Spread, Unit};
 pub use differing::{Differing, Setting};
 pub use figure::{Compared, NoValue, OfAPart};
 pub use machine::{MachineDiffers, Sign};

@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::verdict::Verdict;
 use crate::formulas::{normal_quantile_beyond, wilson_at};
+use lockstorm_data::model::CheckResult;
 use lockstorm_data::model::in_us::InMicros as _;
 
 /// The error allowed over a whole table: how often a table without any difference may show one.
@@ -29,7 +29,7 @@ pub struct Difference {
     /// The largest difference that does not matter: 10 % of the simulated one, or 0.5 points.
     pub margin: f64,
     /// What this shows.
-    pub verdict: Verdict,
+    pub result: CheckResult,
 }
 
 impl Difference {
@@ -42,27 +42,27 @@ impl Difference {
         let interval = interval(real, simulated, 0.01);
         let strict = interval_of_table(real, simulated, tests);
         let differ = strict[0] > 0.0 || strict[1] < 0.0;
-        let verdict = judged(real.1.min(simulated.1) > 0, differ, interval, margin);
+        let result = judged(real.1.min(simulated.1) > 0, differ, interval, margin);
         Self {
             real: one,
             simulated: other,
             interval,
             margin,
-            verdict,
+            result,
         }
     }
 }
 
 /// What an interval of a difference shows, if there are enough values and no test has found them to differ.
-fn judged(are_enough: bool, differ: bool, interval: [f64; 2], margin: f64) -> Verdict {
+fn judged(are_enough: bool, differ: bool, interval: [f64; 2], margin: f64) -> CheckResult {
     if !are_enough {
-        Verdict::Undecided
+        CheckResult::Inconclusive
     } else if differ {
-        Verdict::Differs
+        CheckResult::Failed
     } else if interval[0] >= -margin && interval[1] <= margin {
-        Verdict::Agrees
+        CheckResult::Held
     } else {
-        Verdict::Undecided
+        CheckResult::Inconclusive
     }
 }
 
@@ -89,21 +89,21 @@ pub struct Distance {
     /// The largest difference of their distribution functions (Kolmogorov and Smirnov).
     pub d: f64,
     /// What this shows: 0.05 at most agrees, if there are enough values to see as much.
-    pub verdict: Verdict,
+    pub result: CheckResult,
 }
 
 impl Distance {
     /// Compares two distributions.
     pub fn of(real: &Histogram<u64>, simulated: &Histogram<u64>) -> Self {
         let d = distance(real, simulated);
-        let verdict = if noise(real.len(), simulated.len(), 0.01) > DISTANCE {
-            Verdict::Undecided
+        let result = if noise(real.len(), simulated.len(), 0.01) > DISTANCE {
+            CheckResult::Inconclusive
         } else if d <= DISTANCE {
-            Verdict::Agrees
+            CheckResult::Held
         } else {
-            Verdict::Differs
+            CheckResult::Failed
         };
-        Self { d, verdict }
+        Self { d, result }
     }
 }
 
@@ -121,7 +121,7 @@ pub struct Likeness {
     /// The distance of the distributions.
     pub d: f64,
     /// What this shows: no significant distance, and the interval within 10 % of the simulated mean; undecided with fewer than 30.
-    pub verdict: Verdict,
+    pub result: CheckResult,
 }
 
 impl Likeness {
@@ -135,7 +135,7 @@ impl Likeness {
         let margin = RELATIVE * other;
         let are_enough = real.len().min(simulated.len()) >= FEWEST_TAKEOVERS;
         let differ = d > noise(real.len(), simulated.len(), ALPHA / (tests.max(1) as f64));
-        let verdict = judged(are_enough, differ, interval, margin);
+        let result = judged(are_enough, differ, interval, margin);
         let whole = |us: f64| (us / 1e6).micros().unwrap_or_default();
         Self {
             count: real.len(),
@@ -143,7 +143,7 @@ impl Likeness {
             simulated_us: whole(other),
             interval_us: interval.map(whole),
             d,
-            verdict,
+            result,
         }
     }
 }
@@ -202,25 +202,25 @@ mod tests {
     fn probabilities_agree_differ_or_leave_it_open() {
         // 6.3 % of 20,000 against 6.2 % of a million.
         let near = Difference::of((1260, 20_000), (62_000, 1_000_000), 8);
-        assert_eq!(near.verdict, Verdict::Agrees, "{near:?}");
+        assert_eq!(near.result, CheckResult::Held, "{near:?}");
         assert!(near.interval[0] < 0.001 && near.interval[1] > 0.001);
         // A TTL that is 10 % off moves 6.3 % to 4.8 %.
         assert_eq!(
-            Difference::of((960, 20_000), (63_000, 1_000_000), 8).verdict,
-            Verdict::Differs
+            Difference::of((960, 20_000), (63_000, 1_000_000), 8).result,
+            CheckResult::Failed
         );
         assert_eq!(
-            Difference::of((63, 1_000), (63_000, 1_000_000), 8).verdict,
-            Verdict::Undecided
+            Difference::of((63, 1_000), (63_000, 1_000_000), 8).result,
+            CheckResult::Inconclusive
         );
         assert_eq!(
-            Difference::of((0, 0), (63_000, 1_000_000), 8).verdict,
-            Verdict::Undecided
+            Difference::of((0, 0), (63_000, 1_000_000), 8).result,
+            CheckResult::Inconclusive
         );
         // Small probabilities have a margin of half a point.
         assert_eq!(
-            Difference::of((12, 10_000), (1_000, 1_000_000), 8).verdict,
-            Verdict::Agrees
+            Difference::of((12, 10_000), (1_000, 1_000_000), 8).result,
+            CheckResult::Held
         );
     }
 
@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn the_more_comparisons_the_larger_a_difference_must_be() {
-        let with = |tests| Difference::of((1_100, 10_000), (100_000, 1_000_000), tests).verdict;
-        assert_eq!((with(1), with(100)), (Verdict::Differs, Verdict::Undecided));
+        let with = |tests| Difference::of((1_100, 10_000), (100_000, 1_000_000), tests).result;
+        assert_eq!((with(1), with(100)), (CheckResult::Failed, CheckResult::Inconclusive));
     }
 
     #[test]
@@ -246,20 +246,20 @@ mod tests {
         assert!(distance(&even(), &even()) < 1e-9);
         let later = of((4..=103).flat_map(|value| [value; 40]));
         assert!((distance(&even(), &later) - 0.03).abs() < 1e-9);
-        assert_eq!(Distance::of(&even(), &later).verdict, Verdict::Agrees);
+        assert_eq!(Distance::of(&even(), &later).result, CheckResult::Held);
         let much_later = of((8..=107).flat_map(|value| [value; 40]));
-        assert_eq!(Distance::of(&even(), &much_later).verdict, Verdict::Differs);
-        assert_eq!(Distance::of(&of(1..=100), &even()).verdict, Verdict::Undecided);
-        assert_eq!(Distance::of(&histogram(), &even()).verdict, Verdict::Undecided);
+        assert_eq!(Distance::of(&even(), &much_later).result, CheckResult::Failed);
+        assert_eq!(Distance::of(&of(1..=100), &even()).result, CheckResult::Inconclusive);
+        assert_eq!(Distance::of(&histogram(), &even()).result, CheckResult::Inconclusive);
     }
 
     #[test]
     fn takeovers_need_thirty_and_a_mean_that_is_near() {
         let even = |from: u64, n: u64| of((0..n).map(|value| from + value * 20_000 / n));
         let simulated = even(90_000, 5_000);
-        let verdict = |real: &Histogram<u64>| Likeness::of(real, &simulated, 2).verdict;
-        assert_eq!(verdict(&even(90_000, 29)), Verdict::Undecided);
-        assert_eq!(verdict(&even(90_000, 60)), Verdict::Agrees);
-        assert_eq!(verdict(&even(81_000, 60)), Verdict::Differs);
+        let result = |real: &Histogram<u64>| Likeness::of(real, &simulated, 2).result;
+        assert_eq!(result(&even(90_000, 29)), CheckResult::Inconclusive);
+        assert_eq!(result(&even(90_000, 60)), CheckResult::Held);
+        assert_eq!(result(&even(81_000, 60)), CheckResult::Failed);
     }
 }

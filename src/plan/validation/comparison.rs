@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::agreement::{Difference, Distance, Likeness};
 use super::seen::Seen;
 use super::stage::{Breaks, PlayedLock, Stage, THINK, TIMEOUT};
-use super::verdict::Verdict;
 use crate::pauses::Pauses;
 use crate::question::Question;
 use crate::replay::Replay;
@@ -17,6 +16,7 @@ use crate::simulated::Simulated;
 use crate::spread::Spread;
 use crate::surroundings::Surroundings;
 use lockstorm_data::metrics::{histogram, in_micros};
+use lockstorm_data::model::CheckResult;
 use lockstorm_lock::simulation::{Samples, Span};
 
 /// How often the deaths of a run are played again.
@@ -44,15 +44,15 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The worst of its verdicts.
-    pub fn verdict(&self) -> Verdict {
+    /// The worst of its results.
+    pub fn result(&self) -> CheckResult {
         let parts = [
-            Some(self.overrun.verdict),
-            self.holds.map(|holds| holds.verdict),
-            self.acquires.map(|acquires| acquires.verdict),
-            self.takeovers.map(|takeovers| takeovers.verdict),
+            Some(self.overrun.result),
+            self.holds.map(|holds| holds.result),
+            self.acquires.map(|acquires| acquires.result),
+            self.takeovers.map(|takeovers| takeovers.result),
         ];
-        parts.into_iter().flatten().max().unwrap_or(Verdict::Undecided)
+        parts.into_iter().flatten().max().unwrap_or(CheckResult::Inconclusive)
     }
 }
 

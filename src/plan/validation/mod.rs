@@ -11,11 +11,9 @@ mod comparison;
 mod seen;
 mod stage;
 mod table;
-mod verdict;
 
 pub use agreement::{Difference, Distance, Likeness};
 pub use comparison::{Comparison, Fed, compare};
 pub use seen::{Seen, seen};
 pub use stage::{Breaks, PlayedLock, Stage, quick, whole};
 pub use table::Validation;
-pub use verdict::Verdict;

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::comparison::Comparison;
-use super::verdict::Verdict;
+use lockstorm_data::model::CheckResult;
 
 /// The least probability of an overrun with which a cell says something about overruns.
 const LEAST: f64 = 1e-3;
@@ -18,11 +18,14 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// The worst verdict of all cells.
-    pub fn verdict(&self) -> Verdict {
-        let open = (!self.left_out.is_empty() || self.cells.is_empty()).then_some(Verdict::Undecided);
-        let worst = self.cells.iter().map(Comparison::verdict).chain(open).max();
-        worst.unwrap_or(Verdict::Undecided)
+    /// The worst result of all cells. A table that finds no planted error, lacks a stage or has no cell proves nothing.
+    pub fn result(&self) -> CheckResult {
+        if self.found() == 0 {
+            return CheckResult::Inconclusive;
+        }
+        let open = (!self.left_out.is_empty() || self.cells.is_empty()).then_some(CheckResult::Inconclusive);
+        let results = self.cells.iter().map(Comparison::result);
+        results.chain(open).max().unwrap_or(CheckResult::Inconclusive)
     }
 
     /// How many cells have a probability of at least 1e-3.
@@ -34,13 +37,8 @@ impl Validation {
     /// In how many cells the planted error was found.
     pub fn found(&self) -> usize {
         // A cell may differ for another reason, which finds no planted error.
-        let differs = |cell: &&Comparison| cell.overrun.verdict == Verdict::Differs;
+        let differs = |cell: &&Comparison| cell.overrun.result == CheckResult::Failed;
         self.control.iter().filter(differs).count()
-    }
-
-    /// Whether the simulation agrees with real nodes in all cells, by a table that can find an error.
-    pub fn holds(&self) -> bool {
-        self.verdict() == Verdict::Agrees && self.found() > 0
     }
 }
 
@@ -84,12 +82,14 @@ mod tests {
             left_out: left_out.iter().map(ToString::to_string).collect(),
         };
         let good = table(&[1_000, 1_010], &[1_600, 1_000], &[]);
-        assert!(good.holds() && good.telling() == 2 && good.found() == 1);
-        let differs = table(&[1_000, 1_600], &[1_600], &[]);
-        assert!(!differs.holds() && differs.verdict() == Verdict::Differs);
-        assert!(!table(&[1_000], &[1_000], &[]).holds(), "nothing was found");
-        let short = table(&[1_000], &[1_600], &["stage 7: the run stood still"]);
-        assert!(!short.holds() && short.verdict() == Verdict::Undecided);
-        assert!(!table(&[], &[], &[]).holds());
+        assert_eq!((good.result(), good.telling(), good.found()), (CheckResult::Held, 2, 1));
+        assert_eq!(table(&[1_000, 1_600], &[1_600], &[]).result(), CheckResult::Failed);
+        for (open, why) in [
+            (table(&[1_000], &[1_000], &[]), "nothing was found"),
+            (table(&[1_000], &[1_600], &["stage 7: the run stood still"]), "left out"),
+            (table(&[], &[], &[]), "empty"),
+        ] {
+            assert_eq!(open.result(), CheckResult::Inconclusive, "{why}");
+        }
     }
 }

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use super::super::paint::{Paint, Tone};
 use super::super::table::{Cell, Column, Table};
-use lockstorm_run::oracle::past::Judgement;
+use lockstorm_run::oracle::past::ArmHolds;
 
 /// What the holds of each arm prove.
-pub fn render_judgements(arms: &BTreeMap<String, Judgement>, paint: Paint) -> String {
-    let columns: [Column<(&String, &Judgement)>; 5] = [
+pub fn render_judgements(arms: &BTreeMap<String, ArmHolds>, paint: Paint) -> String {
+    let columns: [Column<(&String, &ArmHolds)>; 5] = [
         ("arm", |(name, _)| Cell::plain(*name)),
         ("holds", |(_, found)| Cell::plain(found.holds.to_string())),
         ("double holds", |(_, found)| match found.double_holds {

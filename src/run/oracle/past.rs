@@ -12,7 +12,7 @@ use lockstorm_data::history::{
 
 /// What the holds of an arm prove.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct ArmHolds {
     /// Holds that ended.
     pub holds: u64,
     /// Holds that were cut off with the run. Nobody knows how long they lasted, so they are not judged.
@@ -29,7 +29,7 @@ pub struct Judgement {
     pub span: Option<[i64; 2]>,
 }
 
-impl Judgement {
+impl ArmHolds {
     /// Why all these arms of a history show nothing, if that is so.
     pub fn doubt<'a>(head: &'a Head, arms: &BTreeMap<String, Self>) -> Option<&'a str> {
         let of = |count: fn(&Self) -> u64| arms.values().map(count).sum::<u64>();
@@ -143,7 +143,7 @@ struct Arm {
     keys: HashMap<String, (usize, Vec<HoldChange<PastHold>>)>,
     /// By key: the first client that held it; `None` once there was another one.
     holders: HashMap<String, Option<Holder>>,
-    found: Judgement,
+    found: ArmHolds,
 }
 
 impl Arm {
@@ -206,7 +206,7 @@ impl Arm {
     }
 
     /// Judges what is left: nothing ends any more.
-    fn close(mut self, tell: &mut impl FnMut(Told)) -> Judgement {
+    fn close(mut self, tell: &mut impl FnMut(Told)) -> ArmHolds {
         for (_, (_, changes)) in std::mem::take(&mut self.keys) {
             self.judge(changes, tell);
         }
@@ -218,7 +218,7 @@ impl Arm {
 ///
 /// # Errors
 /// Those of the reader, and an operation that its client can't have done.
-pub fn judge(reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgement>, HistoryError> {
+pub fn judge(reader: Reader<impl BufRead>) -> Result<BTreeMap<String, ArmHolds>, HistoryError> {
     judge_telling(reader, |_, _| ())
 }
 
@@ -229,7 +229,7 @@ pub fn judge(reader: Reader<impl BufRead>) -> Result<BTreeMap<String, Judgement>
 pub fn judge_telling(
     mut reader: Reader<impl BufRead>,
     mut tell: impl FnMut(&str, Told),
-) -> Result<BTreeMap<String, Judgement>, HistoryError> {
+) -> Result<BTreeMap<String, ArmHolds>, HistoryError> {
     let arms = reader.head.arms.iter().map(|arm| (arm.clone(), Arm::default()));
     let (mut arms, mut sections): (BTreeMap<String, Arm>, _) = (arms.collect(), Sections::default());
     while let Some(line) = reader.next() {

@@ -3,6 +3,7 @@
 use super::past::{PastDouble, Told, judge_telling};
 use lockstorm_data::facts::Caveat;
 use lockstorm_data::history::{HELD, HistoryError, INSIDE, Reader, Reported};
+use lockstorm_data::model::CheckResult;
 
 /// The events of another program, judged.
 #[derive(Debug)]
@@ -54,9 +55,13 @@ impl JudgedEvents {
         Some(unguarded + self.double_uses.len() as u64)
     }
 
-    /// Whether the lock, or its use, is broken.
-    pub fn is_broken(&self) -> bool {
-        !self.double_holds.is_empty() || self.unguarded() > Some(0) || self.reported.handed_out_twice() > 0
+    /// Whether the lock and its use held.
+    pub fn result(&self) -> CheckResult {
+        if !self.double_holds.is_empty() || self.unguarded() > Some(0) || self.reported.handed_out_twice() > 0 {
+            CheckResult::Failed
+        } else {
+            self.doubt().map_or(CheckResult::Held, |_| CheckResult::Inconclusive)
+        }
     }
 
     /// Whose release, and when, came between the holds of these two although it had lost the lock to the first.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::doctor::facts::{Facts, Refused, Server, Trial, TtlSeen, Unreached, is_unknown_command};
-use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
+use crate::doctor::finding::{Check, Finding, Seen, bad, good, unknown, warning};
 use crate::doctor::lock_use::LockUse;
 use crate::server::version::{OLDEST, Version};
 use lockstorm_data::metrics::{ClockRate, systemd_lines};
@@ -91,7 +91,7 @@ pub(in crate::doctor) fn of_server(facts: &Facts, lock_use: &LockUse) -> Vec<Fin
     found.into_iter().map(finding).collect()
 }
 
-fn unreached(why: &Unreached) -> Judgement {
+fn unreached(why: &Unreached) -> Seen {
     let (text, cure) = match why {
         Unreached::Silent(text) => (
             text.as_str(),
@@ -135,7 +135,7 @@ fn is_sentinel(server: &Server) -> bool {
         .any(|field| server.info(field) == Some("sentinel"))
 }
 
-fn version(server: &Server) -> Judgement {
+fn version(server: &Server) -> Seen {
     let Some(version) = server.version() else {
         return unknown("INFO does not name one", "name a Redis or Valkey server");
     };
@@ -146,7 +146,7 @@ fn version(server: &Server) -> Judgement {
     }
 }
 
-fn kind(facts: &Facts, server: &Server) -> Judgement {
+fn kind(facts: &Facts, server: &Server) -> Seen {
     if is_sentinel(server) {
         return bad(
             "it is a Sentinel, which keeps no locks",
@@ -184,7 +184,7 @@ fn kind(facts: &Facts, server: &Server) -> Judgement {
     }
 }
 
-fn replication(server: &Server) -> Judgement {
+fn replication(server: &Server) -> Seen {
     let replicas = server.number("connected_slaves");
     let least = server
         .config("min-replicas-to-write")
@@ -225,7 +225,7 @@ fn replication(server: &Server) -> Judgement {
     }
 }
 
-fn eviction(server: &Server) -> Judgement {
+fn eviction(server: &Server) -> Seen {
     let (Some(limit), Some(policy), Some(evicted)) = (
         server.number("maxmemory"),
         server.info("maxmemory_policy"),
@@ -263,7 +263,7 @@ fn eviction(server: &Server) -> Judgement {
     }
 }
 
-fn persistence(server: &Server, ttl: Duration) -> Judgement {
+fn persistence(server: &Server, ttl: Duration) -> Seen {
     let longest = humantime::format_duration(Duration::from_millis(
         u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
     ));
@@ -310,7 +310,7 @@ fn persistence(server: &Server, ttl: Duration) -> Judgement {
     }
 }
 
-fn permission(server: &Server, trial: &Trial, lock_use: &LockUse) -> Judgement {
+fn permission(server: &Server, trial: &Trial, lock_use: &LockUse) -> Seen {
     let keys = match lock_use.prefix.as_str() {
         "" => "~PREFIX*",
         prefix => &format!("~{prefix}*"),
@@ -368,7 +368,7 @@ fn permission(server: &Server, trial: &Trial, lock_use: &LockUse) -> Judgement {
 }
 
 /// How it keeps keys; nothing if no lock could be acquired, which says why that was not seen.
-fn keys(trial: &Trial) -> Option<Judgement> {
+fn keys(trial: &Trial) -> Option<Seen> {
     let keys = &trial.keys;
     let mut wrong = Vec::new();
     if keys.second_refused == Some(false) {
@@ -406,7 +406,7 @@ fn keys(trial: &Trial) -> Option<Judgement> {
     }
 }
 
-fn round_trip(server: &Server, lock_use: &LockUse) -> Judgement {
+fn round_trip(server: &Server, lock_use: &LockUse) -> Seen {
     if let Err(why) = &server.round_trips {
         return unknown(format!("it does not answer PING: {why}"), cure_of(why, "+ping"));
     }
@@ -439,7 +439,7 @@ fn round_trip(server: &Server, lock_use: &LockUse) -> Judgement {
     }
 }
 
-fn clock(server: &Server) -> Judgement {
+fn clock(server: &Server) -> Seen {
     let clock = match &server.clock {
         Ok(clock) => clock,
         Err(why) => {
@@ -469,7 +469,7 @@ fn clock(server: &Server) -> Judgement {
     good(seen)
 }
 
-fn access(facts: &Facts, server: &Server) -> Judgement {
+fn access(facts: &Facts, server: &Server) -> Seen {
     let cure = "give the server a password (requirepass, or ACL users with `ACL SETUSER default off`), and name it as \
                 redis://user:password@host";
     let Some(is_open) = server.is_open else {
@@ -499,8 +499,8 @@ mod tests {
 
     use super::*;
     use crate::doctor::facts::Keys;
-    use crate::doctor::finding::Verdict;
     use lockstorm_data::metrics::Clock;
+    use lockstorm_data::model::CheckResult;
 
     fn map(fields: &[(&str, &str)]) -> BTreeMap<String, String> {
         fields
@@ -639,7 +639,7 @@ mod tests {
     #[test]
     fn a_clock_that_does_not_run_as_ours_is_bad_and_an_uncertain_one_is_not() {
         let of = |least, most| found(|_, server| server.rate = Some(ClockRate { least, most }));
-        let bad = [(Check::Clock, Verdict::Bad)];
+        let bad = [(Check::Clock, CheckResult::Failed)];
         assert_eq!(of(0.0, 0.0), bad);
         assert_eq!(of(1.9, 2.1), bad);
         assert_eq!(of(0.4, 0.6), bad);
@@ -655,7 +655,7 @@ mod tests {
             said,
             within: 5,
         };
-        let bad = [(Check::Keys, Verdict::Bad)];
+        let bad = [(Check::Keys, CheckResult::Failed)];
         assert_eq!(of(|keys| keys.second_refused = Some(false)), bad);
         assert_eq!(of(|keys| keys.lost = Some((100, 1))), bad);
         for wrong in [-1, -2, 200, 9_993, 10_002] {
@@ -666,14 +666,14 @@ mod tests {
             let found = found(|_, server| server.trial.as_mut().unwrap().keys.ttl = Some(said(right)));
             assert_eq!(found, [], "{right}");
         }
-        let unknown = [(Check::Keys, Verdict::Unknown)];
+        let unknown = [(Check::Keys, CheckResult::Inconclusive)];
         assert_eq!(of(|keys| keys.second_refused = None), unknown);
         assert_eq!(of(|keys| keys.ttl = None), unknown);
         assert_eq!(of(|keys| keys.lost = None), unknown);
     }
 
     /// What is not good after this change.
-    fn found(change: impl FnOnce(&mut Facts, &mut Server)) -> Vec<(Check, Verdict)> {
+    fn found(change: impl FnOnce(&mut Facts, &mut Server)) -> Vec<(Check, CheckResult)> {
         let mut facts = sound();
         let mut server = facts.server.clone().unwrap();
         change(&mut facts, &mut server);
@@ -684,17 +684,17 @@ mod tests {
             prefix: String::new(),
         };
         let findings = of_server(&facts, &lock_use).into_iter();
-        let not_good = findings.filter(|finding| finding.verdict != Verdict::Good);
-        not_good.map(|finding| (finding.check, finding.verdict)).collect()
+        let not_good = findings.filter(|finding| !finding.is_good());
+        not_good.map(|finding| (finding.check, finding.result)).collect()
     }
 
-    fn with(field: &str, value: &str) -> Vec<(Check, Verdict)> {
+    fn with(field: &str, value: &str) -> Vec<(Check, CheckResult)> {
         found(|_, server| {
             server.info.as_mut().unwrap().insert(field.to_owned(), value.to_owned());
         })
     }
 
-    fn without(field: &str) -> Vec<(Check, Verdict)> {
+    fn without(field: &str) -> Vec<(Check, CheckResult)> {
         found(|_, server| {
             server.info.as_mut().unwrap().remove(field).unwrap();
         })
@@ -707,7 +707,7 @@ mod tests {
 
     #[test]
     fn what_is_said_is_judged() {
-        let bad = |check| vec![(check, Verdict::Bad)];
+        let bad = |check| vec![(check, CheckResult::Failed)];
         assert_eq!(with("redis_version", "6.0.16"), bad(Check::Version));
         assert_eq!(with("redis_version", "10.0.0"), []);
         let sentinel = found(|facts, server| {
@@ -722,7 +722,7 @@ mod tests {
         assert_eq!(with("role", "slave"), bad(Check::Replication));
         assert_eq!(with("aof_last_write_status", "err"), bad(Check::Persistence));
         assert_eq!(with("role", "active-replica"), bad(Check::Replication));
-        let warning = |check| vec![(check, Verdict::Warning)];
+        let warning = |check| vec![(check, CheckResult::Held)];
         assert_eq!(with("tcp_port", "6380"), warning(Check::Kind));
         assert_eq!(without("tcp_port"), []);
         assert_eq!(with("connected_slaves", "2"), warning(Check::Replication));
@@ -732,7 +732,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_unknown() {
-        let unknown = |check| vec![(check, Verdict::Unknown)];
+        let unknown = |check| vec![(check, CheckResult::Inconclusive)];
         for (field, check) in [
             ("redis_version", Check::Version),
             ("run_id", Check::Kind),
@@ -762,10 +762,10 @@ mod tests {
     #[test]
     fn a_clock_is_judged_by_what_is_sure() {
         let of = |ahead_us, within_us| found(|_, server| server.clock = Ok(Clock { ahead_us, within_us }));
-        assert_eq!(of(2_000_000, 1_000), [(Check::Clock, Verdict::Warning)]);
-        assert_eq!(of(-2_000_000, 1_000), [(Check::Clock, Verdict::Warning)]);
+        assert_eq!(of(2_000_000, 1_000), [(Check::Clock, CheckResult::Held)]);
+        assert_eq!(of(-2_000_000, 1_000), [(Check::Clock, CheckResult::Held)]);
         assert_eq!(of(600_000, 200_000), []);
-        assert_eq!(of(600_000, 700_000), [(Check::Clock, Verdict::Unknown)]);
+        assert_eq!(of(600_000, 700_000), [(Check::Clock, CheckResult::Inconclusive)]);
     }
 
     #[test]
@@ -777,9 +777,9 @@ mod tests {
             });
             found.first().map(|found| found.1)
         };
-        assert_eq!(of(false, true, true), Some(Verdict::Bad));
-        assert_eq!(of(false, false, false), Some(Verdict::Warning));
-        assert_eq!(of(true, true, false), Some(Verdict::Warning));
+        assert_eq!(of(false, true, true), Some(CheckResult::Failed));
+        assert_eq!(of(false, false, false), Some(CheckResult::Held));
+        assert_eq!(of(true, true, false), Some(CheckResult::Held));
         assert_eq!(of(true, false, false), None);
     }
 
@@ -792,8 +792,8 @@ mod tests {
                 round_trips[count - slow..].fill(Duration::from_millis(millis));
             })
         };
-        assert_eq!(of(50, 40), [(Check::RoundTrip, Verdict::Bad)]);
-        assert_eq!(of(1, 20), [(Check::RoundTrip, Verdict::Warning)]);
+        assert_eq!(of(50, 40), [(Check::RoundTrip, CheckResult::Failed)]);
+        assert_eq!(of(1, 20), [(Check::RoundTrip, CheckResult::Held)]);
         assert_eq!(of(1, 19), []);
     }
 
@@ -808,10 +808,10 @@ mod tests {
             let found = of_server(&sound(), &lock_use).into_iter();
             found
                 .filter(|found| found.check == Check::RoundTrip)
-                .map(|found| found.verdict)
+                .map(|found| found.result)
                 .collect::<Vec<_>>()
         };
-        assert_eq!((of(40), of(41)), (vec![Verdict::Bad], vec![Verdict::Good]));
+        assert_eq!((of(40), of(41)), (vec![CheckResult::Failed], vec![CheckResult::Held]));
     }
 
     #[test]
@@ -833,16 +833,16 @@ mod tests {
             };
             let found = of_server(&facts, &lock_use).into_iter();
             let found: Vec<_> = found.filter(|found| found.check == Check::Permission).collect();
-            (found[0].verdict, found[0].cure.clone().unwrap())
+            (found[0].result, found[0].cure.clone().unwrap())
         };
-        assert_eq!(of(Refused::Late).0, Verdict::Unknown);
-        let (verdict, cure) = of(Refused::Failed("not ready: NOREPLICAS Not enough".to_owned()));
+        assert_eq!(of(Refused::Late).0, CheckResult::Inconclusive);
+        let (result, cure) = of(Refused::Failed("not ready: NOREPLICAS Not enough".to_owned()));
         assert!(
-            verdict == Verdict::Bad && cure.contains("min-replicas-to-write"),
+            result == CheckResult::Failed && cure.contains("min-replicas-to-write"),
             "{cure}"
         );
-        let (verdict, cure) = of(Refused::NotPermitted("NOPERM".to_owned()));
-        assert!(verdict == Verdict::Bad && cure.contains("ACL SETUSER"), "{cure}");
+        let (result, cure) = of(Refused::NotPermitted("NOPERM".to_owned()));
+        assert!(result == CheckResult::Failed && cure.contains("ACL SETUSER"), "{cure}");
     }
 
     #[test]
@@ -859,7 +859,7 @@ mod tests {
             Unreached::Tls("x".to_owned()),
         ] {
             let finding = Finding::new(Check::Reach, unreached(&why));
-            assert_eq!((finding.check, finding.verdict), (Check::Reach, Verdict::Bad));
+            assert_eq!((finding.check, finding.result), (Check::Reach, CheckResult::Failed));
             cures.insert(finding.cure.unwrap());
         }
         assert_eq!(cures.len(), 8);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::doctor::facts::{Facts, Server};
-use crate::doctor::finding::{Check, Finding, Judgement, bad, good, unknown, warning};
+use crate::doctor::finding::{Check, Finding, Seen, bad, good, unknown, warning};
 use lockstorm_data::metrics::units::counted;
 
 /// The findings of the set.
@@ -40,7 +40,7 @@ fn repeated_in(facts: &[Facts]) -> Vec<Vec<&str>> {
     repeated(facts.iter().filter_map(|server| Some((&*server.name, run_id(server)?))))
 }
 
-fn twice(facts: &[Facts]) -> Judgement {
+fn twice(facts: &[Facts]) -> Seen {
     let silent = facts.iter().filter(|server| run_id(server).is_none());
     let silent: Vec<&str> = silent.map(|server| &*server.name).collect();
     let repeated = repeated_in(facts);
@@ -67,7 +67,7 @@ fn can_vote(facts: &Facts) -> bool {
     })
 }
 
-fn number(facts: &[Facts]) -> Judgement {
+fn number(facts: &[Facts]) -> Seen {
     let count = facts.len();
     let spare = count.saturating_sub(1) / 2;
     let votes = count / 2 + 1;
@@ -112,7 +112,7 @@ fn number(facts: &[Facts]) -> Judgement {
     }
 }
 
-fn versions(facts: &[Facts]) -> Judgement {
+fn versions(facts: &[Facts]) -> Seen {
     let answered = facts.iter().filter_map(|server| server.server.as_ref().ok());
     let said = answered.clone().filter(|server| server.info.is_ok()).count();
     let versions: BTreeSet<&str> = answered.filter_map(Server::version).collect();
@@ -137,7 +137,7 @@ fn versions(facts: &[Facts]) -> Judgement {
 mod tests {
     use super::*;
     use crate::doctor::facts::Unreached;
-    use crate::doctor::finding::Verdict;
+    use lockstorm_data::model::CheckResult;
 
     #[test]
     fn who_is_silent_counts_as_failed() {
@@ -150,15 +150,15 @@ mod tests {
                 server: Err(Unreached::Closed),
             };
             let all = vec![silent; count];
-            let (verdict, seen, _) = number(&all);
-            (verdict, seen)
+            let (result, seen, _) = number(&all);
+            (result, seen)
         };
-        let (verdict, seen) = of(3);
-        assert_eq!(verdict, Verdict::Bad);
+        let (result, seen) = of(3);
+        assert_eq!(result, CheckResult::Failed);
         assert_eq!(
             seen,
             "3 servers: 2 votes are needed, and 3 can't vote now, so no lock can be acquired"
         );
-        assert_eq!(of(1).0, Verdict::Bad);
+        assert_eq!(of(1).0, CheckResult::Failed);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use lockstorm_data::history::Reader;
 use lockstorm_kit::witness;
-use lockstorm_run::oracle::past::{Judgement, judge};
+use lockstorm_run::oracle::past::{ArmHolds, judge};
 use proptest::prelude::*;
 
 /// A hold on one of two keys.
@@ -65,7 +65,7 @@ fn history(holds: &[Interval]) -> String {
 }
 
 /// Every hold beside each that began before it.
-fn all_pairs(holds: &[Interval]) -> Judgement {
+fn all_pairs(holds: &[Interval]) -> ArmHolds {
     let mut sorted: Vec<&Interval> = holds.iter().collect();
     sorted.sort_by_key(|hold| hold.from);
     let count = |is_double: &dyn Fn(&Interval, &Interval) -> bool| {
@@ -75,7 +75,7 @@ fn all_pairs(holds: &[Interval]) -> Judgement {
         };
         sorted.iter().enumerate().filter(second).count() as u64
     };
-    Judgement {
+    ArmHolds {
         holds: holds.len() as u64,
         cut_off: 0,
         beliefs: holds.iter().filter(|hold| hold.until > hold.from).count() as u64,
