@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lockstorm_data::facts::{Damage, Event, EventKind, LockChange, OrderedBy, Step, Turn};
+use lockstorm_data::facts::{Event, EventKind, LockChange, OrderedBy, Step, Turn};
 use lockstorm_data::history::{Belief, BeliefSale, DoubleHold, Holder, LostVote, Ruling};
 use lockstorm_data::metrics::{Count, Entry, Figures, HitsPerExpiry, Latency, Metric, Point, Quantiles, Series, Time};
 use lockstorm_data::model::{
@@ -390,10 +390,9 @@ pub fn storm() -> Snapshot {
             23.4,
             EventKind::Damage {
                 arm: single,
-                damage: Damage::Oversold {
-                    product: Some(7),
-                    units: 14,
-                },
+                damage: Entry::Oversold,
+                product: Some(7),
+                units: Some(14),
                 by_stall: false,
             },
         ),

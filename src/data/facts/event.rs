@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::caveat::{Caveat, Turn};
 use super::effect::{ArmConsequence, NoEffect, Unavailable};
 use super::lacking::Lacking;
+use crate::metrics::Entry;
 use crate::model::{Action, HostId, OrderId, Proof, Target, in_us};
 use crate::scenario::Persistence;
 
@@ -115,9 +116,14 @@ pub enum EventKind {
     Damage {
         /// The name of the arm.
         arm: String,
-        /// What was damaged.
-        #[serde(flatten)]
-        damage: Damage,
+        /// What was damaged: the number of the ledger in which it shows.
+        damage: Entry,
+        /// The product of which most units too many were sold, if that is the damage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        product: Option<usize>,
+        /// How many units of it too many.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        units: Option<u64>,
         /// Whether a section that this machine stalled until its lock had expired may have done it.
         by_stall: bool,
     },
@@ -209,27 +215,6 @@ pub enum OrderedBy {
     Fault(usize),
     /// The scenario: the end of the fault of this number.
     EndOfFault(usize),
-}
-
-/// What a broken lock has damaged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "damage", rename_all = "snake_case")]
-pub enum Damage {
-    /// One sale or run overwrote another.
-    LostUpdates,
-    /// Units were sold that there are not.
-    Oversold {
-        /// The worst product.
-        product: Option<usize>,
-        /// How many units of it too many.
-        units: u64,
-    },
-    /// A job has run twice for one tick.
-    RunAgain,
-    /// One payment overwrote another, and the sum of all accounts has grown.
-    MoneyMade,
-    /// One payment overwrote another, and the sum of all accounts has shrunk.
-    MoneyLost,
 }
 
 /// How it stands with the lock of an arm.

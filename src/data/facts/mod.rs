@@ -14,7 +14,7 @@ mod words;
 pub use caveat::{Caveat, ClientFault, GivenUp, Ledger, NodeChange, Order, TimedTurn, Turn, Unmet};
 pub use checked::{CheckedExpectation, NotProven};
 pub use effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
-pub use event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
+pub use event::{Event, EventKind, LockChange, OrderedBy, Step};
 pub use lacking::{Lacking, lacking_in_short};
 pub use misuse::{LateWork, Misuse};
 pub use next_step::{Awaited, BlockedAct, NextStep};

@@ -1,11 +1,14 @@
 //! What the ledger of a workload counts, each under the workload's own name.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 use super::fields::{FieldName, Fields};
 
 /// A number that a ledger shows. Its name in a record is the variant in snake case; the metric of the same name describes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "see `Metric::row`")]
 #[repr(usize)]
@@ -96,6 +99,15 @@ impl OrdersOf {
 }
 
 impl Entry {
+    /// What makes it grow.
+    pub const fn made_by(self) -> &'static str {
+        match self {
+            Self::Orders | Self::Oversold | Self::LostUpdates | Self::LostUpdatesPeak => "sale",
+            Self::Runs | Self::RunAgain | Self::Missed => "run",
+            Self::Payments | Self::MoneyMade | Self::MoneyLost => "payment",
+        }
+    }
+
     /// Its largest value so far, if it can fall.
     pub const fn peak(self) -> Option<Self> {
         match self {

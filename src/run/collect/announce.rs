@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::collect::collector::Collector;
 use crate::show::notice::Notice;
-use lockstorm_data::facts::{Caveat, Damage, EventKind, Lacking, Ledger, LockChange, Step};
+use lockstorm_data::facts::{Caveat, EventKind, Lacking, Ledger, LockChange, Step};
 use lockstorm_data::metrics::{Count, Entry, OrdersOf};
 use lockstorm_data::model::{NoVote, Outcomes};
 use lockstorm_data::scenario::ArmSpec;
@@ -40,32 +40,25 @@ impl Announced {
     /// Announces what an arm's figures show for the first time.
     pub fn look(&mut self, arm: &ArmSpec, collector: &Collector) -> Vec<Notice> {
         let (name, books, mut notices) = (&arm.name, &collector.totals.books, Vec::new());
-        let damage = |damage| EventKind::Damage {
+        let damage = |damage, worst: Option<(usize, u64)>| EventKind::Damage {
             arm: name.clone(),
             damage,
+            product: worst.map(|(product, _)| product),
+            units: worst.map(|(_, units)| units),
             by_stall: books.lost_by_stalls > 0,
         };
-        if let Some(of) = books.of {
-            let (names, is_found) = (of.names(), |entry: &Entry| books.entries[*entry] > 0);
-            if names.overwritten.is_some_and(|entry| is_found(&entry)) && first(true, &mut self.overwritten) {
+        if let Some(names) = books.of.map(OrdersOf::names) {
+            let is_found = |entry: &Entry| books.entries[*entry] > 0;
+            if let Some(overwritten) = names.overwritten.filter(is_found)
+                && first(true, &mut self.overwritten)
+            {
                 // It is found a little later.
                 let at = collector.first_loss().unwrap_or_else(Instant::now);
-                let what = match of {
-                    OrdersOf::Sales | OrdersOf::Ticks => Damage::LostUpdates,
-                    OrdersOf::Payments => Damage::MoneyMade,
-                };
-                notices.push(Notice::Event(at, damage(what)));
+                notices.push(Notice::Event(at, damage(overwritten, None)));
             }
             if first(is_found(&names.beyond), &mut self.beyond) {
-                let what = match of {
-                    OrdersOf::Sales => Damage::Oversold {
-                        product: books.worst.map(|(product, _)| product),
-                        units: books.worst.map_or(0, |(_, units)| units),
-                    },
-                    OrdersOf::Ticks => Damage::RunAgain,
-                    OrdersOf::Payments => Damage::MoneyLost,
-                };
-                notices.push(Notice::now(damage(what)));
+                let worst = books.worst.filter(|_| names.beyond == Entry::Oversold);
+                notices.push(Notice::now(damage(names.beyond, worst)));
             }
         }
         if first(collector.totals.measured.counts[Count::Stalled] > 0, &mut self.stalled) {
