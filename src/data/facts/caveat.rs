@@ -99,6 +99,11 @@ pub enum Caveat {
         /// Whether all hosts are gone with it, since they are ours.
         with_hosts: bool,
     },
+    /// Different nodes had different keys of one lock while two held it, and no node had lost a key.
+    DifferentNodes {
+        /// The name of the arm.
+        arm: String,
+    },
     /// A second node says that it is the master.
     TwoMasters {
         /// Its host.

@@ -8,12 +8,12 @@ use serde::{Serialize, Serializer};
 use super::caveat::{Caveat, ClientFault, GivenUp, Ledger, NodeChange, Order, TimedTurn, Turn, Unmet};
 use super::checked::{CheckedExpectation, NotProven};
 use super::effect::{ArmConsequence, NoEffect, Shortage, Unavailable};
-use super::event::{Damage, Event, EventKind, LockChange, OrderedBy, Step};
+use super::event::{Event, EventKind, LockChange, OrderedBy, Step};
 use super::lacking::Lacking;
 use super::misuse::{LateWork, Misuse};
 use super::next_step::{Awaited, BlockedAct, NextStep};
 use crate::metrics::units::{count, counted, micros, rounded, setting};
-use crate::metrics::{Metric, figure};
+use crate::metrics::{Entry, Metric, figure};
 use crate::model::{
     Action, Cause, ClusterNode, Condition, Fault, HostId, NoVote, Seat, Target, TargetKind, Targets, Verified, Way,
 };
@@ -103,7 +103,13 @@ impl Event {
                 "{arm}: first double hold at {:.3} s: {one} and {other} both hold {key}",
                 *began_us as f64 / 1e6
             ),
-            EventKind::Damage { arm, damage, by_stall } => format!("{arm}: {}", damaged(*damage, *by_stall)),
+            EventKind::Damage {
+                arm,
+                damage,
+                product,
+                units,
+                by_stall,
+            } => format!("{arm}: {}", damaged(*damage, product.zip(*units), *by_stall)),
             EventKind::Lock { arm, change } => match change {
                 LockChange::AllRefused { .. } => format!("{arm}: all acquires failing"),
                 LockChange::AcquiredAgain => format!("{arm}: {change}"),
@@ -200,24 +206,21 @@ fn of_cluster(usable: u16) -> String {
     }
 }
 
-fn damaged(damage: Damage, by_stall: bool) -> String {
-    let how = |one: &str| match by_stall {
-        true => "what was held up until its lock had expired overwrote others".to_owned(),
-        false => format!("one {one} overwrote another"),
+/// Damage of a kind; of what was sold too often with the worst product.
+fn damaged(damage: Entry, worst: Option<(usize, u64)>, by_stall: bool) -> String {
+    let what = match damage {
+        Entry::MoneyMade => "money is made from nothing",
+        Entry::MoneyLost => "money is lost",
+        Entry::RunAgain => return "a job has run twice for one tick".to_owned(),
+        Entry::Oversold => {
+            let worst = worst.map(|(product, units)| format!(": of product {product}, {} too many", count(units)));
+            return format!("more is sold than there is{}", worst.unwrap_or_default());
+        }
+        _ => "updates are lost",
     };
-    match damage {
-        Damage::LostUpdates => format!("updates are lost: {}", how("sale")),
-        Damage::MoneyMade => format!("money is made from nothing: {}", how("payment")),
-        Damage::MoneyLost => format!("money is lost: {}", how("payment")),
-        Damage::RunAgain => "a job has run twice for one tick".to_owned(),
-        Damage::Oversold { product: None, .. } => "more is sold than there is".to_owned(),
-        Damage::Oversold {
-            product: Some(product),
-            units,
-        } => format!(
-            "more is sold than there is: of product {product}, {} too many",
-            count(units)
-        ),
+    match by_stall {
+        true => format!("{what}: what was held up until its lock had expired overwrote others"),
+        false => format!("{what}: one {} overwrote another", damage.made_by()),
     }
 }
 
@@ -711,6 +714,11 @@ impl fmt::Display for Caveat {
             Self::SchemaLeft { quoted: None } => {
                 f.write_str("schemas may be left in the database: the next run there drops them")
             }
+            Self::DifferentNodes { arm } => write!(
+                f,
+                "{arm}: its clients ask different nodes for the same lock: while two held it, the nodes had different keys of it, and no node \
+                 had lost one. All clients must be given the same nodes"
+            ),
             Self::RequestFails { arm, quoted } => write!(f, "{arm}: requests fail: {quoted}"),
             Self::RequestsFailed {
                 arm,

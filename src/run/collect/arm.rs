@@ -137,6 +137,18 @@ impl Arm {
             .look(held, &swarm.load.timeline, self.history.as_mut(), availability);
     }
 
+    /// Takes in what the keys of its locks have told: how many new ones nobody holds, if that is known, and whether different nodes had
+    /// different keys of one lock while two held it.
+    pub fn keys_told(&mut self, zombies: Option<u64>, are_apart: bool) -> Option<Notice> {
+        if let Some(more) = zombies {
+            *self.noted.zombie_keys.get_or_insert(0) += more;
+        }
+        let arm = self.spec.name.clone();
+        // Keys that were lost may explain two holders, too.
+        let is_apart = are_apart && !self.holds.has_lost_keys();
+        is_apart.then_some(Notice::Once(Caveat::DifferentNodes { arm }))
+    }
+
     /// Takes in what was counted since the last time, what its books say, and who held its locks. `offered` is how many requests were
     /// due in each second, if a dealer deals them.
     pub fn collect(&mut self, swarm: &LiveSwarm, offered: Option<&BTreeMap<i64, u64>>) -> Vec<Notice> {

@@ -13,6 +13,7 @@ use crate::collect::progress_limit::ProgressLimit;
 use crate::error::RunError;
 use crate::options::RunOptions;
 use crate::orders::command::{Command, Inbox};
+use crate::show::notice::Notice;
 use crate::show::snapshot::{Phase, Snapshot};
 use crate::show::stage::enter;
 use crate::under_test::OtherArms;
@@ -166,7 +167,7 @@ impl Engine {
         let mut polled = self.lab.poll();
         let mut looks = self.lab.watch_masters(&self.arms, &self.swarm);
         let mut cluster_masters = self.lab.watch_cluster(&self.arms, &self.swarm);
-        let mut zombies = self.lab.watch_zombies(&self.arms, &self.swarm, &self.scenario.workload);
+        let mut keys = self.lab.watch_keys(&self.arms, &self.swarm, &self.scenario.workload);
         let mut conditions = every(CONDITIONS);
         loop {
             tokio::select! {
@@ -193,9 +194,11 @@ impl Engine {
                     let lacks = self.lab.take_cluster_master(&master, &mut self.arms, &self.log);
                     self.note(lacks);
                 }
-                Some(found) = zombies.recv() => {
-                    let found = found.into_iter().filter(|_| self.stage.phase == Phase::Running);
-                    found.for_each(|(arm, more)| *self.arms[arm].noted.zombie_keys.get_or_insert(0) += more);
+                Some(told) = keys.recv() => {
+                    let told = told.into_iter().filter(|_| self.stage.phase == Phase::Running);
+                    let notices = told.filter_map(|told| self.arms[told.arm].keys_told(told.zombies, told.is_apart));
+                    let notices: Vec<Notice> = notices.collect();
+                    self.note(notices);
                 }
                 _ = conditions.tick() => {
                     self.due_faults();

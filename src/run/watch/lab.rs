@@ -12,12 +12,12 @@ use super::log_watch::LogWatch;
 use super::processes::{Change, LabWatch, change_elsewhere, outside_change};
 use super::roles::Roles;
 use crate::collect::arm::Arm;
-use crate::oracle::law::{Loss, LostKeys};
 use crate::show::notice::Notice;
 use lockstorm_base::{at_monotonic_us, monotonic_ns};
 use lockstorm_data::facts::{Caveat, EventKind};
 use lockstorm_data::model::{ClusterNode, Condition, HostId, Seats};
 use lockstorm_data::scenario::{LabSpec, LockNodes, Persistence};
+use lockstorm_judge::law::{Loss, LostKeys};
 use lockstorm_lab::{Lab, ManualWrite, NodeName, NodeStats, Role, ServerBinary};
 
 /// How often nodes are asked for their statistics.

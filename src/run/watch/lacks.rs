@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::oracle::law::LostKeys;
 use crate::under_test::HeldLock;
 use crate::workload::HeldLocks;
 use lockstorm_base::monotonic_ns;
+use lockstorm_judge::law::LostKeys;
 use lockstorm_lab::{Kept, Lab, NodeName};
 
 /// What a node lacks of an arm's locks.

@@ -11,10 +11,9 @@ use super::lab::LiveLab;
 use super::lacks::{ArmLocks, lost_keys};
 use super::master_watch::{self, Look};
 use super::new_master::NewMaster;
-use super::zombies::{self, Watched};
+use super::zombies::{self, Told, Watched};
 use crate::collect::arm::Arm;
 use crate::collect::live_swarm::LiveSwarm;
-use crate::oracle::law::Takeover;
 use crate::show::events::EventLog;
 use crate::show::notice::Notice;
 use lockstorm_base::monotonic_ns;
@@ -22,6 +21,7 @@ use lockstorm_data::facts::{ArmConsequence, Caveat, EventKind};
 use lockstorm_data::metrics::ConsequenceKind;
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::{ArmSpec, LockKind, LockNodes, Topology, WorkloadSpec};
+use lockstorm_judge::law::Takeover;
 use lockstorm_lab::NodeName;
 
 fn is_replicated(arm: &Arm) -> bool {
@@ -59,14 +59,9 @@ impl LiveLab {
         seen
     }
 
-    /// Watches for keys that nobody holds, if the servers are ours.
-    pub fn watch_zombies(
-        &self,
-        arms: &[Arm],
-        swarm: &LiveSwarm,
-        workload: &WorkloadSpec,
-    ) -> mpsc::Receiver<Vec<(usize, u64)>> {
-        let (zombies, seen) = mpsc::channel(1);
+    /// Watches what the keys on the nodes tell, if the servers are ours.
+    pub fn watch_keys(&self, arms: &[Arm], swarm: &LiveSwarm, workload: &WorkloadSpec) -> mpsc::Receiver<Vec<Told>> {
+        let (told, seen) = mpsc::channel(1);
         let watched = |locks: ArmLocks| {
             let spec = &arms[locks.0].spec;
             let key = |name: &str| spec.key(self.handle.key_prefix(), name);
@@ -77,6 +72,7 @@ impl LiveLab {
                 prefix: key(""),
                 is_by_name,
                 locks_by_name: names.map(|name| key(&name)).collect(),
+                ttl: spec.ttl,
                 locks,
             }
         };
@@ -90,7 +86,7 @@ impl LiveLab {
             .unwrap_or_default();
         if self.spec.are_ours() && !of_arms.is_empty() {
             let watched = of_arms.into_iter().map(watched).collect();
-            tokio::spawn(zombies::watch(Arc::clone(&self.handle), patience, watched, zombies));
+            tokio::spawn(zombies::watch(Arc::clone(&self.handle), patience, watched, told));
         }
         seen
     }

@@ -1,5 +1,6 @@
-//! Zombies: keys of locks that nobody holds. A node that was paused, or slow, runs a `SET` that its client has given up, and if nothing
-//! deletes the key, it keeps everybody out for a whole TTL.
+//! What the keys on the nodes tell. Zombies are keys of locks that nobody holds: a node that was paused, or slow, runs a `SET` that its client
+//! has given up, and if nothing deletes the key, it keeps everybody out for a whole TTL. And if different nodes keep different keys of one
+//! lock that two hold, its clients ask different nodes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,6 +16,9 @@ use lockstorm_lab::{Kept, Lab, NodeName, Role};
 /// The pause between two looks. An attempt that is not given up holds keys for less.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
 
+/// For how long different nodes must have different keys of one lock. An attempt that gets too few votes gives them back sooner.
+const APART: Duration = Duration::from_millis(50);
+
 /// An arm whose keys are looked at.
 #[derive(Debug)]
 pub(crate) struct Watched {
@@ -25,23 +29,32 @@ pub(crate) struct Watched {
     pub is_by_name: bool,
     /// The names of all its locks, if these tell.
     pub locks_by_name: HashSet<String>,
+    /// The TTL of its locks.
+    pub ttl: Duration,
     pub locks: ArmLocks,
+}
+
+/// What the keys of an arm have told.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// The arm, by its position.
+    pub arm: usize,
+    /// How many new zombies there are; `None` if that can't be told.
+    pub zombies: Option<u64>,
+    /// Whether different nodes have kept different keys of one lock while two held it, in two looks.
+    pub is_apart: bool,
 }
 
 /// A key with the value that a node has of it.
 type Entry = (String, String);
 
-/// Looks at the nodes again and again, and sends how many new zombies there are of each arm of which that can be told. A key is one if two
+/// Looks at the nodes again and again, and sends what their keys tell of each arm. A key is a zombie if two
 /// looks in a row have found the same value, and nobody held it before or after any of them. The nodes must be ours: others may have too many
 /// keys.
-pub(crate) async fn watch(
-    lab: Arc<Lab>,
-    patience: Duration,
-    arms: Vec<Watched>,
-    found: mpsc::Sender<Vec<(usize, u64)>>,
-) {
+pub(crate) async fn watch(lab: Arc<Lab>, patience: Duration, arms: Vec<Watched>, found: mpsc::Sender<Vec<Told>>) {
     let (mut before, mut known) = (HashSet::new(), HashSet::new());
     let mut named = vec![false; arms.len()];
+    let mut kept = vec![HashSet::new(); arms.len()];
     loop {
         sleep(EVERY.max(patience)).await;
         let suspects = look(&lab, &arms, &mut named).await;
@@ -49,17 +62,24 @@ pub(crate) async fn watch(
             .intersection(&before)
             .filter(|zombie| !known.contains(*zombie))
             .collect();
-        let of = |arm: &Watched| {
+        let mut told = Vec::new();
+        for ((arm, named), kept) in arms.iter().zip(&named).zip(&mut kept) {
             let its = zombies.iter().filter(|(key, _)| key.starts_with(&arm.prefix));
-            (arm.locks.0, its.count() as u64)
-        };
-        let is_told = |(arm, named): &(&Watched, &bool)| !arm.is_by_name || **named;
-        let told = arms.iter().zip(&named).filter(is_told);
-        let counts = told.map(|(arm, _)| of(arm)).collect();
+            let can_tell = !arm.is_by_name || *named;
+            let apart = apart(&lab, arm).await;
+            told.push(Told {
+                arm: arm.locks.0,
+                zombies: can_tell.then_some(its.count() as u64),
+                is_apart: !apart.is_empty() && !kept.is_empty() && apart.is_disjoint(kept),
+            });
+            if kept.is_empty() {
+                *kept = apart;
+            }
+        }
         // None is forgotten: a node that is silent for a while still has its keys, and no token comes again.
         known.extend(zombies.into_iter().cloned());
         before = suspects;
-        if found.send(counts).await.is_err() {
+        if found.send(told).await.is_err() {
             return;
         }
     }
@@ -91,6 +111,47 @@ async fn look(lab: &Lab, arms: &[Watched], named: &mut [bool]) -> HashSet<Entry>
     };
     entries.retain(|(key, token)| !held.contains(token) && !held.contains(key) && is_lock(key));
     entries
+}
+
+/// The values that different nodes have kept for a while of one lock that two held all that time; empty if there is no such lock. Its TTL was
+/// over for neither of them, so both should have keys. What a node has lost may explain it, too.
+async fn apart(lab: &Lab, arm: &Watched) -> HashSet<String> {
+    let held_by_two = || {
+        let locks = arm.locks.1.iter().flat_map(|held| held.now());
+        let (mut once, mut twice) = (HashSet::new(), HashSet::new());
+        for lock in locks.filter(|lock| lock.asked().elapsed() < arm.ttl) {
+            let key = lock.key().to_owned();
+            if !once.insert(key.clone()) {
+                twice.insert(key);
+            }
+        }
+        twice
+    };
+    let Some(key) = held_by_two().into_iter().next().filter(|_| arm.is_by_name) else {
+        return HashSet::new();
+    };
+    let nodes: Vec<NodeName> = lab.names().filter(|name| name.role == Role::Lock).collect();
+    let values = async || {
+        let mut all = Vec::new();
+        for node in &nodes {
+            all.extend(lab.kept(*node, &[&*key]).await.unwrap_or_default().pop());
+        }
+        all
+    };
+    let before = values().await;
+    sleep(APART).await;
+    let after = values().await;
+    let mut kept = HashSet::new();
+    for (before, after) in before.into_iter().zip(after) {
+        match (before, after) {
+            (Kept::Value(before), Kept::Value(after)) if before == after => _ = kept.insert(after),
+            _ => {}
+        }
+    }
+    match kept.len() > 1 && held_by_two().contains(&key) {
+        true => kept,
+        false => HashSet::new(),
+    }
 }
 
 /// What tells the locks that are held now: their tokens, or where these say nothing their names.
@@ -131,6 +192,7 @@ mod tests {
             prefix: prefix.to_owned(),
             is_by_name: false,
             locks_by_name: HashSet::new(),
+            ttl: Duration::from_mins(1),
             locks: (arm, vec![Arc::clone(&held)]),
         };
         let arms = vec![arm(4, "key:"), arm(5, "other:")];
@@ -139,8 +201,12 @@ mod tests {
         let mut next = async || {
             loop {
                 let new = found.recv().await.unwrap();
-                if new.iter().any(|(_, count)| *count > 0) {
-                    break new;
+                if new.iter().any(|told| told.zombies > Some(0)) {
+                    assert!(!new.iter().any(|told| told.is_apart));
+                    break new
+                        .iter()
+                        .map(|told| (told.arm, told.zombies.unwrap()))
+                        .collect::<Vec<_>>();
                 }
             }
         };
@@ -165,6 +231,7 @@ mod tests {
             prefix: "key:".to_owned(),
             is_by_name: true,
             locks_by_name: names.iter().map(|name| (*name).to_owned()).collect(),
+            ttl: Duration::from_mins(1),
             locks: (arm, vec![Arc::clone(&held)]),
         };
         let look = async |names: &[&str]| {
