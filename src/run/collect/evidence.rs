@@ -9,9 +9,9 @@ use rand::{RngExt, SeedableRng};
 
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{DoubleHold, Hold};
-use crate::oracle::law::LostKey;
 use lockstorm_data::history::{self, LostVote, Removal, Ruling};
 use lockstorm_data::model::HostId;
+use lockstorm_judge::law::LostKey;
 
 /// Of so many double holds the evidence is kept: the first ones, a random choice of the others, and the longest.
 const FIRST: usize = 50;

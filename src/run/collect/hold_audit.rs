@@ -10,7 +10,6 @@ use super::availability::Availability;
 use super::evidence::{Case, Evidence, length};
 use super::server_hold::ServerHold;
 use crate::oracle::holds::{Done, DoubleHold, Hold, HoldChange, Holds};
-use crate::oracle::law::{Loss, Newcomer, Takeover, VotedLock};
 use crate::show::snapshot::LastLock;
 use crate::under_test::{HeldLock, KeyLife};
 use crate::workload::{Happened, HeldLocks, HoldNews};
@@ -19,6 +18,7 @@ use lockstorm_data::history::{self, Ruling};
 use lockstorm_data::metrics::{Figures, Timeline, When};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::ArmSpec;
+use lockstorm_judge::law::{Loss, LostKey, Newcomer, Takeover, VotedLock};
 
 /// How long after a double hold its cause may still be found: a node that comes back is asked what it has lost.
 const SETTLE: i64 = 5_000_000_000;
@@ -271,8 +271,13 @@ impl HoldAudit {
         }
     }
 
-    /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it: those that keep others out
-    /// no longer, and those that still do.
+    /// Whether keys of its locks may have been lost.
+    pub const fn has_lost_keys(&self) -> bool {
+        !self.losses.is_empty()
+    }
+
+    /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it that they had not lost before:
+    /// those that keep others out no longer, and those that still do.
     pub fn lost(&mut self, loss: Loss) -> (u64, u64) {
         let newcomer = Newcomer {
             at: monotonic_ns(Instant::now()),
@@ -288,12 +293,15 @@ impl HoldAudit {
         for hold in self.holds.open() {
             let voters = hold.voters();
             let look = |lock: VotedLock<'_>| {
-                let new = &self.losses[before..];
+                let (old, new) = self.losses.split_at(before);
                 // Of a lock that does not say who voted for it a loss is certain if it alone lets a second holder in.
-                let is_lost = || {
-                    lock.voters.is_empty() && matches!(lock.ruling(&newcomer, new), Ruling::Explained | Ruling::Deleted)
+                let is_lost = |losses: &[Loss]| {
+                    lock.voters.is_empty()
+                        && matches!(lock.ruling(&newcomer, losses), Ruling::Explained | Ruling::Deleted)
                 };
-                let is_hit = !lock.lost(&newcomer, new).is_empty() || is_lost();
+                let lost_before = lock.lost(&newcomer, old);
+                let is_new = |key: &LostKey| !lost_before.iter().any(|before| before.server == key.server);
+                let is_hit = lock.lost(&newcomer, new).iter().any(is_new) || is_lost(new) && !is_lost(old);
                 is_hit.then(|| lock.ruling(&newcomer, &self.losses))
             };
             let is_valid = hold.relied_until().is_none_or(|until| until > newcomer.at);
@@ -466,11 +474,11 @@ fn unexplained(double: &DoubleHold<ServerHold>, pauses: &[Pause]) -> (Ruling, bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::law::LostKeys;
     use crate::under_test::{Granted, OtherHold};
     use crate::workload::Sold;
     use lockstorm_data::history::BeliefSale;
     use lockstorm_data::scenario::{Overrides, Source, parse};
+    use lockstorm_judge::law::LostKeys;
 
     fn server() -> SocketAddr {
         ([127, 0, 0, 1], 7001).into()
@@ -482,17 +490,29 @@ mod tests {
     }
 
     fn lock_on(server: SocketAddr, token: &str) -> HeldLock {
-        let granted = Granted {
+        let voters = vec![server];
+        other(Granted {
+            voters,
+            ..granted(token)
+        })
+    }
+
+    /// A lock of one node that is granted now, without end, and does not say who voted for it.
+    fn granted(token: &str) -> Granted {
+        Granted {
             key: "k".to_owned(),
             number: 0,
             token: token.to_owned(),
             asked: Instant::now(),
-            voters: vec![server],
+            voters: Vec::new(),
             nodes: 1,
             fence: None,
             ttl: None,
             is_renewed: false,
-        };
+        }
+    }
+
+    fn other(granted: Granted) -> HeldLock {
         HeldLock::Other(Arc::new(OtherHold::new(granted, None)))
     }
 
@@ -569,6 +589,39 @@ mod tests {
         assert_eq!((evidence[0].first.sale, evidence[0].second.sale), (None, Some(sale)));
     }
 
+    #[test]
+    fn a_vote_that_is_lost_is_not_lost_again_when_its_node_comes_back_once_more() {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        for voters in [vec![server()], Vec::new()] {
+            let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
+            let timeline = Timeline::from(Instant::now());
+            let lock = Granted {
+                voters,
+                ..granted("one")
+            };
+            let _holder = held.enter(1, true, Instant::now(), "k", Some(other(lock)));
+            let mut bounce = || {
+                audit.look(
+                    [Arc::clone(&held)].into_iter(),
+                    &timeline,
+                    None,
+                    &mut Availability::default(),
+                );
+                audit.lost(Loss {
+                    servers: vec![server()],
+                    event: Some(3),
+                    masters: Vec::new(),
+                    since: monotonic_ns(Instant::now()),
+                    asked_from: i64::MIN,
+                    asked_before: i64::MAX,
+                    keys: LostKeys::All,
+                })
+            };
+            assert_eq!([bounce(), bounce()], [(1, 0), (0, 0)]);
+        }
+    }
+
     /// Of a lock that does not say who voted for it, as those of other programs.
     #[test]
     fn a_lock_on_one_node_is_forgotten_with_its_keys_though_it_names_no_voter_and_one_on_three_is_not() {
@@ -576,18 +629,7 @@ mod tests {
         let scenario = parse(&source, &Overrides::default()).unwrap();
         let forgotten = |nodes, keys| {
             let (mut audit, held) = (HoldAudit::new(&scenario.arms[0], 1), Arc::new(HeldLocks::default()));
-            let granted = Granted {
-                key: "k".to_owned(),
-                number: 0,
-                token: String::new(),
-                asked: Instant::now(),
-                voters: Vec::new(),
-                nodes,
-                fence: None,
-                ttl: None,
-                is_renewed: false,
-            };
-            let lock = HeldLock::Other(Arc::new(OtherHold::new(granted, None)));
+            let lock = other(Granted { nodes, ..granted("") });
             let _holder = held.enter(1, true, Instant::now(), "k", Some(lock));
             audit.look(
                 [Arc::clone(&held)].into_iter(),
@@ -617,15 +659,10 @@ mod tests {
     /// A lock of another program, which says nothing of its end.
     fn of_client(asked: Instant, ttl: Duration, is_renewed: bool) -> Arc<OtherHold> {
         let granted = Granted {
-            key: "k".to_owned(),
-            number: 0,
-            token: String::new(),
             asked,
-            voters: Vec::new(),
-            nodes: 1,
-            fence: None,
             ttl: Some(ttl),
             is_renewed,
+            ..granted("")
         };
         Arc::new(OtherHold::new(granted, None))
     }

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::oracle::holds::Hold;
-use crate::oracle::law::VotedLock;
 use crate::under_test::HeldLock;
 use crate::workload::LiveHold;
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::history::{Belief, BeliefSale, Holder};
 use lockstorm_data::model::HostId;
+use lockstorm_judge::law::VotedLock;
 
 /// A hold of one of the app servers.
 #[derive(Debug, Clone)]

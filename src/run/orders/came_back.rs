@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crate::oracle::law::{Loss, LostKeys};
 use crate::under_test::HeldLock;
 use crate::watch::lacks::{ArmLocks, Lacks, lost_keys, of_arms};
 use lockstorm_base::monotonic_ns;
 use lockstorm_data::model::{Condition, HostId};
+use lockstorm_judge::law::{Loss, LostKeys};
 use lockstorm_lab::{Lab, NodeName, Role};
 
 /// A host that is down and is to come back.
