@@ -1,8 +1,9 @@
 //! The score of an arm, in one figure: its damage, or otherwise the figure that its workload is about.
 
 use super::text;
-use crate::report::{self, Arm, Mark};
+use crate::report::{self, Arm, Mark, Tone};
 use lockstorm_data::metrics::{Alarm, Figures, Metric};
+use lockstorm_data::scenario::WorkloadSpec;
 use lockstorm_run::ArmView;
 
 /// A figure with its mark.
@@ -22,12 +23,36 @@ impl Score {
         }
     }
 
+    /// What an arm's lock cost: this figure, or the name of other damage that its workload knows. Other damage has no number here: this
+    /// figure, which may be smaller, would replace it later, and a number of damage must not fall.
+    pub fn of_cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Self {
+        let score = Self::of(metric, arm);
+        let mut others = workload.about().display().verdicts.iter().copied();
+        let is_other =
+            |other: &Metric| !score.mark.is_damage() && !score.mark.is_poor() && other.is_proven(arm.figures);
+        match others.find(is_other) {
+            None => score,
+            Some(other) => Self {
+                mark: report::judge(other, arm),
+                value: other.title().to_owned(),
+            },
+        }
+    }
+
     /// As in the table: `✖ 214`, `✔ 0`, `0 …`.
     pub fn cell(&self) -> String {
         if self.value == text::NONE {
             return self.value.clone();
         }
-        report::marked(self.mark, self.value.clone(), true).text
+        report::marked(report::sign(self.mark), self.value.clone(), true).text
+    }
+
+    /// How it looks: what is not known is faint.
+    pub fn tone(&self) -> Tone {
+        match self.value == text::NONE {
+            true => Tone::Faint,
+            false => report::sign(self.mark).0,
+        }
     }
 }
 
@@ -41,7 +66,7 @@ pub(super) fn not_measurable(metric: Metric, arms: &[Arm<'_>]) -> Option<String>
     let Alarm::Damage(evidence) = metric.row().alarm else {
         return None;
     };
-    let pending = |arm: &Arm<'_>| !arm.is_doubted() && report::judge(metric, arm) == Mark::Pending;
+    let pending = |arm: &Arm<'_>| !arm.is_doubted() && report::judge(metric, arm).is_open();
     arms.iter()
         .any(pending)
         .then(|| format!("{} not measurable until {}", metric.title(), evidence.until))
@@ -57,6 +82,7 @@ mod tests {
     use super::*;
     use lockstorm_data::facts::Caveat;
     use lockstorm_data::metrics::{Count, Entry};
+    use lockstorm_data::scenario::{Overrides, Source, parse};
     use lockstorm_judge::ArmJudgement;
 
     fn cell(metric: Metric, figures: &Figures, is_doubted: bool) -> String {
@@ -68,6 +94,22 @@ mod tests {
             ..Arm::of_figures(figures)
         };
         Score::of(metric, &arm.narrow()).cell()
+    }
+
+    #[test]
+    fn damage_of_another_kind_than_the_column_counts_has_its_name_and_no_number_that_could_fall() {
+        let source = Source::open("failover").expect("it is built in");
+        let workload = parse(&source, &Overrides::default()).expect("it is valid").workload;
+        let told = |figures: &Figures| Score::of_cost(Metric::Oversold, &Arm::of_figures(figures).narrow(), &workload);
+        let mut figures = Figures {
+            ledger: [(Entry::Orders, 9), (Entry::LostUpdates, 4), (Entry::LostUpdatesPeak, 4)].into(),
+            ..Figures::default()
+        };
+        let lost = told(&figures);
+        assert!(lost.mark.is_damage());
+        assert_eq!(lost.value, "lost updates");
+        figures.ledger[Entry::Oversold] = Some(2);
+        assert_eq!(told(&figures).value, "2");
     }
 
     #[test]

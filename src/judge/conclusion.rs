@@ -1,3 +1,5 @@
+//! What the judgements of the arms and the expectations come to for the whole run, and so for its exit code.
+
 use lockstorm_data::facts::{Caveat, CheckedExpectation};
 use lockstorm_data::model::CheckResult;
 
@@ -13,7 +15,7 @@ pub struct Judgement {
     pub arms: Vec<ArmJudgement>,
     /// The expectations of the scenario and their results.
     pub expectations: Vec<CheckedExpectation>,
-    /// Why the run, or one of its arms, proves nothing good, and what could not be read or finished.
+    /// The doubts about any arm, and everything that could not be read or finished.
     pub inconclusive: Vec<Caveat>,
 }
 
@@ -31,21 +33,15 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             inconclusive.push(caveat.clone());
         }
     }
-    let end = scenario.duration.as_secs_f64();
     let expectations = scenario.expect.iter().filter_map(|expectation| {
         let mut arms = evidence.arms().zip(&doubts);
         let ((_, arm), doubts) = arms.find(|((spec, _), _)| spec.name == expectation.arm)?;
-        Some(check(expectation, arm.figures, doubts.all(), end))
+        Some(check(expectation, arm.figures, doubts.all(), evidence.elapsed))
     });
     let expectations: Vec<CheckedExpectation> = expectations.collect();
-    let misses = |name: &str| {
-        let mut of_arm = expectations.iter().filter(|checked| checked.expectation.arm == name);
-        of_arm.any(|checked| checked.result == CheckResult::Failed)
-    };
-    let arms = evidence.arms().zip(doubts).map(|((spec, arm), doubts)| {
-        let said = [is_untested, misses(&spec.name)];
-        ArmJudgement::new(scenario, spec, arm, doubts, said)
-    });
+    let arms = evidence.arms().zip(doubts);
+    let arms =
+        arms.map(|((spec, arm), doubts)| ArmJudgement::new(scenario, spec, arm, doubts, is_untested, &expectations));
     let arms = arms.collect();
     Judgement {
         arms,
@@ -57,13 +53,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
 impl Judgement {
     /// The result of the whole run: a failed expectation, including one that proven damage broke, outweighs an inconclusive one.
     pub fn result(&self) -> CheckResult {
-        let any = |result| self.expectations.iter().any(|checked| checked.result == result);
-        if any(CheckResult::Failed) {
-            CheckResult::Failed
-        } else if any(CheckResult::Inconclusive) || !self.inconclusive.is_empty() {
-            CheckResult::Inconclusive
-        } else {
-            CheckResult::Held
-        }
+        let doubted = (!self.inconclusive.is_empty()).then_some(CheckResult::Inconclusive);
+        let results = self.expectations.iter().map(|checked| checked.result);
+        results.chain(doubted).max().unwrap_or(CheckResult::Held)
     }
 }

@@ -3,11 +3,11 @@
 use lockstorm_data::facts::{Caveat, Misuse};
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::metrics::{Count, Figures, Metric};
-use lockstorm_data::scenario::{ArmSpec, Expectation, Scenario};
+use lockstorm_data::scenario::{ArmSpec, Expectation, Op, Scenario};
 
 use crate::evidence::{ArmEvidence, Evidence, Stage};
 
-/// If more than one request in this many failed, the others don't stand for all.
+/// If more than one request in this many failed, those that succeeded are not representative.
 const MAX_FAILED: u64 = 100;
 /// If more than one request in this many was late to begin or never ended, times cover too few of them.
 const MAX_MISSING: u64 = 100;
@@ -15,7 +15,7 @@ const MAX_MISSING: u64 = 100;
 const MAX_NEVER_BEGUN: u64 = 10;
 /// If the threads of app servers waited for a processor for a larger part of the time than this, the machine is too busy.
 const MAX_PROCESSOR_WAIT: f64 = 0.02;
-/// What is seen of that in less time says little, in seconds.
+/// The shortest load, in seconds, of which that is judged.
 const MIN_OBSERVED: f64 = 3.5;
 
 /// The doubts about one arm. Doubts are a set: none of them makes another one smaller.
@@ -27,19 +27,31 @@ pub(crate) struct Doubts {
     pub of_results: Vec<Caveat>,
 }
 
-/// An expectation, held against the figures of its arm.
+/// An expectation beside the figures of its arm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared<'a> {
     pub expectation: &'a Expectation,
-    /// Whether the figure keeps the bound.
+    /// The figure that decides.
+    pub value: f64,
+    /// Whether it keeps the bound.
     pub is_kept: bool,
-    /// Whether it does, once nothing can change that any more.
+    /// That, if it can no longer change; `None` if it still can.
     pub decided: Option<bool>,
+    /// Whether a fault was felt by the arm.
+    pub met_fault: bool,
 }
 
-/// How general a doubt is: what comes first is shown.
+impl Compared<'_> {
+    /// Whether a larger figure would be worse: the bound is an upper one, or one exact number that is kept or exceeded.
+    pub const fn is_from_above(&self) -> bool {
+        let is_below = matches!(self.expectation.op, Op::Equal) && self.value < self.expectation.bound;
+        self.expectation.is_from_above() && !is_below
+    }
+}
+
+/// The order in which doubts are shown. It does not decide which results stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+enum Rank {
     /// Something was lost that the run needs.
     Lost,
     /// All figures are worthless.
@@ -50,17 +62,16 @@ enum Weight {
     OfArm,
 }
 
-/// How a caveat weighs on an arm; `None` if it casts no doubt on it.
-fn weight(caveat: &Caveat, arm: &ArmSpec) -> Option<Weight> {
-    let is_void = is_void(caveat);
+/// The rank of a caveat among the doubts about an arm; `None` if it casts no doubt on it.
+fn rank(caveat: &Caveat, arm: &ArmSpec) -> Option<Rank> {
     let of = match caveat {
-        _ if is_void => return Some(Weight::Void),
+        _ if is_void(caveat) => return Some(Rank::Void),
         Caveat::KeeperStopped
         | Caveat::KeeperGone { .. }
         | Caveat::ServerHangs { .. }
-        | Caveat::NodeChanged { loses_cache: true, .. } => return Some(Weight::Lost),
-        Caveat::FaultUnmet { .. } => return Some(Weight::Unmet),
-        // Of what a program reported there is one arm.
+        | Caveat::NodeChanged { loses_cache: true, .. } => return Some(Rank::Lost),
+        Caveat::FaultUnmet { .. } => return Some(Rank::Unmet),
+        // Reported events have one arm, which these caveats don't name.
         Caveat::NoEvents
         | Caveat::NoHolds
         | Caveat::MoreThanAYear
@@ -70,7 +81,7 @@ fn weight(caveat: &Caveat, arm: &ArmSpec) -> Option<Weight> {
         | Caveat::NotAllRead
         | Caveat::Reported {
             misuse: Misuse::SharedToken { .. } | Misuse::FenceRepeated { .. } | Misuse::FenceFallen { .. },
-        } => return Some(Weight::OfArm),
+        } => return Some(Rank::OfArm),
         Caveat::NewMasterSilent { arm, .. }
         | Caveat::NoQuorumAtEnd { arm, .. }
         | Caveat::NoLockAtEnd { arm, .. }
@@ -80,7 +91,7 @@ fn weight(caveat: &Caveat, arm: &ArmSpec) -> Option<Weight> {
         | Caveat::Client { arm, .. } => arm,
         _ => return None,
     };
-    (*of == arm.name).then_some(Weight::OfArm)
+    (*of == arm.name).then_some(Rank::OfArm)
 }
 
 /// Whether it makes all figures of a run worthless: the wall clock stepped, or the run itself was stalled.
@@ -93,26 +104,35 @@ pub(crate) const fn is_void(caveat: &Caveat) -> bool {
 
 /// Whether a result stands in spite of a doubt.
 pub(crate) fn stands(doubt: &Caveat, result: Compared<'_>) -> bool {
-    let Compared {
-        expectation,
-        is_kept,
-        decided,
-    } = result;
-    let is_upper = expectation.is_from_above();
+    let Compared { is_kept, decided, .. } = result;
+    let (metric, is_upper) = (result.expectation.metric, result.is_from_above());
+    let is_damaged = decided == Some(false) && metric.is_damage();
     match doubt {
         _ if is_void(doubt) => false,
-        // Too much of something is too much without that fault, and under more load.
-        Caveat::FaultUnmet { .. } | Caveat::RateNotKept { .. } => !is_kept && is_upper,
-        // A stalled machine explains what failed, and not what held.
-        Caveat::MachineBusy { .. } => is_kept,
-        // Nothing has put the lock to the test, so that it had no damage says nothing.
-        Caveat::Untested => !(is_kept && expectation.metric.is_damage() && is_upper),
+        // Too much is too much under more load, too,
+        Caveat::RateNotKept { .. } => !is_kept && is_upper,
+        // and without that fault, if the fault could only add to it.
+        Caveat::FaultUnmet { .. } => !is_kept && is_upper && metric.is_cost(),
+        // A stalled machine explains little progress and high costs, and not the opposite. What damage it explains is subtracted, and the
+        // costs of a fault are the fault's.
+        Caveat::MachineBusy { .. } => {
+            let is_other = metric.evidence().is_some() || result.met_fault;
+            is_damaged
+                || is_kept
+                    && if is_upper {
+                        metric.is_cost()
+                    } else {
+                        !metric.is_cost() || is_other
+                    }
+        }
+        // Nothing has put the lock to the test, so that it had no damage and was available says nothing.
+        Caveat::Untested => !(is_kept && is_upper && (metric.is_damage() || metric.is_outage())),
         // Nothing that comes later can change it.
         Caveat::StoppedEarly | Caveat::Killed { .. } => decided.is_some(),
         // What stalls explain is subtracted from each figure by itself.
         Caveat::DamageByStalls { .. } => true,
         // Damage is in the ledger: what is lost or fails later does not undo it.
-        _ => decided == Some(false) && expectation.metric.is_damage(),
+        _ => is_damaged,
     }
 }
 
@@ -120,15 +140,15 @@ impl Doubts {
     /// Everything that casts doubt on an arm.
     pub fn new(evidence: &Evidence<'_>, arm: &ArmSpec, of_arm: &ArmEvidence<'_>, is_untested: bool) -> Self {
         let (scenario, figures) = (evidence.scenario, of_arm.figures);
-        let mut known: Vec<(Weight, &Caveat)> = Vec::new();
+        let mut known: Vec<(Rank, &Caveat)> = Vec::new();
         for caveat in evidence.caveats.iter().chain(evidence.missing) {
-            if let Some(weight) = weight(caveat, arm)
+            if let Some(rank) = rank(caveat, arm)
                 && !known.iter().any(|(_, other)| *other == caveat)
             {
-                known.push((weight, caveat));
+                known.push((rank, caveat));
             }
         }
-        known.sort_by_key(|(weight, _)| *weight);
+        known.sort_by_key(|(rank, _)| *rank);
         let mut general: Vec<Caveat> = known.into_iter().map(|(_, caveat)| caveat.clone()).collect();
         general.extend(too_many_failed(arm, of_arm, &scenario.expect));
         general.extend(by_stalls(&arm.name, figures, was_stopped(evidence.caveats)));
@@ -155,13 +175,13 @@ impl Doubts {
         Self { general, of_results }
     }
 
-    /// All of them, in the order of their weight.
+    /// All of them, in the order in which they are shown.
     pub fn all(&self) -> impl Iterator<Item = &Caveat> {
         self.general.iter().chain(&self.of_results)
     }
 }
 
-/// That app servers waited too long for processor time: for this part of the load so far, which lasts `elapsed` seconds.
+/// Returns a caveat if app servers waited too long for a processor: for this part of the load so far, which lasts `elapsed` seconds.
 pub fn busy(processor_wait: Option<f64>, elapsed: f64) -> Option<Caveat> {
     let part = processor_wait.filter(|part| *part > MAX_PROCESSOR_WAIT && elapsed >= MIN_OBSERVED)?;
     let percent = rounded(part * 100.0);
@@ -175,18 +195,18 @@ pub(crate) fn was_stopped(caveats: &[Caveat]) -> bool {
         .any(|caveat| matches!(caveat, Caveat::ProgramStopped { .. }))
 }
 
-/// Whether an expectation of the scenario is about this figure of this arm.
-fn is_expected(name: &str, metric: Metric, expect: &[Expectation]) -> bool {
+/// Whether the scenario has an expectation about this figure of this arm.
+fn has_expectation(name: &str, metric: Metric, expect: &[Expectation]) -> bool {
     expect
         .iter()
         .any(|expectation| expectation.arm == name && expectation.metric == metric)
 }
 
-/// That so many requests of an arm failed that the others don't stand for all, unless the scenario expects failures.
+/// Returns a caveat if so many requests of an arm failed that the others are not representative, unless the scenario expects failures.
 pub(crate) fn too_many_failed(arm: &ArmSpec, evidence: &ArmEvidence<'_>, expect: &[Expectation]) -> Option<Caveat> {
     let counts = &evidence.figures.counts;
     let many = counts[Count::Errors].saturating_mul(MAX_FAILED) > counts[Count::Completed];
-    let is_doubt = many && counts[Count::Errors] > 0 && !is_expected(&arm.name, Metric::Errors, expect);
+    let is_doubt = many && counts[Count::Errors] > 0 && !has_expectation(&arm.name, Metric::Errors, expect);
     is_doubt.then(|| failed(&arm.name, evidence.figures, evidence.first_error))
 }
 
@@ -200,7 +220,7 @@ pub fn failed(name: &str, figures: &Figures, first_error: Option<&str>) -> Cavea
     }
 }
 
-/// That more than 1 % of an arm's requests found no free worker, or still waited at the end of the run.
+/// Returns a caveat if more than 1 % of an arm's requests found no free worker, or still waited at the end of the run.
 pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<Caveat> {
     let Figures {
         never_begun, offered, ..
@@ -216,13 +236,14 @@ pub fn rate_not_kept(name: &str, figures: &Figures) -> Option<Caveat> {
     })
 }
 
-/// That more than 10 % of the requests were never begun, so that the figures are those of another load, unless the scenario expects that.
+/// Returns a caveat if more than 10 % of the requests were never begun, so that the figures are those of another load, unless the scenario
+/// expects that.
 pub(crate) fn other_load(name: &str, figures: &Figures, expect: &[Expectation]) -> Option<Caveat> {
     let many = figures.never_begun.saturating_mul(MAX_NEVER_BEGUN) > figures.offered;
-    rate_not_kept(name, figures).filter(|_| many && !is_expected(name, Metric::NeverBegun, expect))
+    rate_not_kept(name, figures).filter(|_| many && !has_expectation(name, Metric::NeverBegun, expect))
 }
 
-/// That damage in an arm does not speak against its lock: this machine may have done all of it, or a stop of this program.
+/// Returns a caveat if damage in an arm does not speak against its lock: this machine may have done all of it, or a stop of this program.
 pub(crate) fn by_stalls(name: &str, figures: &Figures, is_stopped: bool) -> Option<Caveat> {
     // What was made up for later was done all the same.
     let all_by_stalls =
@@ -237,7 +258,7 @@ pub(crate) fn by_stalls(name: &str, figures: &Figures, is_stopped: bool) -> Opti
     })
 }
 
-/// That the scenario has faults, and none of them has tested any lock; the figures are those of all arms, in their order.
+/// Returns a caveat if the scenario has faults, and none of them has tested any lock. The figures are those of all arms, in their order.
 pub fn untested<'a>(scenario: &Scenario, figures: impl Iterator<Item = &'a Figures>) -> Option<Caveat> {
     let arms = scenario.arms.iter().zip(figures);
     let mut concerned = arms.filter(|(arm, _)| scenario.is_to_test(arm)).peekable();

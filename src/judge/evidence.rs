@@ -43,7 +43,7 @@ pub struct ArmEvidence<'a> {
     pub first_error: Option<&'a str>,
     /// True if it can't work although it has something to do. Only of a run under way.
     pub is_stuck: bool,
-    /// What casts doubt on it later, if the evidence is of an earlier instant: then nothing good is said before either.
+    /// The doubts that arise later in the run, if the evidence is of an earlier instant: they also rule out that it held until then.
     pub later: &'a [Caveat],
 }
 

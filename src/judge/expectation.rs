@@ -3,12 +3,12 @@
 use lockstorm_data::facts::{Caveat, CheckedExpectation, NotProven};
 use lockstorm_data::metrics::{Count, Evidence, Figures, Metric, Outage};
 use lockstorm_data::model::CheckResult;
-use lockstorm_data::scenario::Expectation;
+use lockstorm_data::scenario::{Expectation, Op};
 
 use crate::doubt::{Compared, is_void, stands};
 
-/// An outage was still open if its last refusal is no longer than this before the end of the load, in seconds.
-const UNSEEN: f64 = 1.0;
+/// An outage may have lasted on if its last refusal is no longer than this before the end of the load, in seconds.
+const LAST_REFUSAL: f64 = 1.0;
 
 /// Compares an expectation with the figures of its arm. The load ended at `end`, in seconds.
 pub(crate) fn check<'a>(
@@ -20,14 +20,16 @@ pub(crate) fn check<'a>(
     let value = expectation.judged().of(figures);
     let compared = Compared {
         expectation,
+        value,
         is_kept: expectation.op.holds(value, expectation.bound),
         decided: expectation.decided(figures),
+        met_fault: !figures.consequences.is_empty(),
     };
     let reason = doubted(compared, doubts)
         .or_else(|| not_measured(expectation, figures))
         .or_else(|| by_stalls(compared, figures))
         .or_else(|| could_not_show(compared, figures))
-        .or_else(|| by_rest(compared, figures, end));
+        .or_else(|| may_still_grow(compared, figures, end));
     CheckedExpectation {
         expectation: expectation.clone(),
         value: expectation.metric.is_known(figures).then_some(value),
@@ -72,11 +74,11 @@ fn by_stalls(compared: Compared<'_>, figures: &Figures) -> Option<NotProven> {
     could_change(compared, possible).then_some(NotProven::ByStalls { up_to })
 }
 
-/// What had not ended, or is not known, may make the figure larger: then a bound that it would break, or reach, proves nothing.
-fn by_rest(compared: Compared<'_>, figures: &Figures, end: f64) -> Option<NotProven> {
+/// What had not ended, or is not known, may make the figure larger: if that could change the result, it is inconclusive.
+fn may_still_grow(compared: Compared<'_>, figures: &Figures, end: f64) -> Option<NotProven> {
     let (metric, bound) = (compared.expectation.judged(), compared.expectation.bound);
     let is_open = |is_over: fn(&Outage) -> bool| {
-        let lasts = |outage: &Outage| outage.at + outage.lasted_us as f64 / 1e6 > end - UNSEEN;
+        let lasts = |outage: &Outage| outage.at + outage.lasted_us as f64 / 1e6 > end - LAST_REFUSAL;
         figures.outages.iter().any(|outage| !is_over(outage) && lasts(outage))
     };
     let waiting = figures.waiting();
@@ -86,7 +88,7 @@ fn by_rest(compared: Compared<'_>, figures: &Figures, end: f64) -> Option<NotPro
         Metric::AllUnavailableMs if is_open(|outage| outage.all_us == 0 || outage.all_over) => {
             (f64::INFINITY, NotProven::AllStillUnavailable)
         }
-        Metric::Deleted | Metric::ExpiredHolds => {
+        Metric::Deleted | Metric::ExpiredHolds | Metric::LawViolations => {
             let double_holds = figures.unjudged;
             (double_holds as f64, NotProven::Unjudged { double_holds })
         }
@@ -109,13 +111,16 @@ fn could_not_show(compared: Compared<'_>, figures: &Figures) -> Option<NotProven
         expectation, is_kept, ..
     } = compared;
     let Evidence { shows, before, .. } = expectation.metric.evidence()?;
-    let is_upper = expectation.is_from_above();
+    let is_upper = compared.is_from_above();
     let can_show = |metric: &Metric| metric.evidence().is_none_or(|evidence| (evidence.shows)(figures));
     let is_hidden = match before.map(|before| (before.peak().of(figures), can_show(&before))) {
         // Nothing was done that could have done damage.
         None => is_upper && is_kept,
         Some((before, can_show)) if is_upper => is_kept && (before > 0.0 || !can_show),
-        Some((before, _)) => !is_kept && expectation.op.holds(before, expectation.bound),
+        Some((before, _)) => {
+            let Expectation { op, bound, .. } = expectation;
+            !is_kept && (op.holds(before, *bound) || *op == Op::Equal && before >= *bound)
+        }
     };
     (is_hidden && !shows(figures)).then_some(NotProven::NotMeasurable)
 }

@@ -6,9 +6,10 @@
 //! - `outcome`: where a lock becomes held or broken, or is not shown to be either
 //! - `doubt`: which caveats cast doubt on which arms, and what they leave standing: where a doubt outweighs a bound
 //! - `expectation`: the results of the scenario's `[expect]`
-//! - `mark`: what one figure says for or against its arm
+//! - `mark`: what one figure says for or against its arm, and so where an arm is poor
 //! - `cause`: why an arm fared as it did
-//! - `conclusion`: what that means for the whole run, and so for the exit code
+//! - [`law`]: the ruling on a double hold: whether keys that were lost explain it
+//! - `conclusion`: what that means for the whole run; the command line makes an exit code of it (`exit_code`)
 //!
 //! # Rules, and why
 //!
@@ -25,6 +26,7 @@ mod conclusion;
 mod doubt;
 mod evidence;
 mod expectation;
+pub mod law;
 mod mark;
 mod outcome;
 #[cfg(test)]
@@ -35,4 +37,4 @@ pub use conclusion::{Judgement, judge};
 pub use doubt::{busy, failed, rate_not_kept, untested};
 pub use evidence::{ArmEvidence, Evidence, Stage};
 pub use mark::Mark;
-pub use outcome::{ArmJudgement, Broken, Outcome, is_control};
+pub use outcome::{ArmJudgement, Outcome, is_control};

@@ -1,7 +1,8 @@
 //! Where a lock becomes held or broken, or is not shown to be either.
 
-use lockstorm_data::facts::Caveat;
+use lockstorm_data::facts::{Caveat, CheckedExpectation};
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Metric};
+use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{ArmSpec, LockKind, Op, Scenario, Update, WorkloadSpec};
 
 use crate::cause::{Cause, causes};
@@ -14,11 +15,11 @@ use crate::mark::Mark;
 pub struct ArmJudgement {
     /// Whether its lock held.
     pub outcome: Outcome,
-    /// Why nothing good can be said of it, whatever its figures are; the heaviest reason first.
+    /// The doubts about all its figures, in the order in which they are shown.
     pub doubts: Vec<Caveat>,
     /// Whether the scenario has faults for its lock and none of them has tested it.
     pub meets_no_fault: bool,
-    /// Whether that is so of all locks that the run was to test, or the scenario predicts of the arm what has not shown.
+    /// Whether none has tested any other lock of the run either.
     pub is_untested: bool,
     /// Whether an expectation of the scenario about it has failed.
     pub misses_expectation: bool,
@@ -35,17 +36,7 @@ pub enum Outcome {
     Control,
     /// No two held it, and there is no damage; both would have shown.
     Held,
-    /// It did not protect what it guards.
-    Broke(Broken),
-    /// Nothing that was seen proves anything, or is in doubt.
-    #[default]
-    NotShown,
-}
-
-/// How a lock failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
-    /// Two held it at once, or there is damage.
+    /// It broke: two held it at once, or there is damage.
     Damage,
     /// Keys could not be locked at the end, although nobody held them.
     Stuck,
@@ -53,6 +44,16 @@ pub enum Broken {
     FreesLate,
     /// It protected too little, without damage.
     Poor,
+    /// Neither that it held nor that it broke was shown, or all that was shown is in doubt.
+    #[default]
+    NotShown,
+}
+
+impl Outcome {
+    /// Whether the lock did not protect what it guards.
+    pub const fn is_broken(self) -> bool {
+        matches!(self, Self::Damage | Self::Stuck | Self::FreesLate | Self::Poor)
+    }
 }
 
 impl ArmJudgement {
@@ -61,20 +62,26 @@ impl ArmJudgement {
         self.doubts.first()
     }
 
-    /// Whether damage counts in spite of the doubts: whatever was lost or failed, it is in the ledger.
+    /// What a figure that the arm has says for or against it. `is_stuck`: whether it can't work now.
+    pub fn mark(&self, metric: Metric, figures: &Figures, is_stuck: bool) -> Mark {
+        let is_doubted = !self.doubts.is_empty();
+        let mark = Mark::of(metric, figures, is_doubted, is_stuck);
+        match mark.is_damage() && !self.stands(metric, figures) {
+            true => Mark::new(metric, Some(CheckResult::Inconclusive)),
+            false => mark,
+        }
+    }
+
+    /// Whether damage that stalls don't explain stands in spite of the doubts: it does, unless one of them is about everything.
     pub fn damage_stands(&self) -> bool {
         !self.doubts.iter().any(is_void)
     }
 
-    /// The mark of its outcome.
-    pub const fn mark(&self) -> Mark {
-        match self.outcome {
-            Outcome::Control => Mark::Plain,
-            Outcome::Held => Mark::Good,
-            Outcome::Broke(Broken::Damage) => Mark::Damage,
-            Outcome::Broke(_) => Mark::Poor,
-            Outcome::NotShown => Mark::Pending,
-        }
+    /// Whether this damage stands in spite of the doubts.
+    fn stands(&self, metric: Metric, figures: &Figures) -> bool {
+        let worst = metric.peak();
+        let by_lock = worst.by_stalls(figures) < worst.of(figures);
+        self.doubts.is_empty() || by_lock && self.damage_stands()
     }
 
     /// Its outcome in a word or two.
@@ -82,10 +89,10 @@ impl ArmJudgement {
         match self.outcome {
             Outcome::Control => "control",
             Outcome::Held => "safe",
-            Outcome::Broke(Broken::Damage) => "UNSAFE",
-            Outcome::Broke(Broken::Stuck) => "stuck",
-            Outcome::Broke(Broken::FreesLate) => "frees late",
-            Outcome::Broke(Broken::Poor) => workload.about().display().words.poor,
+            Outcome::Damage => "UNSAFE",
+            Outcome::Stuck => "stuck",
+            Outcome::FreesLate => "frees late",
+            Outcome::Poor => workload.about().display().words.poor,
             Outcome::NotShown if self.doubts.is_empty() && self.misses_expectation => "not met",
             Outcome::NotShown if self.doubts.is_empty() => "not shown",
             Outcome::NotShown => "inconclusive",
@@ -97,83 +104,81 @@ impl ArmJudgement {
         match self.outcome {
             Outcome::Control => "control",
             Outcome::Held => "safe",
-            Outcome::Broke(Broken::Damage) => "unsafe",
-            Outcome::Broke(_) => "poor",
+            Outcome::Damage => "unsafe",
+            Outcome::Stuck | Outcome::FreesLate | Outcome::Poor => "poor",
             Outcome::NotShown if self.doubts.is_empty() => "unproven",
             Outcome::NotShown => "inconclusive",
         }
     }
 
-    /// Judges an arm. `is_untested`: whether no fault has tested any lock of the run, although some were to; `misses_expectation`: whether an
-    /// expectation about it has failed.
+    /// Judges an arm of which these expectations were checked. `is_untested`: whether no fault has tested any lock of the run, although some
+    /// were to.
     pub(crate) fn new(
         scenario: &Scenario,
         arm: &ArmSpec,
         evidence: &ArmEvidence<'_>,
         doubts: Doubts,
-        [is_untested, misses_expectation]: [bool; 2],
+        is_untested: bool,
+        checked: &[CheckedExpectation],
     ) -> Self {
         let figures = evidence.figures;
         let meets_no_fault = scenario.is_to_test(arm) && figures.consequences.is_empty();
+        let is_its_own = |checked: &&CheckedExpectation| checked.expectation.arm == arm.name;
+        let is_busy = doubts
+            .of_results
+            .iter()
+            .any(|doubt| matches!(doubt, Caveat::MachineBusy { .. }));
         let mut judged = Self {
             outcome: Outcome::Control,
             doubts: doubts.general,
             meets_no_fault,
-            is_untested: meets_no_fault && is_untested || lacks_prediction(scenario, arm, figures),
-            misses_expectation,
+            is_untested: meets_no_fault && is_untested,
+            misses_expectation: checked
+                .iter()
+                .filter(is_its_own)
+                .any(|checked| checked.result == CheckResult::Failed),
             causes: causes(scenario, arm, figures),
             tested_by: tested_by(figures),
         };
         if !is_control(scenario, arm) {
-            judged.outcome = judged.outcome_of(scenario, arm, evidence);
+            judged.outcome = judged.outcome_of(scenario, arm, evidence, is_busy);
         }
         judged
     }
 
-    /// The outcome of an arm that is no control.
-    fn outcome_of(&self, scenario: &Scenario, arm: &ArmSpec, evidence: &ArmEvidence<'_>) -> Outcome {
+    /// The outcome of an arm that is no control. `is_busy`: whether the machine may have made its figures poor.
+    fn outcome_of(&self, scenario: &Scenario, arm: &ArmSpec, evidence: &ArmEvidence<'_>, is_busy: bool) -> Outcome {
         let figures = evidence.figures;
-        let is_doubted = !self.doubts.is_empty();
-        let verdicts = scenario.workload.about().display().verdicts;
-        // What is in the ledger stands, but for what this machine may have done itself.
-        let stands = |metric: &Metric| {
-            let worst = metric.peak();
-            !is_doubted || self.damage_stands() && worst.by_stalls(figures) < worst.of(figures)
-        };
-        let lacks = scenario.lacks(arm);
-        let mark = |metric: Metric| match lacks.contains(&metric.row().group) {
-            true => Mark::Missing,
-            false => Mark::new(metric, figures, is_doubted, evidence.is_stuck),
-        };
-        if verdicts
-            .iter()
-            .any(|metric| metric.is_proven(figures) && stands(metric))
-        {
-            return Outcome::Broke(Broken::Damage);
+        let (verdicts, lacks) = (scenario.workload.about().display().verdicts, scenario.lacks(arm));
+        let marks = verdicts.iter().filter(|metric| !lacks.contains(&metric.row().group));
+        let marks = marks.map(|metric| self.mark(*metric, figures, evidence.is_stuck));
+        let marks: Vec<Mark> = marks.collect();
+        let is_poor = marks.iter().any(|mark| mark.is_poor());
+        // A workload that is about costs says what two holders have cost.
+        let mut damage = Metric::proven(figures).filter(|metric| !is_poor || verdicts.contains(metric));
+        if damage.any(|metric| self.stands(metric, figures)) {
+            return Outcome::Damage;
         }
-        if is_doubted {
+        if !self.doubts.is_empty() {
             return Outcome::NotShown;
         }
         let outlived = |one: &Consequence| matches!(one.kind, ConsequenceKind::OutlivedHolder { .. });
         if figures.stuck.is_some_and(|stuck| stuck > 0) {
-            return Outcome::Broke(Broken::Stuck);
+            return Outcome::Stuck;
         }
         if figures.consequences.iter().any(outlived) {
-            return Outcome::Broke(Broken::FreesLate);
+            return Outcome::FreesLate;
         }
-        if verdicts.iter().any(|metric| mark(*metric) == Mark::Poor) {
-            return Outcome::Broke(Broken::Poor);
-        }
-        if Metric::proven(figures).next().is_some() {
-            return Outcome::Broke(Broken::Damage);
+        if is_poor {
+            return if is_busy { Outcome::NotShown } else { Outcome::Poor };
         }
         // A figure without damage proves nothing if damage would not be visible.
         let has_damage = verdicts.iter().any(|metric| metric.is_damage());
-        let shows = |metric: &Metric| mark(*metric) == Mark::Good && (metric.is_damage() || !has_damage);
+        let shows = |mark: &Mark| mark.is_good() && (mark.is_of_damage() || !has_damage);
         let is_contested = arm.voters(&scenario.lab).is_empty() || figures.was_contested();
-        let is_shown = verdicts.iter().any(shows) && is_contested && !self.is_untested;
-        // What did less than the scenario expects of it is not praised.
-        match is_shown && !self.misses_expectation {
+        let is_tested = !self.is_untested && !lacks_prediction(scenario, arm, figures);
+        // An arm that fails an expectation is not praised.
+        match marks.iter().any(shows) && is_contested && is_tested && !self.misses_expectation {
             true => Outcome::Held,
             false => Outcome::NotShown,
         }

@@ -61,11 +61,11 @@ pub use sweep::render_sweep;
 pub use text::{brief, render, summary};
 pub use validation::render_validation;
 
-pub(crate) use columns::{Arm, Mark, cell, heads, is_nothing, judge, marked, written};
+pub(crate) use columns::{Arm, DAMAGE, Mark, OPEN, badge, cell, heads, is_nothing, judge, marked, sign, written};
 pub(crate) use figures::percent;
 pub(crate) use paint::Tone;
 pub(crate) use story::{
-    Moment, conclusion, cost, counted, happened, headline, legend, lesson, moments, order, tally, verdicts,
+    Moment, conclusion, counted, happened, headline, legend, lesson, moments, order, tally, verdicts,
 };
 pub(crate) use table::Cell;
 pub(crate) use text::so_far;

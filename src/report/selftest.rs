@@ -39,9 +39,13 @@ pub fn render_selftest(result: &SelfTest, paint: Paint) -> String {
             text += &format!("{} {word}: {}\n", paint.apply(tone, mark), locks.join(", "));
         }
     }
-    let mut doubts: Vec<&Caveat> = result.rows.iter().filter_map(|row| row.doubt.as_ref()).collect();
-    doubts.dedup();
-    text.extend(doubts.into_iter().map(|doubt| format!("  {doubt}\n")));
+    let mut told: Vec<&Caveat> = Vec::new();
+    for doubt in result.rows.iter().filter_map(|row| row.doubt.as_ref()) {
+        if !told.contains(&doubt) {
+            told.push(doubt);
+            text += &format!("  {doubt}\n");
+        }
+    }
     if result.passed {
         let (mark, caught) = (
             paint.apply(Tone::Good, "✔"),

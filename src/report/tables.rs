@@ -10,7 +10,9 @@ use lockstorm_run::{ArmRecord, Record};
 
 /// The table of the locks; `None` if no arm has one.
 pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
-    arms.iter().any(|arm| arm.locks).then(|| table("locks", LOCKS, arms))
+    arms.iter()
+        .any(|arm| arm.has(Group::Locks))
+        .then(|| table("locks", LOCKS, arms))
 }
 
 /// The table of the sections under the locks; `None` without locks that may end before them.
@@ -22,7 +24,7 @@ pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
 /// The table of holds that overlap; `None` if no arm has a lock.
 pub(super) fn holds(arms: &[Arm<'_>]) -> Option<Table> {
     arms.iter()
-        .any(|arm| arm.locks)
+        .any(|arm| arm.has(Group::Locks))
         .then(|| table("two at once", HOLDS, arms))
 }
 

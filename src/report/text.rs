@@ -65,14 +65,15 @@ pub fn brief(record: &Record, columns: usize, paint: Paint) -> String {
     let results = record.expectations.iter().map(|checked| checked.result);
     let lesson = lesson(scenario, results).map(|text| fold("", &printable(text), columns) + "\n");
     sections.extend(conclusion.map(|said| said + &lesson.unwrap_or_default()));
-    let missed = record
-        .expectations
-        .iter()
-        .filter(|checked| checked.result != CheckResult::Held);
-    let missed = missed
-        .map(expectation)
-        .map(|(tone, words)| (tone, "  ".to_owned(), words));
-    sections.extend(folded("not as predicted", missed, columns, paint));
+    for (title, result) in [
+        ("not as predicted", CheckResult::Failed),
+        ("predictions that are not decided", CheckResult::Inconclusive),
+    ] {
+        let checked = record.expectations.iter().filter(|checked| checked.result == result);
+        let lines = checked.map(expectation);
+        let lines = lines.map(|(tone, words)| (tone, "  ".to_owned(), words));
+        sections.extend(folded(title, lines, columns, paint));
+    }
     let told = happened(&record.events, &arms, &scenario.workload).into_iter();
     let told = told.map(|(at, tone, words)| (tone, format!("{:>6}  ", moment(at)), words));
     sections.extend(folded("what happened", told, columns, paint));

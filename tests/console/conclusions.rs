@@ -7,9 +7,9 @@ use lockstorm_data::metrics::{
 };
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{ArmSpec, Expectation, Op, Overrides, Scenario, Source, builtin, parse};
-use lockstorm_judge::{Broken, Outcome};
+use lockstorm_judge::Outcome;
 use lockstorm_kit::play::{arm_record, record};
-use lockstorm_plan::compare::{Compared, Comparison, Verdict};
+use lockstorm_plan::compare::{Compared, Comparison};
 use lockstorm_run::{ArmView, Record};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -195,7 +195,7 @@ fn assert_changes_everything(mut scenario: Scenario, expectation: &Expectation) 
     if kept == Outcome::Held {
         let is_damage = expectation.metric.is_damage() && expectation.is_from_above();
         let expected = match is_damage {
-            true => Outcome::Broke(Broken::Damage),
+            true => Outcome::Damage,
             false => failed,
         };
         assert_eq!(failed, expected, "{what}");
@@ -224,12 +224,9 @@ fn assert_changes_everything(mut scenario: Scenario, expectation: &Expectation) 
         .find(|row| row.arm == name && row.figure == Compared::Run(judged));
     let row = row.unwrap_or_else(|| panic!("{what}: it is not compared"));
     let is_worse = row.is_primary && expectation.metric.is_damage() && expectation.is_from_above();
-    match row.verdict {
-        Verdict::Worse | Verdict::Differs => {}
-        Verdict::Better => assert!(!expectation.is_from_above(), "{what}"),
-        other => panic!("{what}: {other:?} in a comparison"),
-    }
-    assert!(!is_worse || row.verdict == Verdict::Worse, "{what}: {:?}", row.verdict);
+    assert!(row.differs && !row.is_of_the_machine(), "{what}: {row:?}");
+    assert!(!row.is_better() || !expectation.is_from_above(), "{what}: {row:?}");
+    assert!(!is_worse || row.is_worse(), "{what}: {row:?}");
 }
 
 fn scenarios() -> impl Iterator<Item = Scenario> {

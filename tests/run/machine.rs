@@ -252,7 +252,6 @@ fn a_program_that_was_stopped_does_not_blame_the_machine() {
 }
 
 #[test]
-#[ignore = "until the judge"]
 fn bounds_that_hold_so_far_are_not_told_as_not_predicted_when_a_run_is_stopped() {
     let place = Place::new("calm.toml", CALM);
     let mut run = Live::start(

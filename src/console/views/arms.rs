@@ -226,10 +226,7 @@ mod tests {
     use lockstorm_data::scenario::{CacheFillSpec, InventorySpec, PaymentSpec, Popularity, ServiceTime, StockIn};
 
     fn an_arm(figures: &Figures) -> Arm<'_> {
-        Arm {
-            has_rate: true,
-            ..Arm::of_figures(figures).narrow()
-        }
+        Arm::of_figures(figures).narrow()
     }
 
     fn fitting(workload: &WorkloadSpec, arms: &[Arm<'_>], room: usize) -> Vec<Column> {

@@ -8,11 +8,11 @@ use ratatui::text::{Line, Span, Text};
 use super::briefing;
 use super::conditions::{of_host, state, why};
 use super::hosts::{figures, roles};
-use super::parts::{dialog, mark_style};
+use super::parts::{dialog, tone_style};
 use crate::console::app::App;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::Arm;
+use crate::report::{Arm, badge};
 use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Group, Metric, Quantiles, Time};
@@ -50,7 +50,7 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
         styled(
             "verdict",
             arm.judged.word(&scenario.workload).to_owned(),
-            mark_style(arm.judged.mark(), theme),
+            tone_style(badge(arm.judged.outcome).0, theme),
             theme,
         ),
     ];
@@ -62,10 +62,10 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
         false => "–".to_owned(),
     };
     let twice = format!("{} double holds, {uses} double uses", count(of_arm.double_holds));
-    if arm.locks && !app.knows_totals() {
+    if arm.has(Group::Locks) && !app.knows_totals() {
         lines.push(fact("two at once", twice, theme));
         lines.push(fact("times, votes", "told at the end of the record".to_owned(), theme));
-    } else if arm.locks {
+    } else if arm.has(Group::Locks) {
         let hold = of_arm.times[Time::Hold];
         let mut sections = format!("p50 {}  p99 {}", text::micros(hold.p50), text::micros(hold.p99));
         if spec.lock.uses_nodes() {

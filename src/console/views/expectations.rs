@@ -4,10 +4,10 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
-use super::parts::{dialog, mark_style, sign_of};
+use super::parts::{dialog, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
-use crate::report::Mark;
+use crate::report::OPEN;
 use lockstorm_data::metrics::Point;
 use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::Expectation;
@@ -27,7 +27,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App) {
     app.scroll_most.set(most);
     let lines = (app.scroll.min(most)..expected.len()).map(|index| {
         let (held, words) = standing(app, snapshot, &judged, index);
-        let open = (Mark::Pending.symbol(), mark_style(Mark::Pending, theme));
+        let open = (OPEN.1, tone_style(OPEN.0, theme));
         let (mark, style) = held.map_or(open, |held| sign_of(held, theme));
         let words = text::fit(&words, usize::from(inside.width).saturating_sub(2));
         Line::from(vec![Span::styled(mark, style), Span::raw(format!(" {words}"))])

@@ -6,13 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::course::Course;
-use super::parts::mark_style;
+use super::parts::tone_style;
 use super::visible_rows::VisibleRows;
 use crate::console::app::{App, Hit};
 use crate::console::score::Score;
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::report::{Arm, Moment, cost, counted, order};
+use crate::report::{Arm, Moment, counted, order, sign};
 use lockstorm_data::facts::Caveat;
 use lockstorm_data::metrics::Metric;
 use lockstorm_data::metrics::units::{micros, rounded, short_count};
@@ -74,13 +74,14 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     let (scenario, order) = (&snapshot.scenario, order(&snapshot.scenario));
     let arms: Vec<Arm<'_>> = Arm::all_of_snapshot(snapshot).into_iter().map(Arm::narrow).collect();
     let metric = counted(scenario);
-    let costs: Vec<_> = arms.iter().map(|arm| cost(metric, arm, &scenario.workload)).collect();
+    let costs = arms.iter().map(|arm| Score::of_cost(metric, arm, &scenario.workload));
+    let costs: Vec<Score> = costs.collect();
     // Where a word is enough, it is short.
     let head = match metric {
         Metric::LostUpdates => "LOST".to_owned(),
         other => other.title().to_uppercase(),
     };
-    let marked = |index: usize| format!("{} {}", costs[index].mark.symbol(), costs[index].value);
+    let marked = |index: usize| format!("{} {}", sign(costs[index].mark).1, costs[index].value);
     let widest = order
         .iter()
         .map(|index| text::width(&marked(*index)))
@@ -90,7 +91,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
     // There is a column for them once any was held by two.
     let is_shown = metric != Metric::DoubleHolds && arms.iter().any(|arm| arm.figures.double_holds > 0);
     let twice: Vec<Score> = arms.iter().map(|arm| Score::of(Metric::DoubleHolds, arm)).collect();
-    let twice: Vec<_> = twice.iter().map(|score| (score.cell(), score.mark)).collect();
+    let twice: Vec<_> = twice.iter().map(|score| (score.cell(), score.tone())).collect();
     let of_twice = match is_shown {
         true => text::widest(twice.iter().map(|(cell, _)| cell.as_str()).chain([TWICE])),
         false => 0,
@@ -128,7 +129,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
         let dimmed = |style: Style| if is_control { theme.dim } else { style };
         let (now, now_style, untold) = now(view, arm, snapshot, widths.now, app);
         let [first, second] = [0, 1].map(|at| why(&arm.judged, &scenario.workload, untold.as_ref(), at));
-        let cost_style = mark_style(costs[*index].mark, theme);
+        let cost_style = tone_style(sign(costs[*index].mark).0, theme);
         let sign = if *index == app.arm { "›" } else { " " };
         let parts = [
             (text::left(arm.name, widths.name), dimmed(theme.strong)),
@@ -136,7 +137,7 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             (text::right(&marked(*index), widths.cost), dimmed(cost_style)),
             (
                 text::right(&twice[*index].0, widths.twice),
-                dimmed(mark_style(twice[*index].1, theme)),
+                dimmed(tone_style(twice[*index].1, theme)),
             ),
             (text::left(&first, widths.why), dimmed(theme.base)),
         ];

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear};
 
 use super::super::theme::Theme;
-use crate::report::{Mark, Tone};
+use crate::report::Tone;
 use lockstorm_data::model::CheckResult;
 
 /// What frame a panel has room for.
@@ -102,17 +102,6 @@ pub(super) const fn tone_style(tone: Tone, theme: &Theme) -> Style {
         Tone::Good => theme.good,
         Tone::Bad => theme.bad,
         Tone::Doubt => theme.warn,
-    }
-}
-
-/// The style of a mark.
-pub(super) const fn mark_style(mark: Mark, theme: &Theme) -> Style {
-    match mark {
-        Mark::Plain => theme.base,
-        Mark::Good => theme.good,
-        Mark::Pending | Mark::Missing => theme.dim,
-        Mark::Poor | Mark::Notice => theme.warn,
-        Mark::Damage => theme.bad,
     }
 }
 

@@ -6,14 +6,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};
 
 use super::digits::{self, Size};
-use super::parts::{columns, fitting, mark_style, rows};
+use super::parts::{columns, fitting, rows, tone_style};
 use super::visible_rows::VisibleRows;
 use super::{letters, strip};
 use crate::console::app::App;
 use crate::console::score::{Score, is_damaged, without_quorum};
 use crate::console::stuck::Stuck;
 use crate::console::text;
-use crate::report::{Arm, Mark, headline};
+use crate::report::{Arm, headline, sign};
 use lockstorm_data::metrics::Metric;
 use lockstorm_run::{ArmView, Snapshot};
 
@@ -132,9 +132,10 @@ impl Grid {
 
 /// The figure with its mark, if it is meaningful.
 fn large(score: &Score) -> String {
-    match score.mark {
-        Mark::Good | Mark::Poor | Mark::Damage => format!("{}{}", score.mark.symbol(), score.value),
-        Mark::Plain | Mark::Pending | Mark::Missing | Mark::Notice => score.value.clone(),
+    let (mark, (_, symbol)) = (score.mark, sign(score.mark));
+    match mark.is_damage() || mark.is_poor() || mark.is_good() {
+        true => format!("{symbol}{}", score.value),
+        false => score.value.clone(),
     }
 }
 
@@ -157,7 +158,7 @@ impl<'a> Tile<'a> {
             arm: view,
             headline,
             is_doubted: arm.is_doubted(),
-            more_damage: is_damaged(arm.figures) && score.mark != Mark::Damage,
+            more_damage: is_damaged(arm.figures) && !score.mark.is_damage(),
             score,
         }
     }
@@ -185,9 +186,9 @@ impl<'a> Tile<'a> {
             } else {
                 self.score.value.clone()
             };
-            let style = match self.score.mark {
-                Mark::Damage => theme.bad_block,
-                mark => mark_style(mark, theme),
+            let style = match self.score.mark.is_damage() {
+                true => theme.bad_block,
+                false => tone_style(self.score.tone(), theme),
             };
             digits::draw(frame.buffer_mut(), room, &value, size, style);
         }
@@ -211,7 +212,7 @@ impl<'a> Tile<'a> {
             widths.filter(|width| *width > 0).map(|width| width + 2).sum()
         };
         let has_cell = !cell.is_empty();
-        parts.push(vec![Span::styled(cell, mark_style(self.score.mark, theme))]);
+        parts.push(vec![Span::styled(cell, tone_style(self.score.tone(), theme))]);
         if let Some(stuck) = stuck {
             let words = stuck.within(columns.saturating_sub(used(&parts)));
             parts.push(vec![Span::styled(words, theme.warn)]);
@@ -223,10 +224,10 @@ impl<'a> Tile<'a> {
         if self.more_damage {
             parts.push(vec![Span::styled("✖ damage", theme.bad)]);
         }
-        let unit = match self.score.mark {
-            Mark::Pending if self.is_doubted => "inconclusive",
-            Mark::Pending => "nothing to judge yet",
-            _ => self.headline.title(),
+        let unit = match self.score.mark.is_open() {
+            true if self.is_doubted => "inconclusive",
+            true => "nothing to judge yet",
+            false => self.headline.title(),
         };
         // The unit comes after its figure.
         if has_cell && used(&parts) + text::width(unit) <= columns {

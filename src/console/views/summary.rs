@@ -10,9 +10,7 @@ use super::parts::{boxed, padded, sign_of, tone_style};
 use crate::console::app::App;
 use crate::console::text;
 use crate::report::{Arm, conclusion, counted, happened, legend, lesson, tally, verdicts};
-use lockstorm_data::facts::Caveat;
 use lockstorm_data::model::CheckResult;
-use lockstorm_judge::ArmJudgement;
 use lockstorm_run::Snapshot;
 
 pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Snapshot, interrupted: bool) {
@@ -49,10 +47,11 @@ pub(super) fn render(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot: &Sn
             .flat_map(|lesson| hanging("▸", theme.accent, lesson, columns, theme.strong)),
     );
     let missing = snapshot.partial.iter().map(|missing| format!("partial: {missing}"));
-    let doubts = judged.arms.iter().filter_map(ArmJudgement::doubt);
-    let mut doubts: Vec<&Caveat> = doubts.filter(|doubt| !snapshot.partial.contains(doubt)).collect();
-    doubts.dedup();
-    let doubts = doubts.into_iter().map(|doubt| format!("inconclusive: {doubt}"));
+    let doubts = judged
+        .inconclusive
+        .iter()
+        .filter(|doubt| !snapshot.partial.contains(doubt));
+    let doubts = doubts.map(|doubt| format!("inconclusive: {doubt}"));
     for words in missing.chain(doubts) {
         let (mark, style) = sign_of(CheckResult::Inconclusive, theme);
         lines.extend(hanging(mark, style, &words, columns, theme.base));

@@ -10,7 +10,7 @@ use crate::console::plot::BARS;
 use crate::console::samples::samples;
 use crate::console::text;
 use crate::console::theme::Theme;
-use crate::report::{Mark, Moment};
+use crate::report::{DAMAGE, Moment};
 use lockstorm_data::metrics::units::place;
 use lockstorm_data::metrics::{Alarm, Metric, Point};
 use lockstorm_run::{ArmView, Snapshot};
@@ -70,7 +70,7 @@ impl Lane {
     fn label(self, is_proven: bool) -> String {
         let title = self.title();
         if is_proven {
-            format!("{} {title}", Mark::Damage.symbol())
+            format!("{} {title}", DAMAGE.1)
         } else {
             title.to_owned()
         }

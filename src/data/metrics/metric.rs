@@ -237,7 +237,7 @@ metrics! {
     Stalled = "stalled", Counted(Count::Stalled), LockNodes, Doubt,
         "sections, with work or without, that outlasted their lock and would not have if this machine had let their app server run: the damage that they do is not the lock's";
     DoubleHolds = "double holds", Number(|f| f.double_holds), Locks, Damage(IN_HOLDS),
-        "how often somebody came to hold a lock while another holder still had reason to rely on it: until the end of its section, the end of the validity that the lock handed out, or the loss that it told of, whichever came first. The lock itself is broken, whether or not that did damage";
+        "how often somebody came to hold a lock while another holder still had reason to rely on it: until the end of its section, the end of the validity that the lock handed out, or the loss that it told of, whichever came first. It did not keep others out, whether or not that did damage; `expired_holds` and `deleted` say of how many the lock is not to blame";
     DoubleUses = "double uses", Number(|f| f.double_uses), Load, Doubt,
         "how often a section began while another one of the same lock had not ended, whatever its holder had reason to believe: a pause, work beyond the TTL, or work that proceeds without the lock. Arms without a lock show here what a lock would have to prevent";
     FirstDoubleHold = "first double hold", Moment(|f| f.first_double_hold_us), Locks, Plain,
@@ -376,6 +376,32 @@ impl Metric {
     /// Whether a value above zero is damage.
     pub const fn is_damage(self) -> bool {
         matches!(self.row().alarm, Alarm::Damage(_))
+    }
+
+    /// Whether more of it is worse, and a fault of the lab can only add to it. Progress, like orders or sections, is none of that.
+    pub const fn is_cost(self) -> bool {
+        let row = self.row();
+        !matches!(row.alarm, Alarm::Plain)
+            || matches!(row.value, Value::Duration(..))
+            || self.is_outage()
+            || matches!(
+                self,
+                Self::GaveUp | Self::Late | Self::StaleReads | Self::DuplicateFills | Self::DbHitsPerExpiryMax
+            )
+    }
+
+    /// Whether it says how a lock was refused because nodes were missing.
+    pub const fn is_outage(self) -> bool {
+        matches!(
+            self,
+            Self::UnavailableMs
+                | Self::AllUnavailableMs
+                | Self::UnavailableLocks
+                | Self::RefusedWhileFree
+                | Self::RefusedSeconds
+                | Self::NoQuorum
+                | Self::Unknown
+        )
     }
 
     /// When a zero of it means that there is none; `None` if it always does.

@@ -37,10 +37,18 @@ fn judge(oversold: u64, lost_updates: u64, sold_out_all: bool, doubts: &[Caveat]
     check((Metric::Oversold, Op::Equal, 0.0), figures, doubts)
 }
 
-/// One of each kind: nothing stands, damage does, what is too much does, what is decided does, what held does, everything does.
-const DOUBTS: [Caveat; 6] = [
+/// One of each kind: nothing stands; damage does; what is too much does; of that, what a fault can only add to; what is decided does; what held
+/// and damage do; everything does.
+const DOUBTS: [Caveat; 7] = [
     Caveat::ClockStepped { by_ms: 120 },
     Caveat::KeeperStopped,
+    Caveat::RateNotKept {
+        arm: String::new(),
+        never_begun: 900,
+        waiting: 0,
+        offered: 1_000,
+        ended: 100,
+    },
     Caveat::FaultUnmet {
         fault: 1,
         why: Unmet::WaitedFor { other: 2 },
@@ -100,7 +108,11 @@ fn each_doubt_leaves_what_it_can_not_explain_and_none_hides_another() {
     for (metric, op, bound, without, stands) in table {
         let what = format!("{} {} {bound}", metric.name(), op.sign());
         let [nothing, damage, excess, decided] = stands;
-        let stands = [nothing, damage, excess, decided, without == CheckResult::Held, true];
+        let of_fault = excess && metric.is_cost();
+        // Little progress and high costs may be the machine's.
+        let is_against = matches!(op, Op::Equal | Op::Less | Op::AtMost) == metric.is_cost() || metric.is_damage();
+        let busy = damage || without == CheckResult::Held && is_against;
+        let stands = [nothing, damage, excess, of_fault, decided, busy, true];
         // Every set of doubts: its result stands if each of them leaves it standing.
         for set in 0..1_usize << DOUBTS.len() {
             let is_in = |doubt: &usize| set & (1 << doubt) != 0;
@@ -117,6 +129,79 @@ fn each_doubt_leaves_what_it_can_not_explain_and_none_hides_another() {
             }
         }
     }
+}
+
+/// A bound of one exact number is missed from below as a lower one is, and from above as an upper one is.
+#[test]
+fn too_little_of_an_exact_number_is_not_too_much() {
+    let orders = |bound, doubts: &[Caveat]| {
+        let figures = Figures {
+            ledger: [(Entry::Orders, 150)].into(),
+            ..Figures::default()
+        };
+        check((Metric::Orders, Op::Equal, bound), figures, doubts).result
+    };
+    assert_eq!(orders(200.0, &[]), CheckResult::Failed);
+    assert_eq!(orders(200.0, &DOUBTS[2..3]), CheckResult::Inconclusive);
+    assert_eq!(orders(149.0, &DOUBTS[2..3]), CheckResult::Failed);
+    let oversold = |figures: Figures| check((Metric::Oversold, Op::Equal, 5.0), figures, &[]).result;
+    let sold = |sold_out_all| Figures {
+        ledger: [(Entry::Orders, 10), (Entry::Oversold, 0), (Entry::LostUpdatesPeak, 9)].into(),
+        sold_out_all,
+        ..Figures::default()
+    };
+    assert_eq!(oversold(sold(false)), CheckResult::Inconclusive, "units hide it");
+    assert_eq!(oversold(sold(true)), CheckResult::Failed);
+}
+
+#[test]
+fn a_busy_machine_explains_refusals_unless_a_fault_was_felt() {
+    let refused = |consequences| {
+        let mut figures = Figures {
+            consequences,
+            ..Figures::default()
+        };
+        figures.outcomes.no_quorum = 60;
+        let busy = [Caveat::MachineBusy { percent: 30 }];
+        check((Metric::NoQuorum, Op::AtLeast, 50.0), figures, &busy).result
+    };
+    assert_eq!(refused(Vec::new()), CheckResult::Inconclusive);
+    assert_eq!(refused(vec![super::consequence()]), CheckResult::Held);
+}
+
+#[test]
+fn without_a_fault_that_tested_a_lock_neither_damage_nor_an_outage_could_show() {
+    let of = |metric, op, bound, unavailable_us| {
+        let figures = Figures {
+            ledger: [(Entry::Orders, 10)].into(),
+            contested: 1,
+            sold_out_all: true,
+            acquire_us: Quantiles {
+                count: 10,
+                p99: 10,
+                ..Quantiles::default()
+            },
+            outages: vec![Outage {
+                over: true,
+                all_over: true,
+                lasted_us: unavailable_us,
+                ..Outage::default()
+            }],
+            ..Figures::default()
+        };
+        check((metric, op, bound), figures, &[Caveat::Untested]).result
+    };
+    assert_eq!(of(Metric::Oversold, Op::Equal, 0.0, 0), CheckResult::Inconclusive);
+    assert_eq!(
+        of(Metric::UnavailableMs, Op::Less, 1_000.0, 0),
+        CheckResult::Inconclusive
+    );
+    assert_eq!(
+        of(Metric::UnavailableMs, Op::Less, 1_000.0, 2_000_000),
+        CheckResult::Failed
+    );
+    assert_eq!(of(Metric::AcquireP99, Op::Less, 1_000.0, 0), CheckResult::Held);
+    assert_eq!(of(Metric::Orders, Op::AtLeast, 10.0, 0), CheckResult::Held);
 }
 
 #[test]
@@ -309,7 +394,7 @@ fn where_no_two_clients_met_no_section_could_overlap_another() {
 
 #[test]
 fn a_run_that_was_stopped_decides_only_what_can_not_change_any_more() {
-    let stopped = &DOUBTS[3..4];
+    let stopped = &DOUBTS[4..5];
     let judge = |metric, op, bound| {
         let figures = Figures {
             ledger: [(Entry::Orders, 10)].into(),
@@ -382,7 +467,7 @@ fn what_was_never_measured_is_not_fast() {
 fn a_checked_expectation_says_figure_and_bound_alike() {
     let said = judge(1400, 1400, true, &[]).to_string();
     assert_eq!(said, "redlock: oversold 1,400 (expected = 0)");
-    let unmet = &DOUBTS[2..3];
+    let unmet = &DOUBTS[3..4];
     assert_eq!(
         judge(0, 0, true, unmet).to_string(),
         "redlock: oversold 0 (expected = 0); but fault 1 never fired: it waited for fault 2"

@@ -1,4 +1,5 @@
 use lockstorm_data::metrics::{Count, Entry, Figures, Metric};
+use lockstorm_data::model::CheckResult::{Failed, Held, Inconclusive};
 
 use crate::Mark;
 
@@ -10,7 +11,7 @@ fn of(metric: Metric, change: impl FnOnce(&mut Figures)) -> Mark {
         ..Figures::default()
     };
     change(&mut figures);
-    Mark::new(metric, &figures, false, false)
+    Mark::of(metric, &figures, false, false)
 }
 
 /// As if all requests of a cache had been answered by one call for each expiry, or by so many.
@@ -20,32 +21,39 @@ fn calls(mean: f64) -> impl FnOnce(&mut Figures) {
 
 #[test]
 fn damage_is_damage_and_its_absence_is_good_only_where_it_could_show() {
-    assert_eq!(of(Metric::LostUpdates, |_| ()), Mark::Good);
-    let lost = |figures: &mut Figures| figures.ledger[Entry::LostUpdates] = Some(1);
-    assert_eq!(of(Metric::LostUpdates, lost), Mark::Damage);
-    let made_up = |figures: &mut Figures| figures.ledger[Entry::LostUpdatesPeak] = Some(1);
-    assert_eq!(of(Metric::LostUpdates, made_up), Mark::Damage, "it was there once");
-    assert_eq!(of(Metric::LostUpdates, |figures| figures.contested = 0), Mark::Pending);
-    assert_eq!(of(Metric::Oversold, |_| ()), Mark::Pending, "units are left");
-    assert_eq!(of(Metric::Oversold, |figures| figures.sold_out_all = true), Mark::Good);
+    let (lost, sold) = (Metric::LostUpdates, Metric::Oversold);
+    let open = |metric| Mark::new(metric, Some(Inconclusive));
+    let good = |metric| Mark::new(metric, Some(Held));
+    assert_eq!(of(lost, |_| ()), good(lost));
+    let some = of(lost, |figures| figures.ledger[Entry::LostUpdates] = Some(1));
+    assert_eq!(some, Mark::new(lost, Some(Failed)));
+    assert!(some.is_damage() && !some.is_poor() && !some.is_notice() && !some.is_open());
+    let made_up = of(lost, |figures| figures.ledger[Entry::LostUpdatesPeak] = Some(1));
+    assert!(made_up.is_damage(), "it was there once");
+    assert_eq!(of(lost, |figures| figures.contested = 0), open(lost));
+    assert_eq!(of(sold, |_| ()), open(sold), "units are left");
+    assert!(of(sold, |_| ()).is_open() && !of(sold, |_| ()).is_damage());
+    assert_eq!(of(sold, |figures| figures.sold_out_all = true), good(sold));
 }
 
 #[test]
-fn a_figure_that_is_not_known_is_pending_and_one_above_its_limit_poor() {
+fn a_figure_that_is_not_known_is_open_and_one_above_its_limit_poor() {
     let metric = Metric::DbHitsPerExpiry;
-    assert_eq!(of(metric, |_| ()), Mark::Pending);
-    assert_eq!(of(metric, calls(1.05)), Mark::Good);
-    assert_eq!(of(metric, calls(1.06)), Mark::Poor);
+    assert!(of(metric, |_| ()).is_open());
+    assert_eq!(of(metric, calls(1.05)).result(), Some(Held));
+    let poor = of(metric, calls(1.06));
+    assert_eq!(poor.result(), Some(Failed));
+    assert!(poor.is_poor() && !poor.is_damage() && !poor.is_notice() && !poor.is_open());
 }
 
 #[test]
-fn what_is_worth_a_look_is_a_notice_and_what_has_no_meaning_is_plain() {
-    assert_eq!(of(Metric::Errors, |_| ()), Mark::Good);
-    assert_eq!(
-        of(Metric::Errors, |figures| figures.counts[Count::Errors] = 1),
-        Mark::Notice
-    );
-    assert_eq!(of(Metric::Orders, |_| ()), Mark::Plain);
+fn what_is_worth_a_look_is_a_notice_and_what_has_no_meaning_has_no_result() {
+    assert_eq!(of(Metric::Errors, |_| ()).result(), Some(Held));
+    let notice = of(Metric::Errors, |figures| figures.counts[Count::Errors] = 1);
+    assert!(notice.is_notice() && !notice.is_damage() && !notice.is_poor() && !notice.is_open());
+    assert_eq!(of(Metric::Orders, |_| ()).result(), None);
+    assert!(!Mark::new(Metric::Errors, Some(Held)).is_notice());
+    assert!(!Mark::new(Metric::DbHitsPerExpiry, Some(Inconclusive)).is_poor());
 }
 
 #[test]
@@ -56,33 +64,22 @@ fn nothing_good_is_said_of_what_is_in_doubt_counted_in_part_or_stuck() {
         sold_out_all: true,
         ..Figures::default()
     };
-    assert_eq!(Mark::new(Metric::Oversold, &figures, true, false), Mark::Pending);
-    assert_eq!(
-        Mark::new(Metric::LostUpdates, &figures, true, false),
-        Mark::Damage,
-        "it stands"
-    );
+    let result = |metric, figures: &Figures, is_doubted, is_stuck| {
+        Mark::of(metric, figures, is_doubted, is_stuck)
+            .result()
+            .expect("it has one")
+    };
+    assert_eq!(result(Metric::Oversold, &figures, true, false), Inconclusive);
+    assert_eq!(result(Metric::LostUpdates, &figures, true, false), Failed, "it stands");
     calls(1.0)(&mut figures);
+    let calls = Metric::DbHitsPerExpiry;
     assert_eq!(
-        Mark::new(Metric::DbHitsPerExpiry, &figures, false, true),
-        Mark::Notice,
+        result(calls, &figures, false, true),
+        Inconclusive,
         "it does nothing now"
     );
-    assert_eq!(Mark::new(Metric::Oversold, &figures, false, true), Mark::Good);
+    assert_eq!(result(calls, &figures, false, false), Held);
+    assert_eq!(result(Metric::Oversold, &figures, false, true), Held);
     figures.incomplete = true;
-    assert_eq!(Mark::new(Metric::Oversold, &figures, false, false), Mark::Pending);
-}
-
-#[test]
-fn each_mark_has_a_symbol_of_one_character() {
-    let all = [
-        (Mark::Plain, " "),
-        (Mark::Good, "✔"),
-        (Mark::Pending, "…"),
-        (Mark::Poor, "✖"),
-        (Mark::Notice, "!"),
-        (Mark::Damage, "✖"),
-        (Mark::Missing, " "),
-    ];
-    assert!(all.iter().all(|(mark, symbol)| mark.symbol() == *symbol));
+    assert_eq!(result(Metric::Oversold, &figures, false, false), Inconclusive);
 }

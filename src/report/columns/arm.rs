@@ -1,6 +1,6 @@
 use lockstorm_data::metrics::units::{count, short_count};
 use lockstorm_data::metrics::{Count, Figures, Group, Series};
-use lockstorm_data::scenario::{ArmSpec, LockKind, Scenario};
+use lockstorm_data::scenario::{ArmSpec, Scenario};
 use lockstorm_judge::ArmJudgement;
 use lockstorm_run::{ArmView, Health, Record, Snapshot};
 
@@ -12,16 +12,8 @@ pub(crate) struct Arm<'a> {
     pub judged: ArmJudgement,
     /// How many nodes its lock uses.
     pub nodes: usize,
-    /// Whether it has a lock.
-    pub locks: bool,
-    /// Whether its lock is another program's.
-    pub is_client: bool,
-    /// Whose figures its workload has.
-    pub groups: &'static [Group],
-    /// Whether that is on a master that a replica may replace.
-    pub has_master: bool,
-    /// Whether its requests are due at a rate.
-    pub has_rate: bool,
+    /// The groups of figures that it can't have.
+    pub lacks: Vec<Group>,
     /// Requests that ended after the load; from a record.
     pub after_end: u64,
     /// What it did second by second; `None` in tests.
@@ -66,11 +58,7 @@ impl<'a> Arm<'a> {
             figures,
             judged: ArmJudgement::default(),
             nodes: spec.voters(&scenario.lab).len(),
-            locks: spec.lock.is_some(),
-            is_client: spec.lock == LockKind::Client,
-            groups: scenario.workload.about().groups(),
-            has_master: spec.has_master(),
-            has_rate: scenario.swarm.rate.is_some(),
+            lacks: scenario.lacks(spec),
             after_end: 0,
             series: None,
             now: None,
@@ -86,11 +74,7 @@ impl<'a> Arm<'a> {
             figures,
             judged: ArmJudgement::default(),
             nodes: 3,
-            locks: true,
-            is_client: false,
-            groups: <Group as strum::VariantArray>::VARIANTS,
-            has_master: false,
-            has_rate: true,
+            lacks: vec![Group::Masters, Group::Clients],
             after_end: 0,
             series: None,
             now: None,
@@ -109,15 +93,8 @@ impl<'a> Arm<'a> {
     /// Whether it has the figures of this group.
     pub fn has(&self, group: Group) -> bool {
         match group {
-            Group::Locks => self.locks,
-            Group::LockNodes => self.nodes > 0,
-            Group::Leases => self.nodes > 0 || self.has(Group::Reported),
-            Group::Masters => self.has_master,
-            Group::Clients => self.is_client,
-            Group::OpenLoop => self.has_rate,
             Group::Now => self.now.is_some(),
-            Group::Load => true,
-            _ => self.groups.contains(&group),
+            _ => !self.lacks.contains(&group),
         }
     }
 

@@ -5,13 +5,15 @@ use crate::report::paint::Tone;
 use crate::report::table::Cell;
 use lockstorm_data::metrics::units::{mean, micros, rate, short_rate};
 use lockstorm_data::metrics::{Metric, Value};
+use lockstorm_data::model::CheckResult;
 pub(crate) use lockstorm_judge::Mark;
+use lockstorm_judge::Outcome;
 
 /// What a figure says for or against an arm.
 pub(crate) fn judge(metric: Metric, arm: &Arm<'_>) -> Mark {
     match arm.has(metric.row().group) {
-        true => Mark::new(metric, arm.figures, arm.is_doubted(), arm.is_stuck()),
-        false => Mark::Missing,
+        true => arm.judged.mark(metric, arm.figures, arm.is_stuck()),
+        false => Mark::new(metric, None),
     }
 }
 
@@ -41,7 +43,7 @@ pub(in crate::report) fn judged(metric: Metric, arm: &Arm<'_>) -> Option<Cell> {
     } else {
         in_full(metric, arm, written(metric, arm)?)
     };
-    Some(marked(judge(metric, arm), text, arm.is_narrow))
+    Some(marked(sign(judge(metric, arm)), text, arm.is_narrow))
 }
 
 /// Adds what else is known about damage, for which only the printed tables have room: that there is more than was counted,
@@ -61,17 +63,47 @@ fn in_full(metric: Metric, arm: &Arm<'_>, text: String) -> String {
     }
 }
 
-/// A figure with its mark: `✖ 214`, `✔ 0`. A pending figure is `0 …` in the console, where it may still change, and `? 0`
-/// in print.
-pub(crate) fn marked(mark: Mark, text: String, is_narrow: bool) -> Cell {
-    let symbol = mark.symbol();
-    match mark {
-        Mark::Plain | Mark::Missing => Cell::plain(text),
-        Mark::Good => Cell::new(Tone::Good, format!("{symbol} {text}")),
-        Mark::Pending if is_narrow => Cell::new(Tone::Faint, format!("{text} {symbol}")),
-        Mark::Pending => Cell::new(Tone::Doubt, format!("? {text}")),
-        Mark::Poor | Mark::Notice => Cell::new(Tone::Doubt, format!("{symbol} {text}")),
-        Mark::Damage => Cell::new(Tone::Bad, format!("{symbol} {text}")),
+/// How a result looks: its tone, and a symbol of one character. What is open is faint.
+pub(crate) type Sign = (Tone, &'static str);
+
+/// How damage looks.
+pub(crate) const DAMAGE: Sign = (Tone::Bad, "✖");
+/// How an open result looks.
+pub(crate) const OPEN: Sign = (Tone::Faint, "…");
+const GOOD: Sign = (Tone::Good, "✔");
+const POOR: Sign = (Tone::Doubt, "✖");
+const NONE: Sign = (Tone::Plain, " ");
+
+/// How a figure looks.
+pub(crate) fn sign(mark: Mark) -> Sign {
+    match mark.result() {
+        None => NONE,
+        Some(CheckResult::Held) => GOOD,
+        Some(CheckResult::Inconclusive) => OPEN,
+        Some(CheckResult::Failed) if mark.is_damage() => DAMAGE,
+        Some(CheckResult::Failed) if mark.is_notice() => (Tone::Doubt, "!"),
+        Some(CheckResult::Failed) => POOR,
+    }
+}
+
+/// How the outcome of an arm looks.
+pub(crate) const fn badge(outcome: Outcome) -> Sign {
+    match outcome {
+        Outcome::Control => NONE,
+        Outcome::Held => GOOD,
+        Outcome::Damage => DAMAGE,
+        Outcome::Stuck | Outcome::FreesLate | Outcome::Poor => POOR,
+        Outcome::NotShown => OPEN,
+    }
+}
+
+/// A text with its sign: `✖ 214`, `✔ 0`. What is open is `0 …` in the console, where it may still change, and `? 0` in print.
+pub(crate) fn marked((tone, symbol): Sign, text: String, is_narrow: bool) -> Cell {
+    match tone {
+        Tone::Plain => Cell::plain(text),
+        Tone::Faint if is_narrow => Cell::new(tone, format!("{text} {symbol}")),
+        Tone::Faint => Cell::new(Tone::Doubt, format!("? {text}")),
+        _ => Cell::new(tone, format!("{symbol} {text}")),
     }
 }
 
@@ -93,17 +125,16 @@ mod tests {
             ..Figures::default()
         };
         figures.outcomes.acquired = 3;
-        let has = |metric, groups: &'static [Group], is_client| {
+        let has = |metric, lacks: &[Group]| {
             let arm = Arm {
-                is_client,
-                groups,
+                lacks: lacks.to_vec(),
                 ..Arm::of_figures(&figures)
             };
             written(metric, &arm).is_some()
         };
-        assert!(has(Metric::SoldPerSecond, &[Group::Inventory], false));
-        assert!(!has(Metric::SoldPerSecond, &[Group::Job], false), "a job sells nothing");
-        assert!(has(Metric::PipeP99, &[Group::Job], true));
-        assert!(!has(Metric::PipeP99, &[Group::Job], false));
+        assert!(has(Metric::SoldPerSecond, &[Group::Job]));
+        assert!(!has(Metric::SoldPerSecond, &[Group::Inventory]), "a job sells nothing");
+        assert!(has(Metric::PipeP99, &[Group::Inventory]));
+        assert!(!has(Metric::PipeP99, &[Group::Clients]));
     }
 }

@@ -1,13 +1,13 @@
 //! The columns about the locks, and about the sections under them.
 
 use super::arm::Arm;
-use super::judged::{judge, marked, written};
+use super::judged::{judge, marked, sign, written};
 use crate::report::figures::percent;
 use crate::report::paint::Tone;
 use crate::report::table::Cell;
 use lockstorm_data::metrics::Column::{AttemptsPerAcquire, Figure, VotesAtRelease, VotesInTheEnd};
 use lockstorm_data::metrics::Shown::{self, Always, IfAny};
-use lockstorm_data::metrics::{Count, Metric};
+use lockstorm_data::metrics::{Count, Group, Metric};
 
 /// The columns about the locks.
 pub(crate) const LOCKS: &[Shown] = &[
@@ -68,7 +68,7 @@ pub(crate) const HOLDS: &[Shown] = &[
 pub(super) fn attempts_per_acquire(arm: &Arm<'_>) -> Option<Cell> {
     let acquires = arm.figures.outcomes.total();
     // What another program tries is not known.
-    (arm.nodes > 0 && acquires > 0 && !arm.is_client)
+    (arm.nodes > 0 && acquires > 0 && !arm.has(Group::Clients))
         .then(|| Cell::plain(format!("{:.1}", arm.figures.attempts as f64 / acquires as f64)))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn double_holds(arm: &Arm<'_>) -> Option<Cell> {
         true => text,
         false => share(arm, found, acquired),
     };
-    Some(marked(judge(Metric::DoubleHolds, arm), text, arm.is_narrow))
+    Some(marked(sign(judge(Metric::DoubleHolds, arm)), text, arm.is_narrow))
 }
 
 /// A count with its share of `all`.

@@ -13,6 +13,6 @@ pub(super) use cell::table;
 pub(crate) use cell::{cell, is_nothing};
 pub(crate) use heads::heads;
 pub(super) use inventory::orders;
-pub(crate) use judged::{Mark, judge, marked, written};
+pub(crate) use judged::{DAMAGE, Mark, OPEN, badge, judge, marked, sign, written};
 pub(super) use load::LOAD;
 pub(super) use locks::{HOLDS, LOCKS, SECTIONS, none_of};

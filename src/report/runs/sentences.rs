@@ -9,7 +9,6 @@ use crate::report::story::{conclusion, counted, is_control, lesson, order, tally
 use lockstorm_data::metrics::units::counted as number;
 use lockstorm_data::model::{CheckResult, printable};
 use lockstorm_judge::Outcome;
-use lockstorm_plan::compare::Verdict::Worse;
 use lockstorm_plan::compare::{Compared, Comparison};
 use lockstorm_run::Record;
 
@@ -28,11 +27,8 @@ pub(super) fn sentences(runs: &Runs) -> Vec<(Tone, String)> {
         for arm in arms {
             let (mut safe, mut unsafe_in) = (0, 0);
             for outcome in runs.arm(arm).iter().map(|arm| arm.judged.outcome) {
-                match outcome {
-                    Outcome::Held => safe += 1,
-                    Outcome::Broke(_) => unsafe_in += 1,
-                    Outcome::Control | Outcome::NotShown => {}
-                }
+                safe += usize::from(outcome == Outcome::Held);
+                unsafe_in += usize::from(outcome.is_broken());
             }
             let name = name(scenario, arm);
             match (safe, unsafe_in) {
@@ -95,7 +91,7 @@ pub(super) fn against_best(runs: &Runs) -> Option<String> {
         }
         let comparison = Comparison::of_arms(all, [best, other]).ok()?;
         let row = comparison.rows.iter().find(|row| row.figure == Compared::Run(metric))?;
-        if row.verdict == Worse {
+        if row.is_worse() {
             worse.push(name(scenario, index));
             most = most.max(row.p.unwrap_or(1.0));
         } else {

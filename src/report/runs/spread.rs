@@ -1,6 +1,6 @@
 //! A figure over several runs: its median and its range.
 
-use crate::report::columns::{Arm, Mark, judge, marked, written};
+use crate::report::columns::{Arm, Mark, judge, marked, sign, written};
 use crate::report::table::Cell;
 use lockstorm_data::metrics::units::{median, rate};
 use lockstorm_data::metrics::{Metric, Unit, figure};
@@ -23,10 +23,8 @@ pub(super) fn spread(metric: Metric, runs: &[Arm<'_>]) -> Cell {
         0 => String::new(),
         missing => format!(", unknown in {missing}"),
     };
-    let marks: Vec<Mark> = runs.iter().map(|arm| judge(metric, arm)).collect();
-    let worst_first = [Mark::Damage, Mark::Poor, Mark::Notice, Mark::Pending, Mark::Good];
-    let mark = worst_first.into_iter().find(|mark| marks.contains(mark));
-    marked(mark.unwrap_or(Mark::Plain), format!("{text}{missing}"), false)
+    let worst = runs.iter().filter_map(|arm| judge(metric, arm).result()).max();
+    marked(sign(Mark::new(metric, worst)), format!("{text}{missing}"), false)
 }
 
 /// The median of these values, and the range if they differ; `None` without any. Each says whether it is a lower bound.

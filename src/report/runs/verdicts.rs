@@ -2,14 +2,14 @@
 
 use super::group::Runs;
 use super::spread::spread;
-use crate::report::columns::{Arm, cell, marked, none_of};
+use crate::report::columns::{Arm, badge, cell, marked, none_of};
 use crate::report::paint::Tone;
 use crate::report::story::{counted, order, verdicts};
 use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::metrics::{Column, Metric};
 use lockstorm_data::model::printable;
 use lockstorm_data::scenario::Scenario;
-use lockstorm_judge::{ArmJudgement, Mark, Outcome};
+use lockstorm_judge::Outcome;
 
 /// The rows of the table of verdicts, each with the name of its arm in the scenario.
 pub(super) fn verdict_rows(runs: &Runs) -> impl Iterator<Item = (&str, Vec<Cell>)> {
@@ -43,16 +43,16 @@ pub(super) fn verdict_table(runs: &Runs) -> Table {
         let judged = || arms.iter().map(|arm| &arm.judged);
         let held = judged().filter(|judged| judged.outcome == Outcome::Held).count();
         // One run in which it broke outweighs those that have shown nothing.
-        let broke = judged().find(|judged| matches!(judged.outcome, Outcome::Broke(_)));
+        let broke = judged().find(|judged| judged.outcome.is_broken());
         let worst = broke.or_else(|| judged().find(|judged| judged.outcome != Outcome::Held));
-        let mark = worst.map_or(Mark::Good, ArmJudgement::mark);
+        let sign = badge(worst.map_or(Outcome::Held, |judged| judged.outcome));
         let text = match worst {
             Some(control) if control.outcome == Outcome::Control => control.word(&scenario.workload).to_owned(),
             _ => format!("{held} of {}", arms.len()),
         };
         let mut cells = vec![
             Cell::new(Tone::Strong, name(scenario, index)),
-            marked(mark, text, false),
+            marked(sign, text, false),
         ];
         cells.extend(metrics.iter().map(|metric| of_several(*metric, &arms)));
         let mut causes: Vec<String> = Vec::new();

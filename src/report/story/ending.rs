@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::moments::{Moment, moments};
 use super::verdict::order;
-use crate::report::columns::{Arm, Mark, judge, marked, written};
+use crate::report::columns::{Arm, badge, judge, marked, sign, written};
 use crate::report::paint::Tone;
 use crate::report::table::{Cell, Contents, Head, Table};
 use lockstorm_data::facts::{Event, EventKind};
@@ -73,7 +73,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metr
     // What was made up for later was lost all the same.
     let figure = |metric: Metric, arm: &Arm<'_>| {
         let worst = written(metric.peak(), arm);
-        worst.map_or_else(Cell::none, |worst| marked(judge(metric, arm), worst, false))
+        worst.map_or_else(Cell::none, |worst| marked(sign(judge(metric, arm)), worst, false))
     };
     let some = |n: Option<u64>| n.map_or_else(Cell::none, |n| Cell::plain(count(n)));
     let rows = order.iter().zip(ends).map(|(index, [end, cause])| {
@@ -82,7 +82,7 @@ fn table(scenario: &Scenario, arms: &[Arm<'_>], first: Metric, predicted: &[Metr
         row.push(Cell::new(end.tone, format!("{:<verdicts$}", end.text)));
         row.extend([first].iter().chain(&others).map(|metric| figure(*metric, arm)));
         row.extend(has_nodes.then(|| down_for(arm)));
-        row.extend(has_old.then(|| some(arm.has_master.then_some(arm.figures.granted_by_old_master))));
+        row.extend(has_old.then(|| some(arm.has(Group::Masters).then_some(arm.figures.granted_by_old_master))));
         row.extend(has_stuck.then(|| some(arm.figures.stuck)));
         row.push(Cell::new(cause.tone, format!("{:<causes$}", cause.text)));
         row
@@ -120,7 +120,7 @@ pub(crate) fn legend(verdicts: &Table, arms: &[Arm<'_>], workload: &WorkloadSpec
                 let Alarm::Damage(Evidence { until, shows, .. }) = metric.row().alarm else {
                     return None;
                 };
-                let is_open = |arm: &Arm<'_>| judge(*metric, arm) == Mark::Pending && !shows(arm.figures);
+                let is_open = |arm: &Arm<'_>| judge(*metric, arm).is_open() && !shows(arm.figures);
                 arms.iter()
                     .any(is_open)
                     .then(|| format!("? 0: nothing seen, but {} can't show until {until}", metric.title()))
@@ -161,11 +161,9 @@ pub(crate) fn conclusion(scenario: &Scenario, arms: &[Arm<'_>], events: &[Event]
     let not_shown: Vec<String> = not_shown.map(|index| printable(arms[index].name)).collect();
     let others = [
         ("not shown", not_shown.join(", ")),
-        ("did not hold", named(|outcome| matches!(outcome, Outcome::Broke(_)))),
+        ("did not hold", named(Outcome::is_broken)),
     ];
-    let untested = arms
-        .iter()
-        .filter(|arm| arm.judged.meets_no_fault && arm.judged.is_untested);
+    let untested = arms.iter().filter(|arm| arm.judged.is_untested);
     let untested: Vec<String> = untested.map(|arm| printable(arm.name)).collect();
     let said = held.chain(others.map(|(what, names)| (what.to_owned(), names)));
     let said = said.chain([("no fault tested".to_owned(), untested.join(", "))]);
@@ -217,7 +215,7 @@ pub(crate) fn lesson(scenario: &Scenario, results: impl Iterator<Item = CheckRes
 /// The verdict on one arm, and its cause.
 fn verdict(arm: &Arm<'_>, workload: &WorkloadSpec) -> [Cell; 2] {
     let cause = arm.judged.causes.first().map(|cause| cause.words(workload));
-    let cell = marked(arm.judged.mark(), arm.judged.word(workload).to_owned(), false);
+    let cell = marked(badge(arm.judged.outcome), arm.judged.word(workload).to_owned(), false);
     let tone = cell.tone;
     [cell, Cell::new(tone, cause.unwrap_or_default())]
 }
@@ -265,7 +263,9 @@ pub(crate) fn happened(events: &[Event], arms: &[Arm<'_>], workload: &WorkloadSp
 
 /// The damage of a stock that later sales compensated, and when the run ended: the moments count it, the final figure does not.
 fn made_up(arms: &[Arm<'_>], cost: Metric) -> Option<(f64, String)> {
-    let with_lock = arms.iter().filter(|arm| arm.locks && arm.has(Group::Inventory));
+    let with_lock = arms
+        .iter()
+        .filter(|arm| arm.has(Group::Locks) && arm.has(Group::Inventory));
     let mut end = None;
     let parts = with_lock.filter_map(|arm| {
         let series = arm.series?;

@@ -7,4 +7,4 @@ mod verdict;
 
 pub(crate) use ending::{conclusion, happened, legend, lesson, tally, verdicts};
 pub(crate) use moments::{Moment, moments};
-pub(crate) use verdict::{cost, counted, headline, is_control, order};
+pub(crate) use verdict::{counted, headline, is_control, order};

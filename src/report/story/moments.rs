@@ -7,7 +7,7 @@ use crate::report::columns::Arm;
 use crate::report::figures::moment;
 use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::units::{count, micros};
-use lockstorm_data::metrics::{Consequence, ConsequenceKind, Metric, Series};
+use lockstorm_data::metrics::{Consequence, ConsequenceKind, Group, Metric, Series};
 use lockstorm_data::model::{Action, Condition, Fault, HostId, Target};
 
 /// How long damage counts as that of the fault before it, in seconds.
@@ -251,7 +251,10 @@ fn return_of_master(events: &[Event], changed: f64) -> Option<u64> {
 
 /// The seconds in which an arm with a lock lost something, and how much.
 fn losses(arm: &Arm<'_>, cost: Metric) -> Vec<(i64, u64)> {
-    let points = arm.series.filter(|_| arm.locks && cost.is_damage()).into_iter();
+    let points = arm
+        .series
+        .filter(|_| arm.has(Group::Locks) && cost.is_damage())
+        .into_iter();
     let lost = points
         .flat_map(Series::iter)
         .map(|point| (point.time, point.of(cost).unwrap_or(0)));
@@ -388,7 +391,7 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::facts::{Damage, OrderedBy};
+    use lockstorm_data::facts::OrderedBy;
     use lockstorm_data::metrics::{Entry, Figures, Outage};
 
     const HOST: Target = Target::Host(HostId(1));
@@ -404,7 +407,9 @@ mod tests {
     fn damage(id: u64, at: f64, arm: &str) -> Event {
         let kind = EventKind::Damage {
             arm: arm.to_owned(),
-            damage: Damage::LostUpdates,
+            damage: Entry::LostUpdates,
+            product: None,
+            units: None,
             by_stall: false,
         };
         Event { id, at, kind }

@@ -1,36 +1,7 @@
-//! What a lock cost, and in which order locks are shown.
+//! What a scenario is about, and in which order its locks are shown.
 
-use crate::report::columns::{Arm, Mark, judge, written};
 use lockstorm_data::metrics::{Alarm, Metric};
-use lockstorm_data::scenario::{Expectation, Op, Scenario, WorkloadSpec};
-
-/// What an arm's lock cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cost {
-    pub mark: Mark,
-    /// The figure of the column, or the name of other damage. Other damage has no number here: the column's own figure, which may be
-    /// smaller, would replace it later, and a number of damage must not fall.
-    pub value: String,
-}
-
-/// What an arm cost by the figure of the column, or that its workload has other damage if it has only that.
-pub(crate) fn cost(metric: Metric, arm: &Arm<'_>, workload: &WorkloadSpec) -> Cost {
-    let mark = judge(metric, arm);
-    let verdicts = workload.about().display().verdicts.iter().copied();
-    let proven = |one: &Metric| one.is_proven(arm.figures);
-    let mut others = verdicts.filter(|_| !matches!(mark, Mark::Damage | Mark::Poor));
-    match others.find(proven) {
-        Some(other) => Cost {
-            mark: Mark::Damage,
-            value: other.title().to_owned(),
-        },
-        None => Cost {
-            mark,
-            // What was made up for later was lost all the same, and a figure that falls looks like a repair.
-            value: written(metric.peak(), arm).unwrap_or_else(|| "–".to_owned()),
-        },
-    }
-}
+use lockstorm_data::scenario::{Expectation, Op, Scenario};
 
 /// What the column of costs counts: of a scenario that is about damage, that which its workload knows at once.
 pub(crate) fn counted(scenario: &Scenario) -> Metric {
@@ -86,7 +57,6 @@ pub(crate) fn headline(scenario: &Scenario) -> Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lockstorm_data::metrics::{Entry, Figures};
     use lockstorm_data::scenario::{Overrides, Source, parse};
 
     fn scenario(name: &str) -> Scenario {
@@ -129,19 +99,5 @@ mod tests {
         );
         // An atomic update needs no lock.
         assert_eq!(names("paused-client").first().map(String::as_str), Some("atomic"));
-    }
-
-    #[test]
-    fn damage_of_another_kind_than_the_column_counts_has_its_name_and_no_number_that_could_fall() {
-        let workload = scenario("failover").workload;
-        let told = |figures: &Figures| cost(Metric::Oversold, &Arm::of_figures(figures).narrow(), &workload);
-        let mut figures = Figures {
-            ledger: [(Entry::Orders, 9), (Entry::LostUpdates, 4), (Entry::LostUpdatesPeak, 4)].into(),
-            ..Figures::default()
-        };
-        let lost = told(&figures);
-        assert_eq!((lost.mark, lost.value.as_str()), (Mark::Damage, "lost updates"));
-        figures.ledger[Entry::Oversold] = Some(2);
-        assert_eq!(told(&figures).value, "2");
     }
 }

@@ -1,12 +1,13 @@
 //! A sweep as text: what each setting did, arm by arm.
 
 use super::plot::plot_sweep;
-use crate::report::columns::{Mark, marked};
+use crate::report::columns::{Mark, marked, sign};
 use crate::report::figures::{percent, percents};
 use crate::report::paint::{Paint, Tone};
 use crate::report::table::{Cell, Head, Table};
 use lockstorm_data::metrics::units::{count, micros, rate};
 use lockstorm_data::metrics::{Alarm, Metric, figure};
+use lockstorm_data::model::CheckResult;
 use lockstorm_plan::sweep::Tradeoff;
 
 /// The table, in colour if wanted, and with a plot of so many columns and lines.
@@ -67,13 +68,17 @@ fn leave_out_empty_columns(table: &mut Table) {
 fn cells(row: &Tradeoff, with_takeover: bool) -> Vec<Cell> {
     let verdict = |&(metric, value): &(Metric, Option<f64>)| {
         value.map_or_else(Cell::none, |value| {
-            let mark = match metric.row().alarm {
-                Alarm::Damage(_) if value > 0.0 => Mark::Damage,
-                Alarm::Poor(most) if value > most => Mark::Poor,
-                _ if row.inconclusive > 0 => Mark::Pending,
-                _ => Mark::Good,
+            let has_failed = match metric.row().alarm {
+                Alarm::Damage(_) => value > 0.0,
+                Alarm::Poor(most) => value > most,
+                Alarm::Plain | Alarm::Doubt => false,
             };
-            marked(mark, figure(metric, value), false)
+            let result = match row.inconclusive {
+                _ if has_failed => CheckResult::Failed,
+                0 => CheckResult::Held,
+                _ => CheckResult::Inconclusive,
+            };
+            marked(sign(Mark::new(metric, Some(result))), figure(metric, value), false)
         })
     };
     let overran = match row.overran_interval {

@@ -237,6 +237,10 @@ impl VotedLock<'_> {
         if self.voters.is_empty() && self.nodes > 0 {
             return self.ruling_of_unknown_voters(newcomer, losses);
         }
+        // A lock that was granted without a quorum has lost nothing by that.
+        if losses.iter().all(|loss| loss.since > newcomer.at) {
+            return Ruling::Violation;
+        }
         let votes: Vec<Vote> = self
             .voters
             .iter()
@@ -244,7 +248,7 @@ impl VotedLock<'_> {
             .collect();
         let lost = votes.iter().filter(|vote| **vote == Vote::Lost).count();
         let kept = votes.iter().filter(|vote| **vote == Vote::Kept).count();
-        // If only so many nodes have the key, a quorum without it is left.
+        // If at most so many nodes have the key, a quorum without it is left.
         let harmless = self.nodes.saturating_sub(self.quorum);
         if votes.len() - lost <= harmless {
             Ruling::Explained
@@ -342,6 +346,19 @@ mod tests {
             nodes,
             quorum: nodes / 2 + 1,
         }
+    }
+
+    #[test]
+    fn a_lock_that_was_granted_without_a_quorum_is_explained_only_by_what_was_lost() {
+        let one = [server(1)];
+        let of = |losses: &[Loss]| lock(&one, 3).ruling(&any(100), losses);
+        assert_eq!(of(&[]), Ruling::Violation);
+        let later = Loss {
+            since: 101,
+            ..lost_everything(1)
+        };
+        assert_eq!(of(&[later]), Ruling::Violation);
+        assert_eq!(of(&[lost_everything(1)]), Ruling::Explained);
     }
 
     #[test]
