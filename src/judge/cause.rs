@@ -8,6 +8,8 @@ use lockstorm_data::scenario::{
     AccountLocks, ArmSpec, Fence, LockKind, OnOutage, Release, Scenario, Update, WorkloadSpec,
 };
 
+use crate::doubt::meets_no_fault;
+
 /// A cause of what an arm shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "see `words`; numbers are of locks, writes and double holds")]
@@ -232,8 +234,7 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
     if let Some((votes, of)) = sums.kept {
         add(true, Cause::KeptVotes { votes, of });
     }
-    let meets_no_fault = scenario.is_to_test(arm) && figures.consequences.is_empty();
-    add(meets_no_fault, Cause::NoFaultTested);
+    add(meets_no_fault(scenario, arm, figures), Cause::NoFaultTested);
     let held = arm.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none();
     add(held, Cause::Guarded);
     let times = figures.counts[Count::LateWrites];

@@ -4,7 +4,7 @@ use lockstorm_data::facts::{Caveat, CheckedExpectation};
 use lockstorm_data::model::CheckResult;
 
 use crate::doubt::{Doubts, untested};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Stage};
 use crate::expectation::check;
 use crate::outcome::ArmJudgement;
 
@@ -17,6 +17,8 @@ pub struct Judgement {
     pub expectations: Vec<CheckedExpectation>,
     /// The doubts about any arm, and everything that could not be read or finished.
     pub inconclusive: Vec<Caveat>,
+    /// Whether the run was stopped, so that there is no result without an expectation that is decided.
+    pub was_stopped: bool,
 }
 
 /// Judges a run.
@@ -47,6 +49,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         arms,
         expectations,
         inconclusive,
+        was_stopped: evidence.stage == Stage::Stopped,
     }
 }
 
@@ -55,6 +58,9 @@ impl Judgement {
     pub fn result(&self) -> CheckResult {
         let doubted = (!self.inconclusive.is_empty()).then_some(CheckResult::Inconclusive);
         let results = self.expectations.iter().map(|checked| checked.result);
-        results.chain(doubted).max().unwrap_or(CheckResult::Held)
+        results.chain(doubted).max().unwrap_or(match self.was_stopped {
+            true => CheckResult::Inconclusive,
+            false => CheckResult::Held,
+        })
     }
 }

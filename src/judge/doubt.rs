@@ -125,6 +125,8 @@ pub(crate) fn stands(doubt: &Caveat, result: Compared<'_>) -> bool {
                         !metric.is_cost() || is_other
                     }
         }
+        // Requests were late by the stop, and not because of the lock.
+        Caveat::ProgramStopped { .. } => is_kept && is_upper || !metric.is_time(),
         // Nothing has put the lock to the test, so that it had no damage and was available says nothing.
         Caveat::Untested => !(is_kept && is_upper && (metric.is_damage() || metric.is_outage())),
         // Nothing that comes later can change it.
@@ -162,6 +164,11 @@ impl Doubts {
         // A machine that is too busy explains what failed of locks that expire, and nothing else.
         let busy = busy(evidence.processor_wait, evidence.elapsed).filter(|_| arm.lock.uses_nodes());
         let mut of_results: Vec<Caveat> = busy.into_iter().collect();
+        let stops = evidence
+            .caveats
+            .iter()
+            .filter(|caveat| matches!(caveat, Caveat::ProgramStopped { is_long: false, .. }));
+        of_results.extend(stops.cloned());
         of_results.extend((is_untested && scenario.is_to_test(arm)).then_some(Caveat::Untested));
         let killed = evidence
             .missing
@@ -262,6 +269,12 @@ pub(crate) fn by_stalls(name: &str, figures: &Figures, is_stopped: bool) -> Opti
 pub fn untested<'a>(scenario: &Scenario, figures: impl Iterator<Item = &'a Figures>) -> Option<Caveat> {
     let arms = scenario.arms.iter().zip(figures);
     let mut concerned = arms.filter(|(arm, _)| scenario.is_to_test(arm)).peekable();
-    let is_so = concerned.peek().is_some() && concerned.all(|(_, figures)| figures.consequences.is_empty());
+    let is_so = concerned.peek().is_some() && concerned.all(|(arm, figures)| meets_no_fault(scenario, arm, figures));
     is_so.then_some(Caveat::Untested)
+}
+
+/// Whether the scenario has faults for the lock of an arm, and none of them has tested it. Damage shows that something has.
+pub(crate) fn meets_no_fault(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> bool {
+    let is_felt = !figures.consequences.is_empty() || Metric::proven(figures).next().is_some();
+    scenario.is_to_test(arm) && !is_felt
 }

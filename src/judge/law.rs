@@ -362,6 +362,56 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_counts_from_its_time_on_for_the_locks_that_it_may_have_hit() {
+        let (voters, others) = ([server(1)], [server(9)]);
+        let loss = |change: &dyn Fn(&mut Loss)| {
+            let mut loss = lost_everything(1);
+            change(&mut loss);
+            loss
+        };
+        let at = |losses: &[Loss]| lock(&voters, 1).ruling(&any(100), losses);
+        let later = || loss(&|loss| loss.since = 101);
+        assert_eq!(at(&[lost_everything(2), later()]), Ruling::Violation);
+        // It does not matter who has voted for the second one if the node itself has lost the key.
+        let newcomer = Newcomer {
+            at: 100,
+            voters: Some(&others),
+        };
+        assert_eq!(
+            lock(&voters, 1).ruling(&newcomer, &[lost_everything(1)]),
+            Ruling::Explained
+        );
+        let from = |asked_from| at(&[loss(&|loss| loss.asked_from = asked_from)]);
+        assert_eq!((from(10), from(11)), (Ruling::Explained, Ruling::Violation));
+        // Which keys are lost is known of the locks that were held when it was looked for them.
+        let until = |until| {
+            let tokens = loss(&|loss| {
+                loss.keys = LostKeys::Tokens {
+                    lost: HashSet::new(),
+                    looked: 80,
+                }
+            });
+            let held = VotedLock {
+                until: Some(until),
+                ..lock(&voters, 1)
+            };
+            held.ruling(&any(100), &[tokens])
+        };
+        assert_eq!((until(80), until(81)), (Ruling::Unknown, Ruling::Violation));
+        // Of a lock that does not say who voted for it, too.
+        let unknown = |granted, losses: &[Loss]| {
+            VotedLock {
+                granted,
+                ..lock(&[], 1)
+            }
+            .ruling(&any(100), losses)
+        };
+        assert_eq!(unknown(12, &[later()]), Ruling::Violation);
+        assert_eq!(unknown(59, &[lost_everything(1)]), Ruling::Explained);
+        assert_eq!(unknown(60, &[lost_everything(1)]), Ruling::Unknown);
+    }
+
+    #[test]
     fn a_second_holder_is_explained_by_votes_minus_f_losses_and_by_no_fewer() {
         for (votes, nodes) in [(1, 1), (2, 3), (3, 3), (3, 5), (4, 5), (5, 5)] {
             let f = (nodes - 1) / 2;

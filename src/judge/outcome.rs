@@ -6,7 +6,7 @@ use lockstorm_data::model::CheckResult;
 use lockstorm_data::scenario::{ArmSpec, LockKind, Op, Scenario, Update, WorkloadSpec};
 
 use crate::cause::{Cause, causes};
-use crate::doubt::{Doubts, is_void};
+use crate::doubt::{Doubts, is_void, meets_no_fault};
 use crate::evidence::ArmEvidence;
 use crate::mark::Mark;
 
@@ -122,7 +122,7 @@ impl ArmJudgement {
         checked: &[CheckedExpectation],
     ) -> Self {
         let figures = evidence.figures;
-        let meets_no_fault = scenario.is_to_test(arm) && figures.consequences.is_empty();
+        let meets_no_fault = meets_no_fault(scenario, arm, figures);
         let is_its_own = |checked: &&CheckedExpectation| checked.expectation.arm == arm.name;
         let is_busy = doubts
             .of_results
@@ -154,8 +154,9 @@ impl ArmJudgement {
         let marks = marks.map(|metric| self.mark(*metric, figures, evidence.is_stuck));
         let marks: Vec<Mark> = marks.collect();
         let is_poor = marks.iter().any(|mark| mark.is_poor());
-        // A workload that is about costs says what two holders have cost.
-        let mut damage = Metric::proven(figures).filter(|metric| !is_poor || verdicts.contains(metric));
+        // A workload that is about costs says what two holders have cost, unless the lock is broken altogether.
+        let counts = |metric: &Metric| !is_poor || verdicts.contains(metric) || *metric == Metric::LawViolations;
+        let mut damage = Metric::proven(figures).filter(counts);
         if damage.any(|metric| self.stands(metric, figures)) {
             return Outcome::Damage;
         }

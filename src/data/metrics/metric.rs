@@ -118,7 +118,7 @@ const IN_STOCKS: Evidence = evidence(
     "two orders meet at one lock",
 );
 const BEYOND_STOCKS: Evidence = Evidence {
-    shows: |f| f.sold_out_all,
+    shows: |f| f.sold_out_all && f.was_contested(),
     until: "sold out",
     before: Some(Metric::LostUpdates),
 };
@@ -142,7 +142,11 @@ const IN_JUDGED_HOLDS: Evidence = evidence(
     |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
     "two clients want one lock at once, and it is known of every double hold what its lock had lost",
 );
-const IN_LISTS: Evidence = evidence(|f| f.counts[Count::Hits] > 0, "the first hit");
+const IN_LISTS: Evidence = evidence(|f| f.counts[Count::Hits] > 0 && f.was_contested(), "the first hit");
+const OF_EXPIRIES: Evidence = evidence(
+    |f| f.db_hits_per_expiry.expiries > 0 && f.was_contested(),
+    "a value expires while two clients want it",
+);
 
 /// Makes the figures from their rows: name, title, value, group, alarm, meaning.
 macro_rules! metrics {
@@ -200,7 +204,7 @@ metrics! {
     Contested = "contested", Number(|f| f.contested), Locks, Plain,
         "how often a client met another one that held the lock: attempts of the engine's locks that were refused because of that, and requests that had waited for it when they were granted. Without any, nothing could show that a lock fails. Of reported events: how many locks were acquired by more than one client";
     UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, Figures::outages_known), Leases, Plain,
-        "the longest time, in milliseconds, in which a lock had no holder, at least one client asked for it, and every request was refused: from the first of these requests until the lock was granted, or refused for the last time. It is as fine as the load, and times below 10 ms, those of hand-overs, count as 0. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
+        "the longest time, in milliseconds, in which a lock had no holder, at least one client asked for it, and every request was refused or still waited for its answer: from the first of these requests until the lock was granted, or refused for the last time. A grant that takes long counts, too. It is as fine as the load, and times below 10 ms, those of hand-overs, count as 0. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
     AllUnavailableMs = "all unavailable ms", Largest(|f| f.outages.iter().map(|one| one.all_us).max().unwrap_or(0) / 1000, Figures::outages_known), LockNodes, Plain,
         "the longest time, in milliseconds, in which this was so of all locks of the arm: none had a holder, at least one was asked for, and every request was refused";
     UnavailableLocks = "unavailable locks", Largest(|f| f.outages.iter().map(|one| one.locks).max().unwrap_or(0), Figures::outages_known), LockNodes, Plain,
@@ -390,6 +394,12 @@ impl Metric {
             )
     }
 
+    /// Whether it is a time, or counts what was late.
+    pub const fn is_time(self) -> bool {
+        let is_time = matches!(self.unit(), Unit::Micros);
+        is_time || matches!(self, Self::UnavailableMs | Self::AllUnavailableMs | Self::Late)
+    }
+
     /// Whether it says how a lock was refused because nodes were missing.
     pub const fn is_outage(self) -> bool {
         matches!(
@@ -412,6 +422,7 @@ impl Metric {
             (Self::DoubleUses, _) => Some(IN_SECTIONS),
             (Self::Overran | Self::LateWrites, _) => Some(OF_SECTIONS),
             (Self::LocksLost, _) => Some(OF_LOCKS),
+            (Self::DuplicateFills | Self::DbHitsPerExpiry | Self::DbHitsPerExpiryMax, _) => Some(OF_EXPIRIES),
             _ => None,
         }
     }
@@ -612,6 +623,7 @@ mod tests {
         let told = |sold_out_all, oversold, lost_updates| {
             Metric::Oversold.telling(&Figures {
                 ledger: [(Entry::Oversold, oversold), (Entry::LostUpdates, lost_updates)].into(),
+                contested: 1,
                 sold_out_all,
                 ..Figures::default()
             })

@@ -194,6 +194,8 @@ fn a_fence_that_refuses_late_writes_makes_a_pause_harmless() {
     );
 }
 
+type Change<'a> = &'a dyn Fn(&mut Figures);
+
 /// What each figure makes of a lock on one node that nothing else is known of: none of them says anything while it is zero.
 #[test]
 fn each_figure_has_its_cause_and_a_zero_has_none() {
@@ -205,21 +207,34 @@ fn each_figure_has_its_cause_and_a_zero_has_none() {
             change(figures);
         })
     };
-    let words = |change: &dyn Fn(&mut Figures)| -> Vec<String> { said(change).into_iter().map(|(why, _)| why).collect() };
+    let words =
+        |change: &dyn Fn(&mut Figures)| -> Vec<String> { said(change).into_iter().map(|(why, _)| why).collect() };
     assert_eq!(words(&|_| ()), Vec::<String>::new());
-    let alone: [(&dyn Fn(&mut Figures), &str); 12] = [
+    let alone: [(Change<'_>, &str); 12] = [
         (&|figures| figures.law_violations = 3, "unexplained, 3 ×"),
         (&|figures| figures.deleted = 3, "deleted, 3 ×"),
         (&|figures| figures.expired_holds = 3, "TTL was over 3 ×"),
         (&|figures| figures.double_holds = 3, "two held it, 3 ×"),
         (&|figures| figures.stuck = Some(3), "3 locks stuck"),
         (&|figures| figures.counts[Count::Overran] = 3, "outlived TTL 3 ×"),
-        (&one(ConsequenceKind::EmptinessReplicated { locks: 3 }), "emptiness replicated"),
-        (&one(ConsequenceKind::LostAtFailover { locks: 3, of: 9 }), "new master lacked 3"),
-        (&one(ConsequenceKind::GrantedByOldMaster { locks: 3 }), "old master gave 3"),
+        (
+            &one(ConsequenceKind::EmptinessReplicated { locks: 3 }),
+            "emptiness replicated",
+        ),
+        (
+            &one(ConsequenceKind::LostAtFailover { locks: 3, of: 9 }),
+            "new master lacked 3",
+        ),
+        (
+            &one(ConsequenceKind::GrantedByOldMaster { locks: 3 }),
+            "old master gave 3",
+        ),
         (&one(ConsequenceKind::PausedPastTtl { locks: 3 }), "paused past its TTL"),
         (
-            &one(ConsequenceKind::OutlivedHolder { locks: 1, longest_us: 3_000_000 }),
+            &one(ConsequenceKind::OutlivedHolder {
+                locks: 1,
+                longest_us: 3_000_000,
+            }),
             "key outlived 3.0 s",
         ),
         (&one(ConsequenceKind::Forgot { locks: 1 }), "1 lock forgotten"),
@@ -229,16 +244,26 @@ fn each_figure_has_its_cause_and_a_zero_has_none() {
     }
     // Other programs and workloads have these, and no fence refuses without one.
     for other in [Count::LateWrites, Count::Fenced] {
-        assert_eq!(words(&|figures| figures.counts[other] = 3), Vec::<String>::new(), "{other:?}");
+        assert_eq!(
+            words(&|figures| figures.counts[other] = 3),
+            Vec::<String>::new(),
+            "{other:?}"
+        );
     }
-    assert_eq!(words(&one(ConsequenceKind::Refused { attempts: 3 })), Vec::<String>::new());
+    assert_eq!(
+        words(&one(ConsequenceKind::Refused { attempts: 3 })),
+        Vec::<String>::new()
+    );
     // Of two the longest counts.
     let outlived = |longest_us| ConsequenceKind::OutlivedHolder { locks: 1, longest_us };
     let both = [outlived(3_000_000), outlived(2_000_000)];
     assert_eq!(words(&|figures| after(&both)(figures)), ["key outlived 3.0 s"]);
     // Sums add up.
     for (kind, why) in [
-        (ConsequenceKind::LostAtFailover { locks: 3, of: 9 }, "new master lacked 6"),
+        (
+            ConsequenceKind::LostAtFailover { locks: 3, of: 9 },
+            "new master lacked 6",
+        ),
         (ConsequenceKind::GrantedByOldMaster { locks: 3 }, "old master gave 6"),
         (ConsequenceKind::Forgot { locks: 3 }, "6 locks forgotten"),
     ] {
@@ -263,6 +288,13 @@ fn forgotten_locks_explain_what_let_others_in() {
     assert_eq!(said(4, 5), [outlived, forgotten]);
     assert_eq!(said(5, 5), [forgotten, outlived]);
     assert_eq!(said(5, 0), [forgotten]);
+    // Nobody came in.
+    let stuck = of("failover", "single", |figures| {
+        after(&[ConsequenceKind::Forgot { locks: 2 }])(figures);
+        figures.ledger[Entry::LostUpdatesPeak] = Some(1);
+        figures.stuck = Some(1);
+    });
+    assert_eq!(first(&stuck), ("1 lock stuck", true));
 }
 
 /// What a fence has refused makes neither a pause nor work beyond the TTL a bad cause.
@@ -278,7 +310,11 @@ fn work_that_a_fence_has_refused_did_no_harm() {
             }
         })
     };
-    let all = |said: &[(&str, bool)]| said.iter().map(|(why, is_bad)| ((*why).to_owned(), *is_bad)).collect::<Vec<_>>();
+    let all = |said: &[(&str, bool)]| {
+        said.iter()
+            .map(|(why, is_bad)| ((*why).to_owned(), *is_bad))
+            .collect::<Vec<_>>()
+    };
     let (refused, paused, outlived) = ("fence refused 3", "paused past its TTL", "outlived TTL 7 ×");
     assert_eq!(said("write", 3, true), all(&[(refused, false), (paused, false)]));
     assert_eq!(said("write", 3, false), all(&[(refused, false), (outlived, false)]));
@@ -290,10 +326,19 @@ fn work_that_a_fence_has_refused_did_no_harm() {
 fn what_a_lock_leaves_open_by_its_design_comes_first() {
     let first = |name, arm, change: fn(&mut Figures)| first_of(&of(name, arm, change));
     assert_eq!(first("flash-sale", "local", |_| ()), "one mutex per server");
-    assert_eq!(first("fail-open", "proceeds", |figures| figures.outcomes.no_quorum = 1), "worked without lock");
-    assert_eq!(first("fail-open", "proceeds", |figures| figures.outcomes.unknown = 1), "worked without lock");
+    assert_eq!(
+        first("fail-open", "proceeds", |figures| figures.outcomes.no_quorum = 1),
+        "worked without lock"
+    );
+    assert_eq!(
+        first("fail-open", "proceeds", |figures| figures.outcomes.unknown = 1),
+        "worked without lock"
+    );
     assert_eq!(first("fail-open", "proceeds", |_| ()), "one buyer at a time");
-    assert_eq!(first("fail-open", "gives up", |figures| figures.outcomes.no_quorum = 1), "one buyer at a time");
+    assert_eq!(
+        first("fail-open", "gives up", |figures| figures.outcomes.no_quorum = 1),
+        "one buyer at a time"
+    );
     assert_eq!(first("job-twice", "refused is done", |_| ()), "no second check");
 }
 
@@ -318,7 +363,10 @@ fn of_reported_events_two_holders_come_first_and_late_writes_count() {
     figures.counts[Count::LateWrites] = 3;
     assert_eq!(words(&figures), ["outlived lock 4 ×", "wrote late 3 ×"]);
     figures.double_holds = 2;
-    assert_eq!(words(&figures), ["two held it, 2 ×", "outlived lock 4 ×", "wrote late 3 ×"]);
+    assert_eq!(
+        words(&figures),
+        ["two held it, 2 ×", "outlived lock 4 ×", "wrote late 3 ×"]
+    );
 }
 
 #[test]
@@ -333,7 +381,10 @@ fn a_lock_that_no_fault_has_tested_says_so() {
     assert_eq!(words(&figures, "redlock"), ["no fault tested it"]);
     assert_eq!(words(&figures, "no lock"), ["all buy at once"]);
     figures.outcomes.acquired = 1;
-    assert_eq!(words(&figures, "redlock"), ["no fault tested it", "one buyer at a time"]);
+    assert_eq!(
+        words(&figures, "redlock"),
+        ["no fault tested it", "one buyer at a time"]
+    );
     after(&[ConsequenceKind::Refused { attempts: 1 }])(&mut figures);
     assert_eq!(words(&figures, "redlock"), ["one buyer at a time"]);
 }

@@ -91,3 +91,26 @@ fn what_casts_doubt_on_several_arms_is_listed_once_and_what_is_missing_too() {
     let judged = judged(Stage::Ended, [0, 0], &all, &missing);
     assert_eq!(judged.inconclusive, [Caveat::KeeperStopped, missing[0].clone()]);
 }
+
+#[test]
+fn a_run_that_was_stopped_has_no_result_without_an_expectation() {
+    let mut scenario = expecting();
+    scenario.expect.clear();
+    let figures = Figures::default();
+    let result = |stage| {
+        let evidence = Evidence {
+            scenario: &scenario,
+            stage,
+            elapsed: 20.0,
+            processor_wait: None,
+            caveats: &[],
+            missing: &[],
+            arms: vec![ArmEvidence::new(&figures); scenario.arms.len()],
+        };
+        judge(&evidence).result()
+    };
+    assert_eq!(
+        (result(Stage::Stopped), result(Stage::Ended)),
+        (CheckResult::Inconclusive, CheckResult::Held)
+    );
+}

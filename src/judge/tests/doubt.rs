@@ -153,6 +153,15 @@ fn what_is_lost_comes_before_what_voids_and_that_before_what_is_about_one_arm() 
 }
 
 #[test]
+fn an_unmet_fault_and_what_a_program_did_not_report_are_doubts_about_all_arms() {
+    let unmet = Caveat::FaultUnmet {
+        fault: 1,
+        why: lockstorm_data::facts::Unmet::WaitedFor { other: 2 },
+    };
+    assert_eq!(doubts_of(&[Caveat::NoEvents, unmet.clone()]), [unmet, Caveat::NoEvents]);
+}
+
+#[test]
 fn a_stop_of_the_program_voids_a_run_only_if_locks_expired_meanwhile() {
     let stopped = |is_long| Caveat::ProgramStopped {
         time: std::time::Duration::from_secs(2),
@@ -199,6 +208,13 @@ fn no_fault_tested_a_lock_if_none_had_a_consequence_and_one_was_to() {
     let mut one = vec![&none; arms];
     one[1] = &some;
     assert_eq!(of(&scenario, one), None);
+    let damaged = Figures {
+        double_holds: 1,
+        ..Figures::default()
+    };
+    let mut one = vec![&none; arms];
+    one[1] = &damaged;
+    assert_eq!(of(&scenario, one), None, "something has tested it");
     scenario.faults.clear();
     assert_eq!(of(&scenario, vec![&none; arms]), None, "none was to");
 }

@@ -76,6 +76,7 @@ fn each_doubt_leaves_what_it_can_not_explain_and_none_hides_another() {
         ]
         .into(),
         throughput: 10.0,
+        contested: 1,
         sold_out_all: true,
         acquire_us: Quantiles {
             count: 10,
@@ -147,11 +148,137 @@ fn too_little_of_an_exact_number_is_not_too_much() {
     let oversold = |figures: Figures| check((Metric::Oversold, Op::Equal, 5.0), figures, &[]).result;
     let sold = |sold_out_all| Figures {
         ledger: [(Entry::Orders, 10), (Entry::Oversold, 0), (Entry::LostUpdatesPeak, 9)].into(),
+        contested: 1,
         sold_out_all,
         ..Figures::default()
     };
     assert_eq!(oversold(sold(false)), CheckResult::Inconclusive, "units hide it");
     assert_eq!(oversold(sold(true)), CheckResult::Failed);
+}
+
+#[test]
+fn what_was_late_by_a_stop_of_the_program_is_not_the_locks() {
+    let stopped = [Caveat::ProgramStopped {
+        time: Duration::from_secs(1),
+        is_long: false,
+    }];
+    let figures = || Figures {
+        ledger: [(Entry::Orders, 10)].into(),
+        acquire_us: Quantiles {
+            count: 10,
+            p99: 10,
+            ..Quantiles::default()
+        },
+        counts: [(Count::Late, 77)].into(),
+        ..Figures::default()
+    };
+    for (metric, op, bound, result) in [
+        (Metric::AcquireP99, Op::Less, 5.0, CheckResult::Inconclusive),
+        (Metric::AcquireP99, Op::Less, 50.0, CheckResult::Held),
+        (Metric::AcquireP99, Op::Greater, 5.0, CheckResult::Inconclusive),
+        (Metric::Late, Op::AtMost, 0.0, CheckResult::Inconclusive),
+        (Metric::Orders, Op::AtLeast, 11.0, CheckResult::Failed),
+        (Metric::Orders, Op::AtLeast, 10.0, CheckResult::Held),
+    ] {
+        let checked = check((metric, op, bound), figures(), &stopped);
+        assert_eq!(checked.result, result, "{metric:?} {} {bound}", op.sign());
+    }
+}
+
+#[test]
+fn without_two_clients_that_want_one_value_no_fill_could_be_a_duplicate() {
+    let of = |metric, expiries, contested| {
+        let mut figures = Figures {
+            contested,
+            sold_out_all: true,
+            counts: [(Count::Hits, 9)].into(),
+            ledger: [(Entry::Orders, 9)].into(),
+            ..Figures::default()
+        };
+        (figures.db_hits_per_expiry.expiries, figures.db_hits_per_expiry.mean) = (expiries, 1.0);
+        check((metric, Op::AtMost, 1.0), figures, &[]).result
+    };
+    for metric in [
+        Metric::DuplicateFills,
+        Metric::DbHitsPerExpiry,
+        Metric::DbHitsPerExpiryMax,
+        Metric::DuplicatePages,
+        Metric::Oversold,
+    ] {
+        assert_eq!(of(metric, 9, 0), CheckResult::Inconclusive, "{metric:?}");
+        assert_eq!(of(metric, 9, 1), CheckResult::Held, "{metric:?}");
+    }
+    assert_eq!(
+        of(Metric::DuplicateFills, 0, 1),
+        CheckResult::Inconclusive,
+        "nothing to measure"
+    );
+}
+
+#[test]
+fn what_may_still_grow_is_open_to_the_last_and_no_further() {
+    let of = |metric, op, bound, figures| check((metric, op, bound), figures, &[]).result;
+    let outage = |at, all_us, all_over| Figures {
+        outages: vec![Outage {
+            at,
+            lasted_us: 1_000_000,
+            all_us,
+            over: false,
+            all_over,
+            ..Outage::default()
+        }],
+        ..Figures::default()
+    };
+    let all = |all_us, all_over| {
+        of(
+            Metric::AllUnavailableMs,
+            Op::AtMost,
+            5_000.0,
+            outage(18.5, all_us, all_over),
+        )
+    };
+    assert_eq!(all(1, false), CheckResult::Inconclusive);
+    assert_eq!((all(1, true), all(0, false)), (CheckResult::Held, CheckResult::Held));
+    // Its last refusal was a second before the end, or later.
+    let one = |at| of(Metric::UnavailableMs, Op::AtMost, 5_000.0, outage(at, 0, true));
+    assert_eq!((one(18.0), one(18.1)), (CheckResult::Held, CheckResult::Inconclusive));
+    let waiting = |unfinished| Figures {
+        counts: [(Count::Completed, 1_000)].into(),
+        acquire_us: Quantiles {
+            count: 1_000,
+            p99: 10,
+            ..Quantiles::default()
+        },
+        unfinished,
+        ..Figures::default()
+    };
+    let p99 = |unfinished| of(Metric::AcquireP99, Op::AtMost, 50.0, waiting(unfinished));
+    assert_eq!((p99(5), p99(50)), (CheckResult::Held, CheckResult::Inconclusive));
+    let deleted = |deleted, unjudged| Figures {
+        deleted,
+        unjudged,
+        ..Figures::default()
+    };
+    assert_eq!(
+        of(Metric::Deleted, Op::AtMost, 2.0, deleted(2, 1)),
+        CheckResult::Inconclusive
+    );
+    assert_eq!(
+        of(Metric::Deleted, Op::Equal, 3.0, deleted(0, 5)),
+        CheckResult::Inconclusive
+    );
+    assert_eq!(of(Metric::Deleted, Op::Equal, 3.0, deleted(0, 2)), CheckResult::Failed);
+    assert_eq!(
+        of(Metric::LawViolations, Op::AtLeast, 1.0, deleted(0, 6)),
+        CheckResult::Inconclusive
+    );
+    // Damage that is there stands, whatever is hidden.
+    let oversold = Figures {
+        ledger: [(Entry::Orders, 10), (Entry::Oversold, 3), (Entry::LostUpdatesPeak, 9)].into(),
+        contested: 1,
+        ..Figures::default()
+    };
+    assert_eq!(of(Metric::Oversold, Op::Equal, 0.0, oversold), CheckResult::Failed);
 }
 
 #[test]
@@ -422,6 +549,7 @@ fn too_little_oversold_is_no_failure_while_units_hide_it() {
     let judge = |oversold, lost_updates_peak, sold_out_all| {
         let figures = Figures {
             ledger: [(Entry::Oversold, oversold), (Entry::LostUpdatesPeak, lost_updates_peak)].into(),
+            contested: 1,
             sold_out_all,
             ..Figures::default()
         };

@@ -112,6 +112,18 @@ fn a_cache_that_is_filled_more_often_than_once_is_poor_and_no_damage() {
         outcome_in(&scenario, arm, &figures, &[])
     };
     assert_eq!((of(1.0), of(2.0)), (Outcome::Held, Outcome::Poor));
+    // Two holders have cost that; a lock that nothing explains is broken altogether.
+    let broken = |double_holds, law_violations| {
+        let mut figures = Figures {
+            contested: 1,
+            double_holds,
+            law_violations,
+            ..Figures::default()
+        };
+        (figures.db_hits_per_expiry.mean, figures.db_hits_per_expiry.expiries) = (2.0, 9);
+        outcome_in(&scenario, arm, &figures, &[])
+    };
+    assert_eq!((broken(5, 0), broken(5, 5)), (Outcome::Poor, Outcome::Damage));
     // Expiries that were late on a busy machine are not the lock's.
     let mut busy = Evidence {
         scenario: &scenario,

@@ -118,6 +118,7 @@ impl Record {
             arms,
             expectations,
             inconclusive,
+            ..
         } = self.judge();
         for (arm, judged) in self.arms.iter_mut().zip(arms) {
             arm.damage_stands = judged.damage_stands();

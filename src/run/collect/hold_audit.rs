@@ -277,7 +277,7 @@ impl HoldAudit {
     }
 
     /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it that they had not lost before:
-    /// those that keep others out no longer, and those that still do.
+    /// those that keep others out no longer, and those that still do. One that has kept nobody out before is none of them.
     pub fn lost(&mut self, loss: Loss) -> (u64, u64) {
         let newcomer = Newcomer {
             at: monotonic_ns(Instant::now()),
@@ -302,7 +302,9 @@ impl HoldAudit {
                 let lost_before = lock.lost(&newcomer, old);
                 let is_new = |key: &LostKey| !lost_before.iter().any(|before| before.server == key.server);
                 let is_hit = lock.lost(&newcomer, new).iter().any(is_new) || is_lost(new) && !is_lost(old);
-                is_hit.then(|| lock.ruling(&newcomer, &self.losses))
+                let was_open =
+                    !old.is_empty() && matches!(lock.ruling(&newcomer, old), Ruling::Explained | Ruling::Deleted);
+                (is_hit && !was_open).then(|| lock.ruling(&newcomer, &self.losses))
             };
             let is_valid = hold.relied_until().is_none_or(|until| until > newcomer.at);
             match hold.voted(&voters, None, look).flatten().filter(|_| is_valid) {
