@@ -116,12 +116,35 @@ pub(super) fn said(comparison: &Comparison) -> Vec<(Tone, String)> {
             ),
         });
     }
+    // If nothing can be said at all, that is said above.
+    all.extend((!comparison.is_blind()).then(|| mute(comparison)).flatten());
     if primary().any(Row::is_of_one_run) {
         let why = "a side has one run, which is evidence within these runs only: the next ones may be the other way round; play each \
                    eight times (--repeat 8)";
         all.push((Tone::Doubt, why.to_owned()));
     }
     all.into_iter().map(|(tone, line)| (tone, printable(&line))).collect()
+}
+
+/// Of which figures nothing can be said, and why.
+fn mute(comparison: &Comparison) -> Option<(Tone, String)> {
+    let [_, b] = &comparison.sides;
+    let figure = |row: &Row| {
+        let why = match row.sides {
+            [Some(one), Some(other)] => format!("{} runs against {} count", other.n, one.n),
+            _ => format!("{b} has no value"),
+        };
+        format!("{} of {} ({why})", row.figure.title(), row.arm)
+    };
+    let figures: Vec<String> = comparison.mute_rows().map(figure).collect();
+    (!figures.is_empty()).then(|| {
+        let text = format!(
+            "? nothing can be said of {}: it takes {} runs of each side that count",
+            figures.join(", "),
+            comparison.takes
+        );
+        (Tone::Doubt, text)
+    })
 }
 
 /// Why times show nothing although they differ, and what to do.

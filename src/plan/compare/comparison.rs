@@ -252,11 +252,16 @@ impl Comparison {
         (a.min(b) as u64) < self.takes && self.rows.iter().any(|row| row.is_primary && row.is_open())
     }
 
-    /// Whether nothing can be said of a primary figure that the first side has: the second one lacks it, or so many runs were left out
-    /// that too few remain.
+    /// Whether nothing can be said of an arm or a primary figure that the first side has.
     pub fn misses_something(&self) -> bool {
+        self.is_blind() || self.missing > 0 || self.mute_rows().next().is_some()
+    }
+
+    /// The primary figures of the first side of which nothing can be said: the second one lacks them, or so many runs were left out that too
+    /// few remain.
+    pub fn mute_rows(&self) -> impl Iterator<Item = &Row> {
         let [a, b] = self.values;
-        let misses = |row: &Row| match row.sides {
+        let is_mute = move |row: &&Row| match row.sides {
             [Some(_), None] => true,
             [Some(one), Some(other)] => {
                 let left = one.n.min(other.n);
@@ -264,7 +269,7 @@ impl Comparison {
             }
             _ => false,
         };
-        self.is_blind() || self.missing > 0 || self.rows.iter().any(|row| row.is_primary && misses(row))
+        self.rows.iter().filter(|row| row.is_primary).filter(is_mute)
     }
 
     /// Whether there is nothing that both sides have.
