@@ -119,7 +119,7 @@ const IN_STOCKS: Evidence = evidence(
 );
 const BEYOND_STOCKS: Evidence = Evidence {
     shows: |f| f.sold_out_all && f.was_contested(),
-    until: "sold out",
+    until: "sold out under contention",
     before: Some(Metric::LostUpdates),
 };
 const IN_TICKS: Evidence = evidence(
@@ -142,7 +142,10 @@ const IN_JUDGED_HOLDS: Evidence = evidence(
     |f| f.outcomes.acquired > 0 && f.was_contested() && f.unjudged == 0,
     "two clients want one lock at once, and it is known of every double hold what its lock had lost",
 );
-const IN_LISTS: Evidence = evidence(|f| f.counts[Count::Hits] > 0 && f.was_contested(), "the first hit");
+const IN_LISTS: Evidence = evidence(
+    |f| f.counts[Count::Hits] > 0 && f.was_contested(),
+    "the first hit under contention",
+);
 const OF_EXPIRIES: Evidence = evidence(
     |f| f.db_hits_per_expiry.expiries > 0 && f.was_contested(),
     "a value expires while two clients want it",
