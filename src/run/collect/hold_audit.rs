@@ -77,6 +77,28 @@ pub(crate) struct NewDoubles {
     pub first: Option<FirstDouble>,
 }
 
+/// The locks that are held and valid and have lost a vote that they had not lost before. One that has kept nobody out before is none of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// How many of them keep others out no longer.
+    pub exposed: u64,
+    /// How many still do.
+    pub covered: u64,
+    /// The fewest votes that one of those still has.
+    pub votes: Option<usize>,
+}
+
+impl Hit {
+    /// What both have hit.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            exposed: self.exposed + other.exposed,
+            covered: self.covered + other.covered,
+            votes: self.votes.into_iter().chain(other.votes).min(),
+        }
+    }
+}
+
 /// The first double hold of an arm.
 #[derive(Debug)]
 pub(crate) struct FirstDouble {
@@ -276,20 +298,20 @@ impl HoldAudit {
         !self.losses.is_empty()
     }
 
-    /// Takes in what a node has lost. Returns how many of the locks that are held and valid lost a vote by it that they had not lost before:
-    /// those that keep others out no longer, and those that still do. One that has kept nobody out before is none of them.
-    pub fn lost(&mut self, loss: Loss) -> (u64, u64) {
+    /// Takes in what a node has lost, and tells which locks that hits. What the servers in `down` had is lost, too, but lets nobody in before
+    /// they are back.
+    pub fn lost(&mut self, loss: Loss, down: &[SocketAddr]) -> Hit {
         let newcomer = Newcomer {
             at: monotonic_ns(Instant::now()),
             voters: None,
         };
+        let mut hit = Hit::default();
         if !self.is_its(&loss.servers) {
-            return (0, 0);
+            return hit;
         }
         let before = self.losses.len();
         self.losses.push(loss);
         self.has_new_losses = true;
-        let (mut exposed, mut covered) = (0, 0);
         for hold in self.holds.open() {
             let voters = hold.voters();
             let look = |lock: VotedLock<'_>| {
@@ -304,19 +326,26 @@ impl HoldAudit {
                 let is_hit = lock.lost(&newcomer, new).iter().any(is_new) || is_lost(new) && !is_lost(old);
                 let was_open =
                     !old.is_empty() && matches!(lock.ruling(&newcomer, old), Ruling::Explained | Ruling::Deleted);
-                (is_hit && !was_open).then(|| lock.ruling(&newcomer, &self.losses))
+                let votes = || {
+                    let lost = lock.lost(&newcomer, &self.losses);
+                    let has_it =
+                        |voter: &&SocketAddr| !down.contains(voter) && !lost.iter().any(|lost| lost.server == **voter);
+                    lock.voters.iter().filter(has_it).count()
+                };
+                (is_hit && !was_open).then(|| (lock.ruling(&newcomer, &self.losses), votes()))
             };
             let is_valid = hold.relied_until().is_none_or(|until| until > newcomer.at);
             match hold.voted(&voters, None, look).flatten().filter(|_| is_valid) {
-                Some(Ruling::Violation) => {
-                    covered += 1;
+                Some((Ruling::Violation, votes)) => {
+                    hit.covered += 1;
+                    hit.votes = Some(hit.votes.map_or(votes, |fewest| fewest.min(votes)));
                     self.covered += u64::from(hold.hold.measured);
                 }
-                Some(Ruling::Explained | Ruling::Deleted | Ruling::Unknown) => exposed += 1,
-                Some(Ruling::Expired) | None => {}
+                Some((Ruling::Explained | Ruling::Deleted | Ruling::Unknown, _)) => hit.exposed += 1,
+                Some((Ruling::Expired, _)) | None => {}
             }
         }
-        (exposed, covered)
+        hit
     }
 
     /// Takes in that an app server, or its client, is paused since `at`, or keeps running from then on.
@@ -572,10 +601,10 @@ mod tests {
             asked_before: i64::MAX,
             keys,
         };
-        audit.lost(loss(LostKeys::Unknown));
+        audit.lost(loss(LostKeys::Unknown), &[]);
         audit.rule(i64::MAX);
         assert_eq!(figures(&audit), (1, 0, 1));
-        audit.lost(loss(LostKeys::All));
+        audit.lost(loss(LostKeys::All), &[]);
         audit.close();
         assert_eq!(figures(&audit), (1, 0, 0));
         assert_eq!(unwritten(&mut audit), [(1, Some(Ruling::Explained))], "it is told anew");
@@ -589,6 +618,55 @@ mod tests {
         assert_eq!(evidence[0].lost.len(), 1);
         let sale = BeliefSale { at_us: 7, left: 3 };
         assert_eq!((evidence[0].first.sale, evidence[0].second.sale), (None, Some(sale)));
+    }
+
+    const fn exposed(exposed: u64) -> Hit {
+        Hit {
+            exposed,
+            covered: 0,
+            votes: None,
+        }
+    }
+
+    #[test]
+    fn a_vote_on_a_node_that_is_down_and_keeps_nothing_is_no_vote_that_was_kept() {
+        let source = Source::open("single-vs-redlock").unwrap();
+        let scenario = parse(&source, &Overrides::default()).unwrap();
+        let nodes: [SocketAddr; 3] = [7001, 7002, 7003].map(|port| ([127, 0, 0, 1], port).into());
+        let bounced = |down: &[SocketAddr]| {
+            let (mut audit, held) = (HoldAudit::new(&scenario.arms[1], 1), Arc::new(HeldLocks::default()));
+            let lock = Granted {
+                nodes: 3,
+                voters: nodes.to_vec(),
+                ..granted("one")
+            };
+            let _holder = held.enter(1, true, Instant::now(), "k", Some(other(lock)));
+            let timeline = Timeline::from(Instant::now());
+            audit.look(
+                [Arc::clone(&held)].into_iter(),
+                &timeline,
+                None,
+                &mut Availability::default(),
+            );
+            let loss = Loss {
+                servers: vec![nodes[0]],
+                event: Some(3),
+                masters: Vec::new(),
+                since: monotonic_ns(Instant::now()),
+                asked_from: i64::MIN,
+                asked_before: i64::MAX,
+                keys: LostKeys::All,
+            };
+            audit.lost(loss, down)
+        };
+        let kept = |votes| Hit {
+            exposed: 0,
+            covered: 1,
+            votes: Some(votes),
+        };
+        // Nobody gets a vote of the node that is down, so two votes are not needed to keep others out.
+        assert_eq!([bounced(&[]), bounced(&nodes[1..2])], [kept(2), kept(1)]);
+        assert_eq!(bounced(&nodes[..1]), kept(2), "the same node twice");
     }
 
     #[test]
@@ -610,17 +688,20 @@ mod tests {
                     None,
                     &mut Availability::default(),
                 );
-                audit.lost(Loss {
-                    servers: vec![server()],
-                    event: Some(3),
-                    masters: Vec::new(),
-                    since: monotonic_ns(Instant::now()),
-                    asked_from: i64::MIN,
-                    asked_before: i64::MAX,
-                    keys: LostKeys::All,
-                })
+                audit.lost(
+                    Loss {
+                        servers: vec![server()],
+                        event: Some(3),
+                        masters: Vec::new(),
+                        since: monotonic_ns(Instant::now()),
+                        asked_from: i64::MIN,
+                        asked_before: i64::MAX,
+                        keys: LostKeys::All,
+                    },
+                    &[],
+                )
             };
-            assert_eq!([bounce(), bounce()], [(1, 0), (0, 0)]);
+            assert_eq!([bounce(), bounce()], [exposed(1), exposed(0)]);
         }
     }
 
@@ -639,21 +720,24 @@ mod tests {
                 None,
                 &mut Availability::default(),
             );
-            audit.lost(Loss {
-                servers: vec![server()],
-                event: Some(3),
-                masters: Vec::new(),
-                since: monotonic_ns(Instant::now()),
-                asked_from: i64::MIN,
-                asked_before: i64::MAX,
-                keys,
-            })
+            audit.lost(
+                Loss {
+                    servers: vec![server()],
+                    event: Some(3),
+                    masters: Vec::new(),
+                    since: monotonic_ns(Instant::now()),
+                    asked_from: i64::MIN,
+                    asked_before: i64::MAX,
+                    keys,
+                },
+                &[],
+            )
         };
-        assert_eq!(forgotten(1, LostKeys::All), (1, 0));
-        assert_eq!(forgotten(1, LostKeys::Unknown), (0, 0));
+        assert_eq!(forgotten(1, LostKeys::All), exposed(1));
+        assert_eq!(forgotten(1, LostKeys::Unknown), exposed(0));
         assert_eq!(
             forgotten(3, LostKeys::All),
-            (0, 0),
+            exposed(0),
             "which nodes have voted is not known"
         );
     }
@@ -795,15 +879,18 @@ mod tests {
                 None,
                 &mut Availability::default(),
             );
-            audit.lost(Loss {
-                servers: vec![([127, 0, 0, 1], port).into()],
-                event: None,
-                masters: Vec::new(),
-                since: i64::MIN,
-                asked_from: i64::MIN,
-                asked_before: i64::MAX,
-                keys: LostKeys::Unknown,
-            });
+            audit.lost(
+                Loss {
+                    servers: vec![([127, 0, 0, 1], port).into()],
+                    event: None,
+                    masters: Vec::new(),
+                    since: i64::MIN,
+                    asked_from: i64::MIN,
+                    asked_before: i64::MAX,
+                    keys: LostKeys::Unknown,
+                },
+                &[],
+            );
             audit.close();
             let mut figures = Figures::default();
             audit.fill(&mut figures);

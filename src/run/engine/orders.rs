@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::state::Engine;
 use crate::collect::arm::Arm;
+use crate::collect::hold_audit::Hit;
 use crate::orders::came_back::CameBack;
 use crate::orders::command::Knob;
 use crate::orders::faults::{Effect, FaultOrder, Paused, Report};
@@ -204,13 +205,13 @@ impl Engine {
         let at = self.log.seconds(*back);
         // What is held is known to the last moment.
         self.collect();
+        let down = self.lab.emptied_while_down();
         for arm in &mut self.arms {
-            let (mut exposed, mut covered) = (0, 0);
+            let mut hit = Hit::default();
             for loss in nodes.iter().filter_map(|node| node.loss(arm.index, event)) {
-                let hit = arm.holds.lost(loss);
-                (exposed, covered) = (exposed + hit.0, covered + hit.1);
+                hit = hit.and(arm.holds.lost(loss, &down));
             }
-            for kind in forgotten(arm, exposed, covered) {
+            for kind in forgotten(arm, hit) {
                 arm.consequence(at, Some(event), kind);
                 all.push((arm.index, kind));
             }

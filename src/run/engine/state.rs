@@ -187,7 +187,9 @@ impl Engine {
     /// Takes in what nodes have lost without an order.
     pub fn take_unordered_losses(&mut self) {
         for loss in std::mem::take(&mut self.lab.unordered_losses) {
-            self.arms.iter_mut().for_each(|arm| _ = arm.holds.lost(loss.clone()));
+            self.arms
+                .iter_mut()
+                .for_each(|arm| _ = arm.holds.lost(loss.clone(), &[]));
         }
     }
 
@@ -260,6 +262,7 @@ impl Engine {
             gives_up_in: self.stage.gives_up_at.map(|until| until.saturating_duration_since(now)),
             caveats: self.log.warnings().to_vec(),
             processor_wait: self.machine.processor_wait,
+            used_by_others: self.machine.used_by_others,
             partial: self.all_missing(),
         };
         self.snapshots.send_replace(Arc::new(snapshot));

@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::collect::availability::Availability;
-    use crate::collect::hold_audit::HoldAudit;
+    use crate::collect::hold_audit::{Hit, HoldAudit};
     use crate::under_test::Guard;
     use crate::workload::HeldLocks;
     use lockstorm_data::metrics::{Figures, Timeline};
@@ -197,8 +197,8 @@ mod tests {
                     &mut Availability::default(),
                 );
                 for node in back.iter().filter(|_| told) {
-                    let (exposed, covered) = audit.lost(node.loss(0, 7).unwrap());
-                    assert_eq!(exposed + covered, 1, "it had voted for the lock");
+                    let hit = audit.lost(node.loss(0, 7).unwrap(), &[]);
+                    assert_eq!(hit.exposed + hit.covered, 1, "it had voted for the lock");
                 }
             }
             self.all_connected().await;
@@ -240,7 +240,7 @@ mod tests {
             );
             for returning in [forgets, keeps] {
                 for node in returning.look(&self.lab, Instant::now()).await {
-                    assert_eq!(audit.lost(node.loss(0, 7).unwrap()), (0, 0));
+                    assert_eq!(audit.lost(node.loss(0, 7).unwrap(), &[]), Hit::default());
                 }
             }
             drop(entered);

@@ -241,6 +241,16 @@ impl LiveLab {
         written.chain(changed).collect()
     }
 
+    /// The servers that are down and will come back without a key.
+    pub fn emptied_while_down(&self) -> Vec<SocketAddr> {
+        let is_emptied = |node: &NodeName| {
+            let is_down = self.handle.node_state(*node).conditions.has(Condition::Down);
+            is_down && self.handle.is_ours(*node) && self.spec.persistence == Persistence::None
+        };
+        let nodes = self.handle.names().filter(is_emptied);
+        nodes.flat_map(|node| self.handle.servers(node)).collect()
+    }
+
     /// What a node may have lost that was down and is up again.
     fn loss(&self, change: &Change) -> Option<Loss> {
         let Change::Node(node, before, after) = change else {
