@@ -75,6 +75,7 @@ pub(super) fn picture(record: &Record, begun: &Snapshot, at: f64) -> Snapshot {
         ends_at: Some(record.elapsed),
         caveats: record.warnings.clone(),
         processor_wait: record.processor_wait,
+        used_by_others: record.processor_used_by_others,
         partial: if is_over { record.partial.clone() } else { Vec::new() },
         events: Arc::new(events.split_off(events.len().saturating_sub(Snapshot::EVENTS))),
         ..begun.clone()

@@ -15,6 +15,8 @@ const MAX_MISSING: u64 = 100;
 const MAX_NEVER_BEGUN: u64 = 10;
 /// If the threads of app servers waited for a processor for a larger part of the time than this, the machine is too busy.
 const MAX_PROCESSOR_WAIT: f64 = 0.02;
+/// If other programs used a larger part of all processor time than this, times may be too long because of them.
+const MAX_USED_BY_OTHERS: f64 = 0.33;
 /// The shortest load, in seconds, of which that is judged.
 const MIN_OBSERVED: f64 = 3.5;
 
@@ -125,6 +127,11 @@ pub(crate) fn stands(doubt: &Caveat, result: Compared<'_>) -> bool {
                         !metric.is_cost() || is_other
                     }
         }
+        // Other programs explain long times and little progress, and not the outage that a fault made.
+        Caveat::MachineShared { .. } => match metric.is_time() {
+            true => is_kept == is_upper || result.met_fault && (is_kept || metric.is_outage()),
+            false => is_kept || is_upper || metric.is_cost(),
+        },
         // Requests were late by the stop, and not because of the lock.
         Caveat::ProgramStopped { .. } => is_kept && is_upper || !metric.is_time(),
         // Nothing has put the lock to the test, so that it had no damage and was available says nothing.
@@ -163,7 +170,8 @@ impl Doubts {
         general.extend(later);
         // A machine that is too busy explains what failed of locks that expire, and nothing else.
         let busy = busy(evidence.processor_wait, evidence.elapsed).filter(|_| arm.lock.uses_nodes());
-        let mut of_results: Vec<Caveat> = busy.into_iter().collect();
+        let shared = shared(evidence.used_by_others, evidence.elapsed);
+        let mut of_results: Vec<Caveat> = busy.into_iter().chain(shared).collect();
         let stops = evidence
             .caveats
             .iter()
@@ -193,6 +201,13 @@ pub fn busy(processor_wait: Option<f64>, elapsed: f64) -> Option<Caveat> {
     let part = processor_wait.filter(|part| *part > MAX_PROCESSOR_WAIT && elapsed >= MIN_OBSERVED)?;
     let percent = rounded(part * 100.0);
     Some(Caveat::MachineBusy { percent })
+}
+
+/// Returns a caveat if other programs used too much: this part of all processor time of the load, which lasted `elapsed` seconds.
+pub fn shared(used_by_others: Option<f64>, elapsed: f64) -> Option<Caveat> {
+    let part = used_by_others.filter(|part| *part > MAX_USED_BY_OTHERS && elapsed >= MIN_OBSERVED)?;
+    let percent = rounded(part * 100.0);
+    Some(Caveat::MachineShared { percent })
 }
 
 /// Whether a signal has stopped this program for a while: what was late then is not the machine's doing.

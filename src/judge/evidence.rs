@@ -13,6 +13,8 @@ pub struct Evidence<'a> {
     pub elapsed: f64,
     /// The part of that time in which the threads of the app servers waited for a processor although nobody had paused them, if it is known.
     pub processor_wait: Option<f64>,
+    /// The part of all processor time that other programs used meanwhile, if it is known.
+    pub used_by_others: Option<f64>,
     /// Everything that a reader of the figures should know, in the order in which it became known. Most of it casts no doubt.
     pub caveats: &'a [Caveat],
     /// What could not be read or finished.

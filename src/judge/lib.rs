@@ -34,7 +34,7 @@ mod tests;
 
 pub use cause::Cause;
 pub use conclusion::{Judgement, judge};
-pub use doubt::{busy, failed, rate_not_kept, untested};
+pub use doubt::{busy, failed, rate_not_kept, shared, untested};
 pub use evidence::{ArmEvidence, Evidence, Stage};
 pub use mark::Mark;
 pub use outcome::{ArmJudgement, Outcome, is_control};

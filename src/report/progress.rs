@@ -281,6 +281,7 @@ mod tests {
             gives_up_in: None,
             caveats: Vec::new(),
             processor_wait: None,
+            used_by_others: None,
             partial: Vec::new(),
         }
     }

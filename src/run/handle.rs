@@ -83,6 +83,7 @@ pub fn not_begun(scenario: &Arc<Scenario>) -> Snapshot {
         gives_up_in: None,
         caveats: Vec::new(),
         processor_wait: None,
+        used_by_others: None,
         partial: Vec::new(),
     }
 }

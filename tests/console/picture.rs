@@ -236,6 +236,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         gives_up_in: None,
         caveats: Vec::new(),
         processor_wait: None,
+        used_by_others: None,
         partial: Vec::new(),
         scenario: Arc::new(scenario),
     }

@@ -41,6 +41,11 @@ pub enum Caveat {
         /// For how much of the time, in percent.
         percent: u64,
     },
+    /// Other programs used much of this machine's processor time.
+    MachineShared {
+        /// How much of all there was, in percent.
+        percent: u64,
+    },
     /// The disk of the run's directory is nearly full.
     DiskNearlyFull {
         /// How many MiB are left.

@@ -608,6 +608,10 @@ impl fmt::Display for Caveat {
                 f,
                 "this machine is too busy: it let the app servers wait for {percent} % of the time, so a failure may be its own"
             ),
+            Self::MachineShared { percent } => write!(
+                f,
+                "other programs used {percent} % of this machine's processor time, so long times and little progress may be their doing"
+            ),
             Self::DiskNearlyFull { left_mib } => write!(
                 f,
                 "the disk of the run's directory is nearly full, {left_mib} MiB are left; when it is full, the database fails: end the run or \

@@ -1,11 +1,11 @@
-use lockstorm_data::facts::Caveat;
+use lockstorm_data::facts::{Caveat, NotProven};
 use lockstorm_data::metrics::Entry;
-use lockstorm_data::metrics::{Count, Figures, Metric};
+use lockstorm_data::metrics::{Count, Figures, Metric, Quantiles};
 use lockstorm_data::scenario::{Expectation, Op};
 
 use super::{judged, place, scenario};
-use crate::ArmEvidence;
-use crate::doubt::{busy, by_stalls, is_void, other_load, rate_not_kept, too_many_failed, untested};
+use crate::doubt::{busy, by_stalls, is_void, other_load, rate_not_kept, shared, too_many_failed, untested};
+use crate::{ArmEvidence, Evidence, judge};
 
 #[test]
 fn a_machine_that_holds_sections_up_is_too_busy_if_that_did_damage() {
@@ -181,6 +181,43 @@ fn only_the_loss_of_the_cache_makes_a_change_of_a_node_a_doubt() {
     };
     assert_eq!(doubts_of(&[changed(false)]), []);
     assert_eq!(doubts_of(&[changed(true)]), [changed(true)]);
+}
+
+#[test]
+fn a_machine_is_shared_if_other_programs_used_more_than_a_third_of_it_for_some_seconds() {
+    let percent = |part, elapsed| match shared(part, elapsed) {
+        Some(Caveat::MachineShared { percent }) => Some(percent),
+        _ => None,
+    };
+    assert_eq!(percent(None, 20.0), None);
+    assert_eq!([0.33, 0.331].map(|part| percent(Some(part), 20.0)), [None, Some(33)]);
+    assert_eq!(
+        [3.49, 3.5].map(|elapsed| percent(Some(0.73), elapsed)),
+        [None, Some(73)]
+    );
+    let scenario = scenario("waiters");
+    let figures = Figures {
+        acquire_us: Quantiles {
+            count: 1,
+            max: 6_000_001,
+            ..Quantiles::default()
+        },
+        ..Figures::default()
+    };
+    let evidence = Evidence {
+        used_by_others: Some(0.73),
+        ..super::evidence(&scenario, &figures, &[])
+    };
+    let reasons = judge(&evidence)
+        .expectations
+        .into_iter()
+        .filter_map(|checked| checked.reason);
+    let shared = Caveat::MachineShared { percent: 73 };
+    let is_it = |reason: NotProven| matches!(reason, NotProven::Doubted { caveat, .. } if caveat == shared);
+    assert!(
+        reasons.filter(|reason| is_it(reason.clone())).count() > 0,
+        "it reaches the expectations"
+    );
 }
 
 #[test]

@@ -282,6 +282,47 @@ fn what_may_still_grow_is_open_to_the_last_and_no_further() {
 }
 
 #[test]
+fn other_programs_explain_long_times_and_little_progress_and_nothing_else() {
+    let result = |metric, op, bound, met_fault: bool| {
+        let mut figures = Figures {
+            acquire_us: Quantiles {
+                count: 10,
+                p99: 10,
+                ..Quantiles::default()
+            },
+            throughput: 10.0,
+            outages: vec![Outage {
+                all_us: 10_000,
+                all_over: true,
+                over: true,
+                ..Outage::default()
+            }],
+            consequences: met_fault.then(super::consequence).into_iter().collect(),
+            ..Figures::default()
+        };
+        figures.outcomes.no_quorum = 10;
+        check((metric, op, bound), figures, &[Caveat::MachineShared { percent: 73 }]).result
+    };
+    #[rustfmt::skip]
+    let table = [
+        (Metric::AcquireP99, Op::Less, 10.0, CheckResult::Inconclusive, CheckResult::Inconclusive),
+        (Metric::AcquireP99, Op::AtMost, 10.0, CheckResult::Held, CheckResult::Held),
+        (Metric::AcquireP99, Op::AtLeast, 10.0, CheckResult::Inconclusive, CheckResult::Held),
+        (Metric::AcquireP99, Op::Greater, 10.0, CheckResult::Failed, CheckResult::Failed),
+        (Metric::Throughput, Op::Greater, 10.0, CheckResult::Inconclusive, CheckResult::Inconclusive),
+        (Metric::Throughput, Op::AtLeast, 10.0, CheckResult::Held, CheckResult::Held),
+        (Metric::Throughput, Op::Less, 10.0, CheckResult::Failed, CheckResult::Failed),
+        (Metric::AllUnavailableMs, Op::Less, 10.0, CheckResult::Inconclusive, CheckResult::Failed),
+        (Metric::NoQuorum, Op::Less, 10.0, CheckResult::Failed, CheckResult::Failed),
+        (Metric::NoQuorum, Op::Greater, 10.0, CheckResult::Failed, CheckResult::Failed),
+    ];
+    for (metric, op, bound, without, with) in table {
+        let found = [false, true].map(|met_fault| result(metric, op, bound, met_fault));
+        assert_eq!(found, [without, with], "{} {} {bound}", metric.name(), op.sign());
+    }
+}
+
+#[test]
 fn a_busy_machine_explains_refusals_unless_a_fault_was_felt() {
     let refused = |consequences| {
         let mut figures = Figures {

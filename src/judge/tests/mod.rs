@@ -26,17 +26,23 @@ fn consequence() -> Consequence {
     }
 }
 
-/// What is proven by a run that has ended with these caveats, if all arms have these figures.
-fn judged(scenario: &Scenario, figures: &Figures, caveats: &[Caveat]) -> Judgement {
-    judge(&Evidence {
+/// A run that has ended with these caveats, if all arms have these figures.
+fn evidence<'a>(scenario: &'a Scenario, figures: &'a Figures, caveats: &'a [Caveat]) -> Evidence<'a> {
+    Evidence {
         scenario,
         stage: Stage::Ended,
         elapsed: 20.0,
         processor_wait: None,
+        used_by_others: None,
         caveats,
         missing: &[],
         arms: vec![ArmEvidence::new(figures); scenario.arms.len()],
-    })
+    }
+}
+
+/// What is proven by such a run.
+fn judged(scenario: &Scenario, figures: &Figures, caveats: &[Caveat]) -> Judgement {
+    judge(&evidence(scenario, figures, caveats))
 }
 
 /// The position of an arm.

@@ -130,6 +130,7 @@ fn a_cache_that_is_filled_more_often_than_once_is_poor_and_no_damage() {
         stage: Stage::Ended,
         elapsed: 20.0,
         processor_wait: Some(0.3),
+        used_by_others: None,
         caveats: &[],
         missing: &[],
         arms: Vec::new(),

@@ -105,6 +105,7 @@ impl Record {
             stage: if self.interrupted { Stage::Stopped } else { Stage::Ended },
             elapsed: self.elapsed,
             processor_wait: self.processor_wait,
+            used_by_others: self.processor_used_by_others,
             caveats: &self.warnings,
             missing: &self.partial,
             arms: arms.collect(),

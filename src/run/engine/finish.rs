@@ -11,7 +11,7 @@ use crate::watch::lab::Flushes;
 use lockstorm_data::facts::{Caveat, EventKind, Step};
 use lockstorm_data::metrics::{Count, Entry, HistogramText, Quantiles, Series, Time, histogram};
 use lockstorm_data::model::HostId;
-use lockstorm_judge::{busy, failed, rate_not_kept, untested};
+use lockstorm_judge::{busy, failed, rate_not_kept, shared, untested};
 
 /// If requests begin this much later than they were due, in microseconds, the times of a run are doubtful.
 const MUCH_LAG_US: u64 = 100_000;
@@ -50,7 +50,8 @@ impl Engine {
         }
         let untested = untested(&self.scenario, arms.iter().map(|arm| &arm.figures));
         let busy = busy(self.machine.processor_wait, self.timing.elapsed());
-        for caveat in busy.into_iter().chain(untested) {
+        let shared = shared(self.machine.used_by_others, self.timing.elapsed());
+        for caveat in busy.into_iter().chain(shared).chain(untested) {
             self.log.warn(caveat);
         }
         self.stage.phase = Phase::Finished { interrupted };

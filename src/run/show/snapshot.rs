@@ -53,6 +53,8 @@ pub struct Snapshot {
     pub caveats: Vec<Caveat>,
     /// The part of the load in which the threads of the app servers waited for a processor, once that is known.
     pub processor_wait: Option<f64>,
+    /// The part of all processor time that other programs used while the load was on, once it has ended.
+    pub used_by_others: Option<f64>,
     /// What could not be read or finished at the end. Empty if nothing is missing.
     pub partial: Vec<Caveat>,
 }
@@ -80,6 +82,7 @@ impl Snapshot {
             },
             elapsed: self.elapsed,
             processor_wait: self.processor_wait,
+            used_by_others: self.used_by_others,
             caveats: &self.caveats,
             missing: &self.partial,
             arms: arms.collect(),
