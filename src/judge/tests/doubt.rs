@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use lockstorm_data::facts::{Caveat, NotProven};
 use lockstorm_data::metrics::Entry;
 use lockstorm_data::metrics::{Count, Figures, Metric, Quantiles};
@@ -181,6 +183,29 @@ fn only_the_loss_of_the_cache_makes_a_change_of_a_node_a_doubt() {
     };
     assert_eq!(doubts_of(&[changed(false)]), []);
     assert_eq!(doubts_of(&[changed(true)]), [changed(true)]);
+}
+
+#[test]
+fn stalls_are_the_machines_unless_a_signal_had_stopped_the_program() {
+    let scenario = scenario("flash-sale");
+    let figures = Figures {
+        counts: [(Count::Stalled, 2), (Count::Completed, 10)].into(),
+        ledger: [(Entry::LostUpdates, 3), (Entry::LostUpdatesPeak, 3)].into(),
+        lost_by_stalls: 3,
+        ..Figures::default()
+    };
+    let stopped = Caveat::ProgramStopped {
+        time: Duration::from_millis(300),
+        is_long: false,
+    };
+    for (caveats, expected) in [(&[][..], false), (&[stopped][..], true)] {
+        let judged = judged(&scenario, &figures, caveats);
+        let by_signal = judged.arms[0].doubts.iter().find_map(|doubt| match doubt {
+            Caveat::DamageByStalls { is_stopped, .. } => Some(*is_stopped),
+            _ => None,
+        });
+        assert_eq!(by_signal, Some(expected));
+    }
 }
 
 #[test]

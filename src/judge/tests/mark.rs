@@ -57,6 +57,13 @@ fn what_is_worth_a_look_is_a_notice_and_what_has_no_meaning_has_no_result() {
 }
 
 #[test]
+fn a_mark_of_damage_is_one_whatever_its_result() {
+    let of_damage = |metric| Mark::new(metric, None).is_of_damage();
+    assert!(of_damage(Metric::Oversold) && of_damage(Metric::DoubleHolds));
+    assert!(!of_damage(Metric::DbHitsPerExpiry) && !of_damage(Metric::Throughput));
+}
+
+#[test]
 fn nothing_good_is_said_of_what_is_in_doubt_counted_in_part_or_stuck() {
     let mut figures = Figures {
         ledger: [(Entry::Orders, 100), (Entry::LostUpdatesPeak, 1)].into(),

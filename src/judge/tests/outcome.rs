@@ -1,6 +1,6 @@
 use lockstorm_data::facts::Caveat;
-use lockstorm_data::metrics::{Entry, Figures, Metric};
-use lockstorm_data::scenario::Scenario;
+use lockstorm_data::metrics::{Consequence, Entry, Figures, Metric};
+use lockstorm_data::scenario::{Expectation, Op, Scenario};
 
 use super::{consequence, judged, place, scenario};
 use crate::{ArmEvidence, Evidence, Outcome, Stage, judge};
@@ -30,6 +30,64 @@ fn outcome(change: impl FnOnce(&mut Figures), caveats: &[Caveat]) -> Outcome {
     let scenario = plain("failover");
     let single = scenario.arms.iter().position(|arm| arm.name == "single");
     outcome_in(&scenario, single.expect("an arm"), &figures, caveats)
+}
+
+#[test]
+fn a_lock_is_broken_by_damage_or_by_protecting_too_little_and_a_doubt_comes_first() {
+    let broken = [Outcome::Damage, Outcome::Stuck, Outcome::FreesLate, Outcome::Poor];
+    assert!(broken.into_iter().all(Outcome::is_broken));
+    let others = [Outcome::Control, Outcome::Held, Outcome::NotShown];
+    assert!(!others.into_iter().any(Outcome::is_broken));
+    let scenario = plain("failover");
+    let doubt = |caveats: &[Caveat]| judged(&scenario, &Figures::default(), caveats).arms[0].doubt().cloned();
+    assert_eq!(doubt(&[]), None);
+    assert_eq!(doubt(&[STALLED]), Some(STALLED));
+}
+
+#[test]
+fn an_arm_that_fails_an_expectation_is_not_met_and_one_without_what_was_predicted_is_not_shown() {
+    let mut scenario = scenario("failover");
+    scenario.faults.clear();
+    let single = place(&scenario, "single");
+    let expected = |metric: Metric, op: Op, bound: f64| Expectation {
+        arm: "single".to_owned(),
+        metric,
+        op,
+        bound,
+        text: String::new(),
+    };
+    let mut figures = Figures {
+        ledger: [(Entry::Orders, 100), (Entry::LostUpdatesPeak, 0)].into(),
+        contested: 10,
+        ..Figures::default()
+    };
+    let mut found = |expect: Vec<Expectation>, figures: &Figures| {
+        scenario.expect = expect;
+        let judged = judged(&scenario, figures, &[]);
+        let arm = &judged.arms[single];
+        (arm.outcome, arm.word(&scenario.workload))
+    };
+    assert_eq!(found(Vec::new(), &figures), (Outcome::Held, "safe"));
+    let orders = expected(Metric::Orders, Op::AtLeast, 101.0);
+    assert_eq!(found(vec![orders], &figures), (Outcome::NotShown, "not met"));
+    // What was predicted is damage, or a fault that meets held locks: at least so much of it.
+    let covered = |op| vec![expected(Metric::Covered, op, 5.0)];
+    assert_ne!(found(covered(Op::AtLeast), &figures).0, Outcome::Held);
+    assert_ne!(found(covered(Op::Greater), &figures).0, Outcome::Held);
+    figures.covered = 6;
+    assert_eq!(found(covered(Op::AtLeast), &figures).0, Outcome::Held);
+    assert_eq!(found(covered(Op::Less), &figures).1, "not met");
+}
+
+#[test]
+fn the_events_that_tested_a_lock_are_named_once_in_their_order() {
+    let scenario = plain("failover");
+    let of = |event| Consequence { event, ..consequence() };
+    let figures = Figures {
+        consequences: vec![of(Some(7)), of(None), of(Some(3)), of(Some(7))],
+        ..Figures::default()
+    };
+    assert_eq!(judged(&scenario, &figures, &[]).arms[0].tested_by, [3, 7]);
 }
 
 const BROKE: Outcome = Outcome::Damage;
