@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, Error, FromArgMatches, Subcommand};
 use lockstorm_data::model::{Action, Fault, Parameters, TargetKind};
-use lockstorm_data::scenario::Words;
+use lockstorm_data::scenario::{Words, parse_clock_rate, parse_shift};
 use lockstorm_lab::kept::Deed;
 use lockstorm_run::Command as RunCommand;
 
@@ -111,6 +111,7 @@ fn examples(name: &str, fault: Fault) -> String {
         Fault::Lag { .. } => needs("1 --delay 50ms", "--network"),
         Fault::Cut { .. } => [needs("link:1-2", "--replicated --network"), needs("1", "--lab docker")].join("\n"),
         Fault::Failover { .. } => needs("2 --by hand", "--replicated"),
+        Fault::Clock(_) => [needs("1 --ahead 2s", "--clocks"), needs("1 --rate 0", "--clocks")].join("\n"),
         Fault::Kill | Fault::Shutdown | Fault::Pause => format!("  lockstorm lab {name} 1"),
     }
 }
@@ -132,6 +133,20 @@ impl Parameters for Options {
             .required(true)
             .value_parser(parse);
         self.add(option.help("By how much, each way"));
+        now
+    }
+
+    fn shift(&mut self, key: &'static str, now: i64) -> i64 {
+        let option = Arg::new(key).long(key).value_name("DURATION").allow_hyphen_values(true);
+        let help = "By how much it jumps: 2s, or -60s back [default: 0s]";
+        self.add(option.value_parser(parse_shift).help(help));
+        now
+    }
+
+    fn rate(&mut self, key: &'static str, now: u32) -> u32 {
+        let option = Arg::new(key).long(key).value_name("NUMBER");
+        let help = "How fast it runs from then on: 1.001 is .1 % too fast, 0 stands still [default: 1]";
+        self.add(option.value_parser(parse_clock_rate).help(help));
         now
     }
 
@@ -164,6 +179,14 @@ struct Given<'a>(&'a ArgMatches);
 
 impl Parameters for Given<'_> {
     fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
+        self.0.get_one(key).copied().unwrap_or(now)
+    }
+
+    fn shift(&mut self, key: &'static str, now: i64) -> i64 {
+        self.0.get_one(key).copied().unwrap_or(now)
+    }
+
+    fn rate(&mut self, key: &'static str, now: u32) -> u32 {
         self.0.get_one(key).copied().unwrap_or(now)
     }
 

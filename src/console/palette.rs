@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::app::{App, Intent};
 use super::keys::{self, Act, is_letter};
-use lockstorm_data::model::{Action, Condition, Direction, Fault, Target, Way};
+use lockstorm_data::model::{Action, Condition, Direction, Fault, Skew, Target, Way};
 use lockstorm_run::Snapshot;
 
 /// Something that can be done to a target.
@@ -23,7 +23,7 @@ pub(super) struct Choice {
 }
 
 /// What it offers, in this order, for each target. The lag is one that shows on every chart.
-const ACTS: [Act; 8] = [
+const ACTS: [Act; 11] = [
     Act::Bounce,
     Act::Fault(Fault::Kill),
     Act::PauseOrResume,
@@ -37,6 +37,18 @@ const ACTS: [Act; 8] = [
     Act::Fault(Fault::Cut {
         direction: Direction::Both,
     }),
+    Act::Fault(Fault::Clock(Skew {
+        ahead_ms: 2_000,
+        rate_ppm: Skew::TRUE_RATE,
+    })),
+    Act::Fault(Fault::Clock(Skew {
+        ahead_ms: -60_000,
+        rate_ppm: Skew::TRUE_RATE,
+    })),
+    Act::Fault(Fault::Clock(Skew {
+        ahead_ms: 0,
+        rate_ppm: 0,
+    })),
 ];
 
 impl App {

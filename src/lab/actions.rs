@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join_all, try_join_all};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::client::Slot;
 use crate::error::LabError;
@@ -20,7 +20,7 @@ use crate::server::probe;
 use crate::topology::failover;
 use crate::topology::replication;
 use lockstorm_data::metrics::in_micros;
-use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Target, Verified};
+use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Skew, Target, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
 /// it answers.
@@ -32,6 +32,9 @@ const DOWN_INSTEAD: &str = "it went down instead";
 const NO_ANSWER: &str = "it does not answer any more";
 /// How long a node may take to answer, without what is due to the network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The pause before a clock is read again that does not show yet what it should.
+const CLOCK_PAUSE: Duration = Duration::from_millis(20);
 
 impl Lab {
     /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
@@ -68,6 +71,8 @@ impl Lab {
             Action::Fault(Fault::Shutdown) => self.order(nodes, NodeOrder::ShutDown)?,
             Action::Fault(Fault::Pause) => self.order(nodes, NodeOrder::Pause)?,
             Action::Fault(fault @ Fault::Lag { .. }) => self.proxy_for(host)?.enter(Target::Host(host), fault),
+            Action::Fault(Fault::Clock(skew)) => set_clocks(nodes, skew)?,
+            Action::Undo(Condition::Skewed) => set_clocks(nodes, Skew::NONE)?,
             Action::Fault(Fault::Failover { by }) => hit = self.fail_over(by, host).await?,
             Action::Undo(Condition::Paused) => self.order(nodes, NodeOrder::Continue)?,
             Action::Undo(Condition::Down) => self.restart(nodes).await.map_err(|error| match error {
@@ -167,6 +172,9 @@ impl Lab {
                     None => found.add(Finding::NoDelay, Observer::Proxy),
                 }
             }
+            Action::Fault(Fault::Clock(_)) | Action::Undo(Condition::Skewed) if node.name.role == Role::Sentinel => {}
+            Action::Fault(Fault::Clock(skew)) => self.shows_time(node, action, skew, &mut found).await?,
+            Action::Undo(Condition::Skewed) => self.shows_time(node, action, Skew::NONE, &mut found).await?,
             Action::Fault(Fault::Failover { .. }) if node.name.role != Role::Replicated => {}
             Action::Fault(Fault::Failover { .. }) => {
                 failover::takes_writes(node).await;
@@ -200,6 +208,27 @@ impl Lab {
             }
         }
         Ok(found)
+    }
+
+    /// Waits until a node's clock shows what it should. One that is down will when it is back.
+    async fn shows_time(&self, node: &Node, action: Action, skew: Skew, found: &mut Found) -> Result<(), LabError> {
+        // A node without a clock of ours was refused before.
+        let Some(clock) = &node.clock else { return Ok(()) };
+        loop {
+            if self.node_state(node.name).conditions.has(Condition::Down) {
+                return Ok(());
+            }
+            match clock.shown(&node.access(), skew, node.name.role == Role::Lock).await {
+                Ok(Some((since, ahead_us))) => {
+                    found.add_since(since, Finding::Clock { ahead_us }, Observer::Time);
+                    return Ok(());
+                }
+                Ok(None) => {}
+                Err(why) if self.node_state(node.name).is_up() => return Err(unverified(action, node, &why)),
+                Err(_) => {}
+            }
+            sleep(CLOCK_PAUSE).await;
+        }
     }
 
     /// Where the proxy accepts connections for a node, if it has a door to it.
@@ -267,6 +296,14 @@ impl Lab {
         let found = answered.map(|()| Finding::Answers { port });
         found.map_err(|why| unverified(action, node, &why))
     }
+}
+
+/// Shifts the clocks of a host, which its nodes have in common.
+fn set_clocks(host: &Host, skew: Skew) -> Result<(), LabError> {
+    let mut clocks = host.nodes.iter().filter_map(|node| node.clock.as_ref());
+    clocks
+        .try_for_each(|clock| clock.set(skew))
+        .map_err(|error| LabError::Other(format!("the clock of {} can't be changed: {error}", host.id)))
 }
 
 /// That the effect of an action was not found, for this reason.

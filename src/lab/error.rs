@@ -122,6 +122,9 @@ impl LabError {
             (Obstacle::Lacks(Lack::Replicas), _) => Self::Unmeasurable { action, target },
             (Obstacle::Lacks(Lack::Containers), _) => Self::CutsNeedContainers,
             (Obstacle::Lacks(Lack::Proxy), _) => Self::NoProxy(target),
+            (Obstacle::Lacks(Lack::Clocks), _) => Self::Other(format!(
+                "{target} has the clock of this machine: its servers were started without one of their own"
+            )),
             (obstacle, _) => Self::Impossible {
                 action,
                 target,

@@ -25,7 +25,7 @@ impl Imposed {
     pub(crate) fn undergo(&self, action: Action, at: Instant) {
         let mut conditions = self.conditions.lock().unwrap_or_else(PoisonError::into_inner);
         conditions.undergo(action, at);
-        conditions.retain(Condition::is_by_proxy);
+        conditions.retain(Condition::is_imposed);
     }
 
     /// The delay that a lag has added, and which ways take it.

@@ -61,8 +61,11 @@ impl Lab {
     /// What it lacks that faults need.
     pub fn lacks(&self) -> Vec<Lack> {
         let plan = &self.nodes.plan;
-        plan.spec
-            .lacks(plan.options.binary.containers.is_some(), self.proxy.is_some())
+        plan.spec.lacks(
+            plan.options.binary.containers.is_some(),
+            self.proxy.is_some(),
+            plan.clock.is_some(),
+        )
     }
 
     /// Checks whether an action is possible on a target in these conditions.

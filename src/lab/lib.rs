@@ -144,6 +144,7 @@ mod protocol;
 mod proxy;
 mod running;
 mod server;
+mod skew;
 mod start;
 mod topology;
 

@@ -27,6 +27,7 @@ use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::ports::{self, NodePorts};
 use crate::server::version::{Flavour, Version};
+use crate::skew::host_clock;
 use crate::topology::cluster;
 use crate::topology::layout::layout;
 use crate::topology::replication;
@@ -164,6 +165,10 @@ impl Start<'_> {
                 // What a stack requires is not known here.
                 scenario::Password::Random | scenario::Password::Off => None,
             },
+            clock: match self.options.clocks {
+                true => Some(host_clock::install(&ground.dir)?),
+                false => None,
+            },
             ground,
             doors: doors.places(),
             key_prefix: key_prefix(self.spec),
@@ -225,7 +230,12 @@ fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
     if options.cuts && options.binary.containers.is_none() {
         return Err(LabError::CutsNeedContainers);
     }
-    Ok(())
+    match host_clock::is_possible(options.binary.containers.is_some()) {
+        false if options.clocks => Err(LabError::Other(
+            "faults of clocks need servers that are processes on 64-bit Linux: play this scenario there, with --lab process".to_owned(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Doors for the nodes of the hosts, if there is a proxy. Nodes that reach each other need addresses of their own for that.

@@ -105,7 +105,7 @@ fn a_baseline_is_kept_the_first_time_and_a_regression_ends_with_code_4() {
         assert!(
             text.contains("? nothing can be said of ") && text.contains("runs of each side that count"),
             "{text}"
-        )
+        );
     };
     for seed in 1..=8 {
         run(

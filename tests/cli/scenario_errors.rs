@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use lockstorm_data::model::Lack;
 use lockstorm_data::model::{HostId, Seat, Target, Targets};
 use lockstorm_data::scenario::{
     ClusterSpec, Fence, Follow, Overrides, ReplicatedSpec, Scenario, Source, parse, warnings,
@@ -415,7 +416,7 @@ fn links_are_between_hosts_with_replicated_nodes() {
     ] {
         let whole = format!("{replicated}{}", fault(on, more));
         let scenario = read(&whole, &[]).unwrap_or_else(|errors| panic!("{on}: {errors:?}"));
-        assert!(scenario.needs_proxy());
+        assert!(scenario.needs(Lack::Proxy));
         let written = scenario.to_toml();
         assert!(written.contains(&format!("on = \"{on}\"")), "{written}");
         assert_eq!(

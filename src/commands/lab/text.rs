@@ -86,6 +86,7 @@ pub fn order(order: &LabOrder) -> String {
             .replicated
             .then(|| "with a master, replicas and Sentinels".to_owned()),
     );
+    parts.extend(order.clocks.then(|| "with clocks that can be wrong".to_owned()));
     parts.extend(order.network.then(|| "with a network that can be broken".to_owned()));
     parts.push(
         if order.password {

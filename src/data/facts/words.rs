@@ -967,6 +967,7 @@ fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
         Action::Undo(Condition::Paused) => verb("goes on", "go on"),
         Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),
         Action::Undo(Condition::Lagging) => verb("lags no more", "lag no more"),
+        Action::Undo(Condition::Skewed) => verb("has the right time again", "have the right time again"),
         Action::Fault(_) => {
             return targets.with(|target| format!(" {} {}", verb("is", "are"), action.done(target)));
         }

@@ -16,7 +16,7 @@ pub use lockstorm_lock::{Cause, CauseKind, Outcome, Wait};
 pub use check_result::CheckResult;
 pub use fault::{
     Action, Condition, Conditions, Direction, Fault, Finding, How, Lack, Link, Observer, Obstacle, Ongoing, Parameters,
-    Proof, SHORTEST_LAG, Seat, Seats, Target, TargetKind, Targets, Verified, Way,
+    Proof, SHORTEST_LAG, Seat, Seats, Skew, Target, TargetKind, Targets, Verified, Way,
 };
 pub use id::{HostId, OrderId, ServerId};
 pub(crate) use outcome::is_zero;

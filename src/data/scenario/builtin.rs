@@ -42,6 +42,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("bounce-with-aof"),
     builtin!("wait-enough"),
     builtin!("isolated-master"),
+    builtin!("clock-jump"),
     builtin!("flash-sale"),
     builtin!("stampede"),
     builtin!("paged-list"),

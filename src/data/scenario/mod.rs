@@ -52,6 +52,7 @@ pub use spec::{
 };
 pub use suggest::{hint, meant};
 pub use turns::Turns;
+pub use value::{parse_clock_rate, parse_shift};
 pub use warnings::warnings;
 pub use whole::Scenario;
 pub use words::Words;

@@ -59,11 +59,16 @@ impl LabSpec {
         self.nodes.is_none()
     }
 
-    /// What it lacks that faults need, with or without `containers` and a `proxy`.
-    pub fn lacks(&self, containers: bool, proxy: bool) -> Vec<Lack> {
-        let has = [self.are_ours(), self.replicated.is_some(), containers, proxy];
-        let all = [Lack::OwnHosts, Lack::Replicas, Lack::Containers, Lack::Proxy];
-        let lacked = all.into_iter().zip(has).filter(|(_, has)| !has);
+    /// What it lacks that faults need, with or without `containers`, a `proxy`, and `clocks` of ours in its servers.
+    pub fn lacks(&self, containers: bool, proxy: bool, clocks: bool) -> Vec<Lack> {
+        let all = [
+            (Lack::OwnHosts, self.are_ours()),
+            (Lack::Replicas, self.replicated.is_some()),
+            (Lack::Containers, containers),
+            (Lack::Proxy, proxy),
+            (Lack::Clocks, clocks),
+        ];
+        let lacked = all.into_iter().filter(|(_, has)| !has);
         lacked.map(|(lack, _)| lack).collect()
     }
 
@@ -589,16 +594,10 @@ impl FaultSpec {
         }
     }
 
-    /// Whether it is a fault of the network, which only a lab with a proxy can have.
-    pub fn needs_proxy(&self) -> bool {
+    /// Whether it needs this, which a lab may lack.
+    pub fn needs(&self, lack: Lack) -> bool {
         let kind = self.targets.kind();
-        kind.is_some_and(|kind| self.action.needs(kind, Lack::Proxy))
-    }
-
-    /// Whether it cuts a host off, which only containers can be.
-    pub fn cuts_host(&self) -> bool {
-        let kind = self.targets.kind();
-        kind.is_some_and(|kind| self.action.needs(kind, Lack::Containers))
+        kind.is_some_and(|kind| self.action.needs(kind, lack))
     }
 }
 

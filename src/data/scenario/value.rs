@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::suggest;
 use super::tree::Value;
 use super::words::Words;
-use crate::metrics::units::counted;
-use crate::model::{HostId, printable};
+use crate::metrics::units::{counted, rounded};
+use crate::model::{HostId, Skew, printable};
 
 /// The most characters of a caption.
 const CAPTION: usize = 76;
@@ -131,6 +131,43 @@ pub(super) fn rate(value: &Value) -> Result<f64, String> {
         let shown = describe(value);
         format!("{shown} is not a rate; write a number above 0 and up to 1000000, like \"400/s\"")
     })
+}
+
+/// By how much a clock jumps, in milliseconds.
+pub(super) fn shift(value: &Value) -> Result<i64, String> {
+    parse_shift(&text(value)?)
+}
+
+/// By how much a clock jumps, in milliseconds: `2s`, or `-60s` back.
+///
+/// # Errors
+/// It is no duration, or out of range.
+pub fn parse_shift(text: &str) -> Result<i64, String> {
+    let (sign, by) = text.strip_prefix('-').map_or((1, text), |by| (-1, by));
+    let by = parse_duration(by.trim())?;
+    let ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+    if ms > Skew::MOST_MS || by.subsec_nanos() % 1_000_000 != 0 {
+        return Err(format!(
+            "\"{text}\" is out of range; whole milliseconds, up to 24h ahead or behind"
+        ));
+    }
+    Ok(sign * ms)
+}
+
+/// How fast a clock runs, in parts per million of the true rate.
+pub(super) fn clock_rate(value: &Value) -> Result<u32, String> {
+    let rate = number(0.0..=f64::from(Skew::FASTEST))(value)?;
+    let ppm = rounded(rate * f64::from(Skew::TRUE_RATE));
+    Ok(u32::try_from(ppm).unwrap_or(u32::MAX))
+}
+
+/// The same, as it is written on a command line.
+///
+/// # Errors
+/// It is no number, or out of range.
+pub fn parse_clock_rate(text: &str) -> Result<u32, String> {
+    let rate = text.parse().map_err(|_| "write a number, 1.001 or 0".to_owned())?;
+    clock_rate(&Value::Float(rate))
 }
 
 /// A duration, zero allowed.

@@ -9,7 +9,7 @@ use super::expectation::Expectation;
 use super::lock::LockKind;
 use super::spec::{ArmSpec, DatabaseSpec, FaultSpec, LabSpec, SwarmSpec};
 use super::workload::WorkloadSpec;
-use crate::model::{Action, TargetKind, in_us};
+use crate::model::{Action, Lack, TargetKind, in_us};
 
 /// A whole scenario, validated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,9 +91,9 @@ impl Scenario {
         arm.lock.uses_nodes() && self.faults.iter().any(|fault| meets(&fault))
     }
 
-    /// Whether its lab needs a proxy, because of a fault of the network.
-    pub fn needs_proxy(&self) -> bool {
-        self.faults.iter().any(FaultSpec::needs_proxy)
+    /// Whether one of its faults needs this, which a lab may lack.
+    pub fn needs(&self, lack: Lack) -> bool {
+        self.faults.iter().any(|fault| fault.needs(lack))
     }
 
     /// Who else can read the passwords of its database and its nodes, and how to prevent that.

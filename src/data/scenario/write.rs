@@ -11,7 +11,7 @@ use super::whole::Scenario;
 use super::words::Words;
 use super::workload::{self, WorkloadName};
 use super::writer::{Writer, float, quote, time, word};
-use crate::model::{Action, Parameters, Target, TargetKind, Targets, Wait};
+use crate::model::{Action, Parameters, Skew, Target, TargetKind, Targets, Wait};
 
 impl Scenario {
     /// The scenario as it runs. [`super::parse`] reads it back to an equal one, except for a password of its database or its nodes, and
@@ -165,6 +165,19 @@ impl Writer {
 impl Parameters for Writer {
     fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
         self.pair(key, time(now));
+        now
+    }
+
+    fn shift(&mut self, key: &'static str, now: i64) -> i64 {
+        let sign = if now < 0 { "-" } else { "" };
+        let by = show(Duration::from_millis(now.unsigned_abs()));
+        self.optional(key, (now != 0).then(|| quote(&format!("{sign}{by}"))));
+        now
+    }
+
+    fn rate(&mut self, key: &'static str, now: u32) -> u32 {
+        let rate = f64::from(now) / f64::from(Skew::TRUE_RATE);
+        self.optional(key, (now != Skew::TRUE_RATE).then(|| float(rate)));
         now
     }
 

@@ -41,7 +41,7 @@ impl Password {
     pub(crate) fn create(run_dir: &Path) -> Result<Self, LabError> {
         let file = run_dir.join(FILE);
         let text = draw().map_err(LabError::cannot_create(&file))?;
-        create_file(&file, &format!("{OWN}{text}\nmasterauth {text}\n"))?;
+        create_file(&file, format!("{OWN}{text}\nmasterauth {text}\n"))?;
         Ok(Self { text, file })
     }
 
@@ -51,10 +51,10 @@ impl Password {
 }
 
 /// Creates a file that only this user can read.
-pub(crate) fn create_file(path: &Path, text: &str) -> Result<(), LabError> {
+pub(crate) fn create_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    file.and_then(|mut file| file.write_all(content.as_ref()))
         .map_err(LabError::cannot_create(path))
 }
 

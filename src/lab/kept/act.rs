@@ -142,8 +142,8 @@ fn failed(action: Action, target: Target, error: LabError) -> (Effect, String) {
                 Action::Fault(fault) => fault.brings(),
                 Action::Undo(condition) => Some(condition),
             };
-            // Nobody but whoever ordered it looks for what the proxy does.
-            let see = match brought.is_some_and(Condition::is_by_proxy) {
+            // Nobody but whoever ordered it looks for what the proxy, or a clock, does.
+            let see = match brought.is_some_and(Condition::is_imposed) {
                 true => "it may still come: order it again to see",
                 false => "it may still come, and `lockstorm lab status` shows it then",
             };

@@ -56,7 +56,7 @@ fn host(lab: &Lab, roles: &BTreeMap<NodeName, ReplicationRole>, id: HostId) -> H
     let nodes = lab.names().filter(|name| name.host == Some(id));
     let mut network = lab.state(id).conditions;
     let up = network.answers();
-    network.retain(Condition::is_by_proxy);
+    network.retain(Condition::is_imposed);
     HostStatus {
         host: id,
         up,

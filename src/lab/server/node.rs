@@ -23,6 +23,8 @@ use crate::server::ports::{self, NodePorts};
 use crate::server::probe;
 use crate::server::settings::{self, NodeSettings};
 use crate::server::stats::Admin;
+use crate::server::version::Flavour;
+use crate::skew::host_clock::HostClock;
 use lockstorm_data::scenario::{LabSpec, NodeUrl};
 use lockstorm_lock::NodeAddress;
 
@@ -54,6 +56,8 @@ pub(crate) struct Node {
     /// The port at which the other nodes of the cluster talk to it, if it is in one.
     pub bus_port: Option<u16>,
     pub admin: Mutex<Admin>,
+    /// Its clock, if that is not the machine's.
+    pub clock: Option<HostClock>,
     /// Where it is, with the lab's password. Whatever depends on its port is made from this.
     access: watch::Sender<NodeAddress>,
     plan: Arc<Plan>,
@@ -68,6 +72,8 @@ pub(crate) struct Plan {
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
     pub ground: Ground,
+    /// The library by which servers get clocks, if they do.
+    pub clock: Option<PathBuf>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
     /// What all keys begin with on nodes that are not ours.
@@ -112,6 +118,11 @@ impl Node {
         if let Some(text) = config_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
             create_file(&dir.join(config_file::NAME), &text)?;
         }
+        let clock = plan
+            .clock
+            .as_ref()
+            .map(|library| HostClock::create(library, &dir))
+            .transpose()?;
         let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
         loop {
             let access = plan.access((plan.ground.ip(id), ports.port).into());
@@ -121,6 +132,7 @@ impl Node {
                 tls_port: speaks_tls.then(|| ports::find(1)).transpose()?.map(|found| found[0]),
                 bus_port: ports.bus,
                 dir: dir.clone(),
+                clock: clock.clone(),
                 ..Self::at(plan, id, name, access)
             };
             match node.run(client).await {
@@ -128,7 +140,11 @@ impl Node {
                     others -= 1;
                     ports = ports.others()?;
                 }
-                started => return started.map(|()| node),
+                started => {
+                    started?;
+                    node.check_clock().await?;
+                    return Ok(node);
+                }
             }
         }
     }
@@ -142,6 +158,7 @@ impl Node {
             tls_port: None,
             bus_port: None,
             admin: Mutex::default(),
+            clock: None,
             access: watch::Sender::new(access),
             plan: Arc::clone(plan),
             dir: PathBuf::new(),
@@ -206,6 +223,10 @@ impl Node {
         if let (Some(port), Some(files)) = (self.tls_port, &plan.options.tls) {
             given.extend(settings::of_tls(files, port));
         }
+        if plan.clock.is_some() && plan.options.binary.flavour == Flavour::Redis {
+            // With a clock that was set back its allocator's thread would wait for a time that is past, over and over.
+            given.push(("jemalloc-bg-thread", vec!["no".to_owned()]));
+        }
         if plan.options.binary.is_found() {
             given.retain(|(name, _)| settings::can_change(name));
         }
@@ -265,7 +286,20 @@ impl Node {
             dir: self.dir.clone(),
             log: self.log(),
             talk: None,
+            clock: self.clock.clone().map(Box::new),
         }
+    }
+
+    /// Checks that its process reads its clock, if it has one: a program that is linked statically does not.
+    async fn check_clock(&self) -> Result<(), LabError> {
+        let Some(clock) = &self.clock else { return Ok(()) };
+        let asked = (self.name.role != Role::Sentinel).then(|| self.access());
+        clock.check(asked.as_ref()).await.map_err(|why| {
+            LabError::Other(format!(
+                "faults of clocks are not possible with {}: {} {why}",
+                self.plan.options.binary, self.name
+            ))
+        })
     }
 
     /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on

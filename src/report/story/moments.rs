@@ -38,6 +38,8 @@ pub(crate) struct Moment {
     pub is_warning: bool,
     /// Whether a host came back by it.
     is_return: bool,
+    /// Whether it changed a clock.
+    is_of_clock: bool,
     /// Whether an old master came back with it.
     brings_old_master: bool,
     /// The events that it is made of.
@@ -100,7 +102,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
     let (mut found, mut hit): (BTreeMap<&str, usize>, BTreeSet<&str>) = Default::default();
     for event in events {
         let text = || event.text();
-        let mut is_return = false;
+        let (mut is_return, mut is_of_clock) = (false, false);
         let (what, letter) = match &event.kind {
             EventKind::Fault { error: Some(_), .. } => (text(), Some('?')),
             EventKind::Fault {
@@ -124,6 +126,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                     moment.until = Some(at + AFTERMATH);
                     continue;
                 }
+                is_of_clock = action.changes_clock();
                 is_return = *action == Action::Undo(Condition::Down) && effect_at.is_some();
                 let mark = action.mark();
                 let letter = if effect_at.is_some() {
@@ -159,6 +162,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             is_bad: false,
             is_warning: matches!(event.kind, EventKind::Warning { .. }),
             is_return,
+            is_of_clock,
             brings_old_master: false,
             events: vec![event.id],
             until: letter.map(|_| at + AFTERMATH),
@@ -288,6 +292,7 @@ fn join<'a>(
         is_bad: true,
         is_warning: false,
         is_return: false,
+        is_of_clock: false,
         brings_old_master: false,
         events: vec![event.id],
         until: None,
@@ -375,7 +380,8 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
         }
     }
     moment.is_bad |= lists.keys().any(|(rank, _)| *rank < 2);
-    if is_empty {
+    // A clock that jumped ends keys, too, and nobody came back.
+    if is_empty && !moment.is_of_clock {
         let words = if moment.is_return {
             " EMPTY"
         } else {

@@ -348,6 +348,14 @@ impl HoldAudit {
         hit
     }
 
+    /// Takes in that a node may have lost keys, or lose them, of which nobody can tell.
+    pub fn may_have_lost(&mut self, loss: Loss) {
+        if self.is_its(&loss.servers) {
+            self.losses.push(loss);
+            self.has_new_losses = true;
+        }
+    }
+
     /// Takes in that an app server, or its client, is paused since `at`, or keeps running from then on.
     pub fn paused(&mut self, server: usize, at: Instant, begins: bool) {
         let at = monotonic_ns(at);

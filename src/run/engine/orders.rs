@@ -44,13 +44,14 @@ impl Engine {
     pub fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
         let event = self.log.fault(action, target, order, self.who(due));
         let may_forget = match (action, target) {
-            (Action::Undo(condition), Target::Host(_)) if condition.forgets() => {
+            (action, Target::Host(_)) if action.may_lose_keys() => {
                 // What is lost of another program's locks can't be looked for, and on such a disk nothing is.
-                let keeps_all = self.lab.spec.persistence == Persistence::AofAlways;
+                let keeps_all = !action.changes_clock() && self.lab.spec.persistence == Persistence::AofAlways;
                 let may_lose =
                     |arm: &Arm| arm.spec.lock.uses_nodes() && !(keeps_all && arm.spec.lock == LockKind::Client);
                 let arms = locks_of(&self.arms, &self.swarm, may_lose);
-                Some((self.lab.spec.persistence == Persistence::None, arms))
+                let forgets = !action.changes_clock() && self.lab.spec.persistence == Persistence::None;
+                Some((forgets, arms))
             }
             _ => None,
         };
@@ -211,6 +212,8 @@ impl Engine {
             for loss in nodes.iter().filter_map(|node| node.loss(arm.index, event)) {
                 hit = hit.and(arm.holds.lost(loss, &down));
             }
+            let unseen = nodes.iter().filter_map(|node| node.unseen_loss(arm.index, event));
+            unseen.for_each(|loss| arm.holds.may_have_lost(loss));
             for kind in forgotten(arm, hit) {
                 arm.consequence(at, Some(event), kind);
                 all.push((arm.index, kind));

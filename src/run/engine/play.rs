@@ -20,7 +20,8 @@ use crate::under_test::OtherArms;
 use crate::workload::Hurry;
 use lockstorm_base::output::Stream;
 use lockstorm_data::facts::{Caveat, EventKind, Step};
-use lockstorm_data::scenario::{FaultSpec, Scenario};
+use lockstorm_data::model::Lack;
+use lockstorm_data::scenario::Scenario;
 use lockstorm_lab::{Lab, LabOptions, ServerBinary};
 
 /// How long a run that was stopped before its load began may take to remove what it made.
@@ -41,8 +42,9 @@ pub(crate) async fn run(
         None => ServerBinary::find(None)?,
     };
     let mut lab_options = LabOptions::new(binary.clone())?;
-    lab_options.proxy = scenario.needs_proxy();
-    lab_options.cuts = scenario.faults.iter().any(FaultSpec::cuts_host);
+    lab_options.proxy = scenario.needs(Lack::Proxy);
+    lab_options.cuts = scenario.needs(Lack::Containers);
+    lab_options.clocks = scenario.needs(Lack::Clocks);
     if let Some(keeper) = options.keeper {
         lab_options.keeper = keeper;
     }

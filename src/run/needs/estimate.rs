@@ -2,7 +2,7 @@
 
 use super::cost;
 use lockstorm_data::metrics::units::rounded;
-use lockstorm_data::model::Wait;
+use lockstorm_data::model::{Lack, Wait};
 use lockstorm_data::scenario::{ArmSpec, Ledger, Persistence, Scenario, StockIn, Topology};
 
 /// What a run of a scenario needs.
@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         // The proxy has a listener for each node on a host, and two sockets for each connection of an app server, and for one of
         // the run. Each replica calls its master, and each Sentinel calls every other one and, twice, every replicated node.
         let links = if on_master > 0 { hosts + hosts * hosts * 3 } else { 0 };
-        let proxy = if self.scenario.needs_proxy() {
+        let proxy = if self.scenario.needs(Lack::Proxy) {
             let through = self.servers * (hosts + replicated + subscriptions);
             cost::FILES_OF_A_PROXY + (self.processes - 1) * 3 + 2 * through + 2 * links
         } else {
@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         } else {
             0
         };
-        let proxy = u64::from(self.scenario.needs_proxy());
+        let proxy = u64::from(self.scenario.needs(Lack::Proxy));
         proxy + cost::THREADS_BASE + self.servers + connections + cost::THREADS_OF_A_NODE * self.processes
     }
 

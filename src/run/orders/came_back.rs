@@ -1,4 +1,4 @@
-//! What the nodes of a host have lost that was down and is back.
+//! What the nodes of a host have lost that was down and is back, or whose clock has changed.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -6,17 +6,41 @@ use std::time::Instant;
 use crate::under_test::HeldLock;
 use crate::watch::lacks::{ArmLocks, Lacks, lost_keys, of_arms};
 use lockstorm_base::monotonic_ns;
-use lockstorm_data::model::{Condition, HostId};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, Skew};
 use lockstorm_judge::law::{Loss, LostKeys};
 use lockstorm_lab::{Lab, NodeName, Role};
 
-/// A host that is down and is to come back.
+/// A host that is down and is to come back, or whose clock is to change.
 #[derive(Debug, Clone)]
 pub(crate) struct Returning {
     nodes: Vec<DownNode>,
     /// Whether they keep nothing.
     forgets: bool,
+    /// Of a change of its clock, what locks may lose their keys by it that have them now.
+    clock: Option<Early>,
     arms: Vec<ArmLocks>,
+}
+
+/// Which locks may lose their keys before their TTL is over, by a change of a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Early {
+    /// None: it was set back, or slowed.
+    Never,
+    /// Those that were asked for before it jumped ahead.
+    Before,
+    /// Those that are asked for later, too, since it runs fast.
+    Always,
+}
+
+impl Early {
+    fn by(action: Action) -> Option<Self> {
+        match action {
+            Action::Fault(Fault::Clock(skew)) if skew.rate_ppm > Skew::TRUE_RATE => Some(Self::Always),
+            Action::Fault(Fault::Clock(skew)) if skew.ahead_ms <= 0 => Some(Self::Never),
+            // What was wrong may have been that it was behind.
+            _ => action.changes_clock().then_some(Self::Before),
+        }
+    }
 }
 
 /// A node that keeps locks, before it comes back.
@@ -38,6 +62,10 @@ pub(crate) struct CameBack {
     pub back: Instant,
     /// Whether it keeps nothing.
     forgets: bool,
+    /// Of a change of its clock: which locks may lose their keys later.
+    clock: Option<Early>,
+    /// When it was looked for its keys, which is when its clock had changed for certain.
+    looked: Instant,
     /// What it lacks of the locks that it voted for and that are held, for each arm by its position; `None` if it did not answer, or
     /// need not be asked.
     lacks: Vec<(usize, Option<Lacks>)>,
@@ -54,7 +82,7 @@ impl CameBack {
             since: monotonic_ns(self.died),
             asked_from: i64::MIN,
             // Whoever asks a dead node gets no vote of it, so a later vote is one of the node that is back. It votes before that is proved.
-            asked_before: monotonic_ns(self.died),
+            asked_before: monotonic_ns(if self.clock.is_some() { self.looked } else { self.died }),
             keys: match self.forgets {
                 true => LostKeys::All,
                 false => lost_keys(lacks.as_ref()),
@@ -63,24 +91,45 @@ impl CameBack {
     }
 }
 
+impl CameBack {
+    /// What it may have lost, or lose, of these locks, and nobody can see: keys that expire early after the look.
+    pub fn unseen_loss(&self, arm: usize, event: u64) -> Option<Loss> {
+        let asked_before = match self.clock? {
+            Early::Never => return None,
+            Early::Before => monotonic_ns(self.looked),
+            Early::Always => i64::MAX,
+        };
+        Some(Loss {
+            asked_before,
+            keys: LostKeys::Unknown,
+            ..self.loss(arm, event)?
+        })
+    }
+}
+
 impl Returning {
-    /// What must be known of this host before it comes back. `arms` are those whose lock uses nodes.
-    pub fn of(lab: &Lab, host: HostId, forgets: bool, arms: Vec<ArmLocks>) -> Self {
+    /// What must be known of this host before this `action` brings it back, or changes its clock. `arms` are those whose lock uses nodes.
+    pub fn of(lab: &Lab, host: HostId, action: Action, forgets: bool, arms: Vec<ArmLocks>) -> Self {
+        let (clock, now) = (Early::by(action), Instant::now());
         let keeps_locks = |name: &NodeName| {
             let with_locks = matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
             with_locks && name.host == Some(host)
         };
         let down = |node| {
             let state = lab.node_state(node);
-            let down = state.conditions.get(Condition::Down)?;
+            let down = state.conditions.get(Condition::Down);
             Some(DownNode {
                 node,
                 servers: lab.servers(node),
-                died: down.since,
+                died: match clock {
+                    None => down?.since,
+                    Some(_) => now,
+                },
             })
         };
         Self {
             forgets,
+            clock,
             nodes: lab.names().filter(keeps_locks).filter_map(down).collect(),
             arms,
         }
@@ -90,17 +139,21 @@ impl Returning {
     pub async fn look(&self, lab: &Lab, back: Instant) -> Vec<CameBack> {
         let mut all = Vec::new();
         for DownNode { node, servers, died } in &self.nodes {
+            let looked = Instant::now();
+            let asked_before = if self.clock.is_some() { looked } else { *died };
             let is_voter = |server: &SocketAddr| servers.contains(server);
             let on_it = |lock: &HeldLock| lock.voters().iter().any(is_voter);
             let lacks = match self.forgets {
                 true => self.arms.iter().map(|(arm, _)| (*arm, None)).collect(),
-                false => of_arms(lab, *node, *died, &self.arms, on_it).await,
+                false => of_arms(lab, *node, asked_before, &self.arms, on_it).await,
             };
             all.push(CameBack {
                 servers: [servers.clone(), lab.servers(*node)].concat(),
                 died: *died,
                 back,
                 forgets: self.forgets,
+                clock: self.clock,
+                looked,
                 lacks,
             });
         }
@@ -119,7 +172,6 @@ mod tests {
     use crate::under_test::Guard;
     use crate::workload::HeldLocks;
     use lockstorm_data::metrics::{Figures, Timeline};
-    use lockstorm_data::model::{Action, Fault};
     use lockstorm_data::scenario::{LabSpec, Overrides, Source, parse};
     use lockstorm_kit::{beside, lab};
     use lockstorm_lock::{AcquireOptions, Lock, NodeOptions, Nodes, Outcome};
@@ -164,7 +216,7 @@ mod tests {
 
         async fn bring_back(&self, host: usize) -> Vec<CameBack> {
             let arms = vec![(0, vec![Arc::clone(&self.held)])];
-            let returning = Returning::of(&self.lab, HostId(host), true, arms);
+            let returning = Returning::of(&self.lab, HostId(host), Action::Undo(Condition::Down), true, arms);
             let back = self
                 .lab
                 .apply(Action::Undo(Condition::Down), HostId(host))
@@ -225,8 +277,15 @@ mod tests {
         async fn votes_of_a_node_that_is_back_are_not_lost(&self) {
             self.kill(1).await;
             let arms = vec![(0, vec![Arc::clone(&self.held)])];
-            let [forgets, keeps] =
-                [true, false].map(|forgets| Returning::of(&self.lab, HostId(1), forgets, arms.clone()));
+            let [forgets, keeps] = [true, false].map(|forgets| {
+                Returning::of(
+                    &self.lab,
+                    HostId(1),
+                    Action::Undo(Condition::Down),
+                    forgets,
+                    arms.clone(),
+                )
+            });
             self.lab.apply(Action::Undo(Condition::Down), HostId(1)).await.unwrap();
             self.all_connected().await;
             let guard = self.acquire(1, "early").await.unwrap();

@@ -177,7 +177,7 @@ impl Faults {
                     // Not when it is ordered: a kill that was ordered just before may not have taken effect then.
                     let look_first = || {
                         let may_forget = order.may_forget.clone();
-                        returning = may_forget.map(|(forgets, arms)| Returning::of(&lab, host, forgets, arms));
+                        returning = may_forget.map(|(forgets, arms)| Returning::of(&lab, host, action, forgets, arms));
                     };
                     let mut done = lab.apply_after(action, host, look_first).await;
                     if let Err(LabError::NotYet { within }) = done {

@@ -26,6 +26,16 @@ impl Action {
         !matches!(self, Self::Fault(Fault::Lag { .. }) | Self::Undo(Condition::Lagging))
     }
 
+    /// Whether nodes may lose keys by it that they have: they come back from death, or their clock may jump ahead, or run fast.
+    pub const fn may_lose_keys(self) -> bool {
+        self.changes_clock() || matches!(self, Self::Undo(condition) if condition.forgets())
+    }
+
+    /// Whether it changes a clock.
+    pub const fn changes_clock(self) -> bool {
+        matches!(self, Self::Fault(Fault::Clock(_)) | Self::Undo(Condition::Skewed))
+    }
+
     /// An action of each kind, in the order in which messages list them. The parameters of the faults mean nothing.
     pub fn kinds() -> impl Iterator<Item = Self> {
         let faults = Fault::kinds().map(Self::Fault);
@@ -84,6 +94,7 @@ impl Action {
         match self {
             Self::Fault(Fault::Lag { delay, direction }) => format!(" by {}{}", setting(delay), course(direction)),
             Self::Fault(Fault::Cut { direction }) => course(direction),
+            Self::Fault(Fault::Clock(skew)) => format!(" ({skew})"),
             Self::Fault(Fault::Kill | Fault::Shutdown | Fault::Pause | Fault::Failover { .. }) | Self::Undo(_) => {
                 String::new()
             }

@@ -22,6 +22,9 @@ pub enum Condition {
     /// What is sent to it, and what it sends, arrives later than it should.
     #[serde(rename = "unlag")]
     Lagging,
+    /// Its wall clock is wrong.
+    #[serde(rename = "correct")]
+    Skewed,
 }
 
 /// Everything about a condition.
@@ -70,6 +73,13 @@ impl Condition {
                 undone_on: &[TargetKind::Host, TargetKind::Link],
                 ends: &[],
             },
+            Self::Skewed => Row {
+                word: "skewed",
+                symbol: "◷",
+                undo: ["correct", "correcting", "corrected"],
+                undone_on: &[TargetKind::Host],
+                ends: &[],
+            },
         }
     }
 
@@ -83,16 +93,15 @@ impl Condition {
         self.row().symbol
     }
 
-    /// Whether it is brought about on the way to its target, by the lab's proxy, which keeps track of it, so that a lab without
-    /// one can't have it. (A host is cut by the engine of its containers.) The others the kernel reports for a host's
-    /// processes, no matter who caused them.
-    pub const fn is_by_proxy(self) -> bool {
-        matches!(self, Self::Cut | Self::Lagging)
+    /// Whether only the lab knows of it that brought it about: by its proxy, by the engine of its containers, or by a clock. The others
+    /// the kernel reports for a host's processes, no matter who caused them.
+    pub const fn is_imposed(self) -> bool {
+        matches!(self, Self::Cut | Self::Lagging | Self::Skewed)
     }
 
     /// Whether a target in this condition still answers.
     pub const fn answers(self) -> bool {
-        matches!(self, Self::Lagging)
+        matches!(self, Self::Lagging | Self::Skewed)
     }
 
     /// Whether a target has lost what it had in memory once this is undone.

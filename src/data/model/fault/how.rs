@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
+use super::skew::Skew;
 use crate::model::setting::setting;
 
 /// Who makes a replica the new master.
@@ -85,6 +86,8 @@ pub enum How {
     Delayed(Duration, Direction),
     /// Nothing arrives on these ways.
     Silenced(Direction),
+    /// Its clock is wrong like this.
+    Clock(Skew),
 }
 
 impl fmt::Display for How {
@@ -97,6 +100,7 @@ impl fmt::Display for How {
             Self::Delayed(delay, Direction::Both) => write!(f, "{} each way", setting(*delay)),
             Self::Delayed(delay, direction) => write!(f, "{} {direction}", setting(*delay)),
             Self::Silenced(direction) => direction.fmt(f),
+            Self::Clock(skew) => skew.fmt(f),
         }
     }
 }

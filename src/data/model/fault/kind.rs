@@ -7,6 +7,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 
 use super::condition::Condition;
 use super::how::{Direction, How, Way};
+use super::skew::Skew;
 use super::target::TargetKind;
 use crate::model::in_us;
 
@@ -42,6 +43,8 @@ pub enum Fault {
         /// On which ways.
         direction: Direction,
     },
+    /// The wall clock of a host is wrong.
+    Clock(Skew),
     /// The replicated node of a host becomes the master, while the old one may still be there.
     Failover {
         /// Who does it.
@@ -110,6 +113,14 @@ impl Fault {
                 brings: Some(Condition::Cut),
                 not_while: &[Condition::Down],
             },
+            Self::Clock(_) => Row {
+                verbs: ["skew", "skewing", "skewed"],
+                mark: 'T',
+                hits: &[(TargetKind::Host, "")],
+                brings: Some(Condition::Skewed),
+                // Nobody could ask it for the time.
+                not_while: &[Condition::Down, Condition::Paused, Condition::Cut],
+            },
             Self::Failover { .. } => Row {
                 verbs: ["fail over to", "failing over to", "failed over to"],
                 mark: 'M',
@@ -144,6 +155,7 @@ impl Fault {
             Self::Pause | Self::Failover { .. } => None,
             Self::Lag { delay, direction } => Some(How::Delayed(delay, direction)),
             Self::Cut { direction } => Some(How::Silenced(direction)),
+            Self::Clock(skew) => Some(How::Clock(skew)),
         }
     }
 
@@ -159,6 +171,10 @@ impl Fault {
             Self::Cut { direction } => Self::Cut {
                 direction: through.word("direction", direction),
             },
+            Self::Clock(Skew { ahead_ms, rate_ppm }) => Self::Clock(Skew {
+                ahead_ms: through.shift("ahead", ahead_ms),
+                rate_ppm: through.rate("rate", rate_ppm),
+            }),
             Self::Failover { by } => Self::Failover {
                 by: through.word("by", by),
             },
@@ -185,6 +201,12 @@ pub trait Parameters {
     /// A duration within `range`. `now` is its present value, which means nothing while a fault is being read.
     fn duration(&mut self, key: &'static str, now: Duration, range: RangeInclusive<Duration>) -> Duration;
 
+    /// Milliseconds to add to a clock, less than a day; 0 if it is left out.
+    fn shift(&mut self, key: &'static str, now: i64) -> i64;
+
+    /// How fast a clock runs, in parts per million of the true rate; that if it is left out.
+    fn rate(&mut self, key: &'static str, now: u32) -> u32;
+
     /// A variant of an enum. `now` means as much as for a duration.
     fn word<T: Copy + Serialize + VariantArray>(&mut self, key: &'static str, now: T) -> T;
 }
@@ -194,6 +216,16 @@ struct Keys(Vec<&'static str>);
 
 impl Parameters for Keys {
     fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
+        self.0.push(key);
+        now
+    }
+
+    fn shift(&mut self, key: &'static str, now: i64) -> i64 {
+        self.0.push(key);
+        now
+    }
+
+    fn rate(&mut self, key: &'static str, now: u32) -> u32 {
         self.0.push(key);
         now
     }
@@ -216,6 +248,14 @@ mod tests {
 
     impl Parameters for Double {
         fn duration(&mut self, _: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
+            now * 2
+        }
+
+        fn shift(&mut self, _: &'static str, now: i64) -> i64 {
+            now * 2
+        }
+
+        fn rate(&mut self, _: &'static str, now: u32) -> u32 {
             now * 2
         }
 

@@ -8,6 +8,7 @@ mod how;
 mod kind;
 mod obstacle;
 mod proof;
+mod skew;
 mod target;
 
 pub use action::Action;
@@ -17,4 +18,5 @@ pub use how::{Direction, How, Way};
 pub use kind::{Fault, Parameters, SHORTEST_LAG};
 pub use obstacle::{Lack, Obstacle};
 pub use proof::{Finding, Observer, Proof, Verified};
+pub use skew::Skew;
 pub use target::{Link, Seat, Seats, Target, TargetKind, Targets};

@@ -87,6 +87,11 @@ pub enum Finding {
     LeftNetwork,
     /// A container is in its network again.
     InNetwork,
+    /// The server's clock, by which it expires keys, was ahead of the true time by this.
+    Clock {
+        /// In microseconds; negative if it was behind.
+        ahead_us: i64,
+    },
     /// The runtime of an app server was dropped.
     RuntimeGone,
     /// The thread of an app server is blocked.
@@ -119,6 +124,7 @@ impl Finding {
             | Self::Arrives { .. }
             | Self::Confirmed { .. }
             | Self::NoCut
+            | Self::Clock { .. }
             | Self::RuntimeGone
             | Self::ThreadBlocked
             | Self::ThreadRuns
@@ -143,6 +149,8 @@ pub enum Observer {
     Replica,
     /// The lab's proxy.
     Proxy,
+    /// TIME, and the PTTL of a key that was given a time to expire at.
+    Time,
     /// The app server itself.
     AppServer,
 }
@@ -167,11 +175,22 @@ impl fmt::Display for Finding {
             Self::Silence { for_us } => write!(f, "nothing has arrived for {}", millis(*for_us)),
             Self::LeftNetwork => f.write_str("its container has left the network"),
             Self::InNetwork => f.write_str("its container is in the network again"),
+            Self::Clock { ahead_us } => write!(f, "its clock is {}", of_clock(*ahead_us)),
             Self::RuntimeGone => f.write_str("its runtime is gone"),
             Self::ThreadBlocked => f.write_str("its thread is blocked"),
             Self::ThreadRuns => f.write_str("its thread runs again"),
             Self::AlreadySo { condition } => write!(f, "it {condition}"),
         }
+    }
+}
+
+/// `2,000.1 ms ahead`, and `right` within a millisecond.
+fn of_clock(ahead_us: i64) -> String {
+    let by = millis(ahead_us.unsigned_abs());
+    match ahead_us {
+        1001.. => format!("{by} ahead"),
+        ..=-1001 => format!("{by} behind"),
+        _ => "right".to_owned(),
     }
 }
 

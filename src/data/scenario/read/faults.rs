@@ -16,7 +16,7 @@ use super::super::value;
 use super::super::words::Words;
 use super::comparison::{self, Known};
 use crate::model::{
-    Action, Direction, Fault, HostId, Lack, Link, Parameters, Seat, ServerId, Target, TargetKind, Targets, Way,
+    Action, Direction, Fault, HostId, Lack, Link, Parameters, Seat, ServerId, Skew, Target, TargetKind, Targets, Way,
 };
 
 /// The keys by which a fault starts.
@@ -85,6 +85,10 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
     {
         let why = "a host is cut off both ways; only links can be cut one way";
         table.complain("direction", why);
+    }
+    if action == Action::Fault(Fault::Clock(Skew::NONE)) && table.sound(&["ahead", "rate"]) {
+        let why = "a clock fault needs ahead = \"2s\" (or \"-2s\"), rate = 1.001 (0 stands still), or both";
+        table.complain("do", why.to_owned());
     }
     let lasts = table.get("for", value::positive);
     let title = table.get("title", value::title);
@@ -158,6 +162,14 @@ impl Parameters for Reader<'_> {
             }
         };
         self.need(key, most, "\"50ms\"", within)
+    }
+
+    fn shift(&mut self, key: &'static str, _: i64) -> i64 {
+        self.get(key, value::shift).unwrap_or(0)
+    }
+
+    fn rate(&mut self, key: &'static str, _: u32) -> u32 {
+        self.get(key, value::clock_rate).unwrap_or(Skew::TRUE_RATE)
     }
 
     fn word<T: Words>(&mut self, key: &'static str, now: T) -> T {

@@ -11,14 +11,13 @@ use super::super::lock::Topology;
 use super::super::overrides::{Change, Overrides};
 use super::super::reader::{Log, Reader};
 use super::super::source::Source;
-use super::super::spec::FaultSpec;
 use super::super::tree;
 use super::super::value;
 use super::super::whole::Scenario;
 use super::super::workload::{self, WorkloadSpec};
 use super::comparison::{Known, expectations};
 use super::{arms, database, faults, lab, swarm};
-use crate::model::printable;
+use crate::model::{Lack, printable};
 
 /// Reads a scenario with the changes of the command line.
 ///
@@ -136,7 +135,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         has_rate: swarm.rate.is_some(),
     };
     let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
-    if lab.cluster.is_some() && faults.iter().any(FaultSpec::needs_proxy) {
+    if lab.cluster.is_some() && faults.iter().any(|fault| fault.needs(Lack::Proxy)) {
         let why = "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy";
         root.complain("fault", why);
     }

@@ -542,6 +542,16 @@ fn an_upgrade_of_all_hosts_loses_nothing_but_time() {
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn the_jump_of_one_clock_breaks_a_single_lock_and_that_of_two_breaks_redlock_and_the_law_explains_both() {
+    let _turn = alone();
+    let record = holds("clock-jump");
+    for name in ["single", "redlock"] {
+        assert_eq!(arm(&record, name).figures.unjudged, 0, "{name}");
+    }
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn a_cluster_counts_as_one_node_and_its_masters_are_no_quorum() {
     let _turn = alone();
     let record = holds("cluster-counts-as-one");
