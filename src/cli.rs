@@ -1194,9 +1194,9 @@ pub struct UpArgs {
     /// Start a master, its replicas and their Sentinels on the hosts, too. It needs 3 hosts.
     #[arg(long)]
     pub replicated: bool,
-    /// Give the servers wall clocks of their own, so that `lab clock` can change them
+    /// Start the servers with a library of ours (`LD_PRELOAD`), so that `lab clock` and `lab power-loss` work.
     #[arg(long)]
-    pub clocks: bool,
+    pub preload: bool,
     /// Put a proxy in front of the nodes of the hosts, so that `lab lag` and `lab cut` can break their network. The URLs are then those of
     /// the proxy, at any ports that are free.
     #[arg(long)]

@@ -111,7 +111,8 @@ fn examples(name: &str, fault: Fault) -> String {
         Fault::Lag { .. } => needs("1 --delay 50ms", "--network"),
         Fault::Cut { .. } => [needs("link:1-2", "--replicated --network"), needs("1", "--lab docker")].join("\n"),
         Fault::Failover { .. } => needs("2 --by hand", "--replicated"),
-        Fault::Clock(_) => [needs("1 --ahead 2s", "--clocks"), needs("1 --rate 0", "--clocks")].join("\n"),
+        Fault::Clock(_) => [needs("1 --ahead 2s", "--preload"), needs("1 --rate 0", "--preload")].join("\n"),
+        Fault::PowerLoss => needs("1", "--preload"),
         Fault::Kill | Fault::Shutdown | Fault::Pause => format!("  lockstorm lab {name} 1"),
     }
 }
@@ -204,9 +205,14 @@ impl FromArgMatches for DeedArgs {
             .subcommand()
             .ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
         let on = given.get_many::<String>(ON).unwrap_or_default().cloned().collect();
-        let deed = match fault(name) {
+        let fault = fault(name).map(|fault| fault.map_parameters(&mut Given(given)));
+        if let Some(why) = fault.and_then(Fault::lacks) {
+            let why = format!("lab {name} {why}: `lockstorm lab {name} --help` has examples\n");
+            return Err(Error::raw(ErrorKind::MissingRequiredArgument, why));
+        }
+        let deed = match fault {
             Some(fault) => Deed::Do {
-                action: fault.map_parameters(&mut Given(given)).into(),
+                action: fault.into(),
                 lasts: match given.try_get_one(FOR).ok().flatten() {
                     None if name == BOUNCE => Some(RunCommand::BOUNCE),
                     lasts => lasts.copied(),

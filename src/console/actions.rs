@@ -253,8 +253,8 @@ impl App {
             now.undergo(action, Duration::ZERO);
         }
         // Scenarios that cut hosts off have containers, and the lab knows whether others do.
-        let [has_proxy, has_clocks] = [Lack::Proxy, Lack::Clocks].map(|lack| snapshot.scenario.needs(lack));
-        let lacks = snapshot.scenario.lab.lacks(has_proxy, has_proxy, has_clocks);
+        let [has_proxy, has_library] = [Lack::Proxy, Lack::Preload].map(|lack| snapshot.scenario.needs(lack));
+        let lacks = snapshot.scenario.lab.lacks(has_proxy, has_proxy, has_library);
         let action = meant(act, target, &lacks, &now)?;
         if let (Action::Fault(Fault::Failover { .. }), Target::Host(host)) = (action, target) {
             can_lead(host, snapshot)?;
@@ -514,8 +514,8 @@ fn meant(act: Act, target: Target, lacks: &[Lack], now: &Conditions<Duration>) -
         Obstacle::Lacks(Lack::Proxy | Lack::Containers) => {
             "only where a fault of the scenario lags or cuts: then there is a proxy".to_owned()
         }
-        Obstacle::Lacks(Lack::Clocks) => {
-            "only where a fault of the scenario changes a clock: then the servers have one of ours".to_owned()
+        Obstacle::Lacks(Lack::Preload) => {
+            "only where the scenario has such a fault, or one of clocks: then the servers have our library".to_owned()
         }
         Obstacle::NotFor(action, _) => {
             format!("{target} can't be {}: k kills it, p pauses it", action.verbs()[2])

@@ -259,7 +259,7 @@ keys! {
     Faults, Run, "b", "bounce", "kill a host; back in 300 ms": Char('b') => Bounce;
     Faults, Run, "k", "kill", "kill it (SIGKILL)": Char('k') => Fault(Fault::Kill);
     Faults, Run, "p", "pause", "pause it, or resume it": Char('p') => PauseOrResume;
-    Faults, Run, "r", "restore", "restart or resume it": Char('r') => Restore;
+    Faults, Run, "r", "restore", "restart, resume or correct it": Char('r') => Restore;
     Faults, Run, "x", "shut down", "shut a host down (SIGTERM)": Char('x') => Fault(Fault::Shutdown);
     Faults, Run, "f", "", "make it the master, by hand": Char('f') => Fault(Fault::Failover { by: Way::Hand });
     Faults, Run, "F :", "faults", "every fault, found by typing": Char('F') => Palette, Char(':') => Palette;

@@ -23,12 +23,13 @@ pub(super) struct Choice {
 }
 
 /// What it offers, in this order, for each target. The lag is one that shows on every chart.
-const ACTS: [Act; 11] = [
+const ACTS: [Act; 12] = [
     Act::Bounce,
     Act::Fault(Fault::Kill),
     Act::PauseOrResume,
     Act::Restore,
     Act::Fault(Fault::Shutdown),
+    Act::Fault(Fault::PowerLoss),
     Act::Fault(Fault::Failover { by: Way::Hand }),
     Act::Fault(Fault::Lag {
         delay: Duration::from_millis(50),
@@ -38,7 +39,7 @@ const ACTS: [Act; 11] = [
         direction: Direction::Both,
     }),
     Act::Fault(Fault::Clock(Skew {
-        ahead_ms: 2_000,
+        ahead_ms: 60_000,
         rate_ppm: Skew::TRUE_RATE,
     })),
     Act::Fault(Fault::Clock(Skew {

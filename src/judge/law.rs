@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use lockstorm_data::history::Ruling;
+use lockstorm_data::model::Skew;
 
 /// Keys that a node has lost.
 #[derive(Debug, Clone)]
@@ -48,6 +49,13 @@ pub enum LostKeys {
     },
     /// Nobody knows: the node did not answer.
     Unknown,
+    /// Nobody can see it: keys may have expired before their TTL was over, by a clock that jumped ahead or runs fast.
+    Early {
+        /// How far it jumped, in nanoseconds.
+        jump: i64,
+        /// How fast it runs, in parts per million of the true rate, and not less than that.
+        rate_ppm: u32,
+    },
 }
 
 /// A server that grants locks as a master.
@@ -153,7 +161,10 @@ impl Loss {
 
     /// What it makes of this one's vote, as far as the newcomer can profit by it.
     fn of(&self, voter: SocketAddr, lock: &VotedLock<'_>, newcomer: &Newcomer<'_>) -> Vote {
-        self.of_voter(voter, lock).min(self.lets_in(newcomer))
+        match self.keys {
+            LostKeys::Early { jump, rate_ppm } if !lock.may_end_early(newcomer.at, jump, rate_ppm) => Vote::Kept,
+            _ => self.of_voter(voter, lock).min(self.lets_in(newcomer)),
+        }
     }
 
     /// Whether a newcomer has got a vote from a server without these keys: [`Vote::Lost`] if it has.
@@ -184,7 +195,7 @@ impl Loss {
             LostKeys::All | LostKeys::Deleted => Vote::Lost,
             LostKeys::Tokens { lost, .. } if lost.contains(lock.token) => Vote::Lost,
             LostKeys::Tokens { looked, .. } if lock.until.is_none_or(|until| until > *looked) => Vote::Kept,
-            LostKeys::Tokens { .. } | LostKeys::Unknown => Vote::Unknown,
+            LostKeys::Tokens { .. } | LostKeys::Unknown | LostKeys::Early { .. } => Vote::Unknown,
         }
     }
 }
@@ -211,6 +222,8 @@ pub struct VotedLock<'a> {
     pub granted: i64,
     /// When its holder left; `None` if it has not.
     pub until: Option<i64>,
+    /// How long its holder could rely on it, which is not longer than its keys were to live; `None` if nobody knows.
+    pub relied_until: Option<i64>,
     /// The servers that voted for it.
     pub voters: &'a [SocketAddr],
     /// How many nodes were asked.
@@ -220,6 +233,16 @@ pub struct VotedLock<'a> {
 }
 
 impl VotedLock<'_> {
+    /// Whether a key of it may have been over at this time on a node whose clock jumped so far, or runs so fast: its keys live at most from
+    /// when it was asked for, or from a later extension, until its holder can't rely on it any more.
+    fn may_end_early(&self, at: i64, jump: i64, rate_ppm: u32) -> bool {
+        self.relied_until.is_none_or(|until| {
+            let life = i128::from(until.saturating_sub(self.asked));
+            let shorter = life * i128::from(Skew::TRUE_RATE) / i128::from(rate_ppm.max(Skew::TRUE_RATE));
+            i128::from(at) >= i128::from(until) - i128::from(jump) - (life - shorter)
+        })
+    }
+
     /// What the law says of this second holder.
     pub fn ruling(&self, newcomer: &Newcomer<'_>, losses: &[Loss]) -> Ruling {
         let ruling = self.ruling_by(newcomer, losses);
@@ -342,10 +365,41 @@ mod tests {
             asked: 10,
             granted: 12,
             until: None,
+            relied_until: None,
             voters,
             nodes,
             quorum: nodes / 2 + 1,
         }
+    }
+
+    #[test]
+    fn a_clock_that_jumped_or_runs_fast_explains_only_who_comes_in_after_a_key_may_have_expired() {
+        let voters = [server(1)];
+        // Asked for at 10, so that its keys live until 110 at least.
+        let held = VotedLock {
+            relied_until: Some(110),
+            ..lock(&voters, 1)
+        };
+        let by = |jump, rate_ppm| Loss {
+            keys: LostKeys::Early { jump, rate_ppm },
+            ..lost_everything(1)
+        };
+        let of = |loss: Loss| [79, 80].map(|at| held.ruling(&any(at), std::slice::from_ref(&loss)));
+        let (violation, unknown) = (Ruling::Violation, Ruling::Unknown);
+        assert_eq!(of(by(30, 1_000_000)), [violation, unknown]);
+        assert_eq!(of(by(0, 1_428_571)), [violation, unknown]);
+        assert_eq!(of(by(29, 1_000_000)), [violation; 2]);
+        assert_eq!(of(by(31, 1_000_000)), [unknown; 2]);
+        assert_eq!(of(by(0, 500_000)), [violation; 2], "a slow clock ends no key early");
+        // One that was asked for after the jump is not hit by it.
+        let later = VotedLock { asked: 60, ..held };
+        assert_eq!(later.ruling(&any(100), &[by(90, 1_000_000)]), violation);
+        // Nobody knows until when that of another program lived.
+        let other = VotedLock {
+            relied_until: None,
+            ..held
+        };
+        assert_eq!(other.ruling(&any(79), &[by(1, 1_000_000)]), unknown);
     }
 
     #[test]

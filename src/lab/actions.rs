@@ -67,11 +67,15 @@ impl Lab {
         self.admit(action, Target::Host(host), &self.state(host).conditions)?;
         let mut hit = host;
         match action {
-            Action::Fault(Fault::Kill) => self.order(nodes, NodeOrder::Kill)?,
+            Action::Fault(Fault::Kill | Fault::PowerLoss) => self.order(nodes, NodeOrder::Kill)?,
             Action::Fault(Fault::Shutdown) => self.order(nodes, NodeOrder::ShutDown)?,
             Action::Fault(Fault::Pause) => self.order(nodes, NodeOrder::Pause)?,
             Action::Fault(fault @ Fault::Lag { .. }) => self.proxy_for(host)?.enter(Target::Host(host), fault),
-            Action::Fault(Fault::Clock(skew)) => set_clocks(nodes, skew)?,
+            Action::Fault(Fault::Clock(skew)) => {
+                set_clocks(nodes, skew)?;
+                // It can be undone even if it is never proved.
+                nodes.imposed.undergo(action, Instant::now());
+            }
             Action::Undo(Condition::Skewed) => set_clocks(nodes, Skew::NONE)?,
             Action::Fault(Fault::Failover { by }) => hit = self.fail_over(by, host).await?,
             Action::Undo(Condition::Paused) => self.order(nodes, NodeOrder::Continue)?,
@@ -134,10 +138,16 @@ impl Lab {
     async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Found, LabError> {
         let mut found = Found::on(node.name.to_string());
         match action {
-            Action::Fault(Fault::Kill | Fault::Shutdown) => {
+            Action::Fault(Fault::Kill | Fault::Shutdown | Fault::PowerLoss) => {
                 let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
                 self.reaches(node, action, down).await?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
+                if action == Action::Fault(Fault::PowerLoss) {
+                    let bytes = node
+                        .lose_unsynced()
+                        .map_err(|error| unverified(action, node, &error.to_string()))?;
+                    found.add(Finding::Unsynced { bytes }, Observer::Files);
+                }
                 let mut refuses = probe::refuses(node.address()).await;
                 if let Some(door) = self.door_at(node) {
                     refuses = probe::refuses(door).await;
@@ -212,13 +222,13 @@ impl Lab {
 
     /// Waits until a node's clock shows what it should. One that is down will when it is back.
     async fn shows_time(&self, node: &Node, action: Action, skew: Skew, found: &mut Found) -> Result<(), LabError> {
-        // A node without a clock of ours was refused before.
-        let Some(clock) = &node.clock else { return Ok(()) };
+        // A node without our library was refused before.
+        let Some(control) = &node.control else { return Ok(()) };
         loop {
             if self.node_state(node.name).conditions.has(Condition::Down) {
                 return Ok(());
             }
-            match clock.shown(&node.access(), skew, node.name.role == Role::Lock).await {
+            match control.shown(&node.access(), skew, node.name.role == Role::Lock).await {
                 Ok(Some((since, ahead_us))) => {
                     found.add_since(since, Finding::Clock { ahead_us }, Observer::Time);
                     return Ok(());
@@ -300,7 +310,7 @@ impl Lab {
 
 /// Shifts the clocks of a host, which its nodes have in common.
 fn set_clocks(host: &Host, skew: Skew) -> Result<(), LabError> {
-    let mut clocks = host.nodes.iter().filter_map(|node| node.clock.as_ref());
+    let mut clocks = host.nodes.iter().filter_map(|node| node.control.as_ref());
     clocks
         .try_for_each(|clock| clock.set(skew))
         .map_err(|error| LabError::Other(format!("the clock of {} can't be changed: {error}", host.id)))

@@ -1,4 +1,4 @@
-//! Builds the clock that servers are started with (`skew/clock.c`), for the system that the program will run on.
+//! Builds the clock that servers are started with (`preload/preload.c`), for the system that the program will run on.
 
 use std::env;
 use std::error::Error;
@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let source = "skew/clock.c";
+    let source = "preload/preload.c";
     println!("cargo::rerun-if-changed={source}");
-    let library = Path::new(&env::var("OUT_DIR")?).join("clock.so");
+    let library = Path::new(&env::var("OUT_DIR")?).join("preload.so");
     if env::var("CARGO_CFG_TARGET_OS")? != "linux" || env::var("CARGO_CFG_TARGET_POINTER_WIDTH")? != "64" {
         // Without it there are no faults of clocks.
         fs::write(library, [])?;

@@ -122,8 +122,9 @@ impl LabError {
             (Obstacle::Lacks(Lack::Replicas), _) => Self::Unmeasurable { action, target },
             (Obstacle::Lacks(Lack::Containers), _) => Self::CutsNeedContainers,
             (Obstacle::Lacks(Lack::Proxy), _) => Self::NoProxy(target),
-            (Obstacle::Lacks(Lack::Clocks), _) => Self::Other(format!(
-                "{target} has the clock of this machine: its servers were started without one of their own"
+            (Obstacle::Lacks(Lack::Preload), _) => Self::Other(format!(
+                "cannot {}: its servers were started without our library",
+                action.on(target)
             )),
             (obstacle, _) => Self::Impossible {
                 action,

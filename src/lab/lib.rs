@@ -140,11 +140,11 @@ pub mod kept;
 mod lab;
 mod network;
 mod options;
+mod preload;
 mod protocol;
 mod proxy;
 mod running;
 mod server;
-mod skew;
 mod start;
 mod topology;
 

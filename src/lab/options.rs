@@ -21,8 +21,9 @@ pub struct LabOptions {
     pub proxy: bool,
     /// Whether hosts will be cut off, which only containers can be.
     pub cuts: bool,
-    /// Whether the servers get wall clocks that can be wrong. Such a server needs some .4 µs more for each command.
-    pub clocks: bool,
+    /// Whether the servers are started with our library, which faults of clocks and power need. Such a server needs some .4 µs more for
+    /// each command.
+    pub preload: bool,
     /// Whether a node must come back at its port even if somebody else has taken that while it was down, because its users
     /// keep its first address. With ports that the scenario chose it must in any case.
     pub ports_stay: bool,
@@ -46,7 +47,7 @@ impl LabOptions {
             tls: None,
             proxy: false,
             cuts: false,
-            clocks: false,
+            preload: false,
             ports_stay: false,
         })
     }

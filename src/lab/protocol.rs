@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use crate::skew::host_clock::HostClock;
+use crate::preload::control::Control;
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,8 @@ pub(crate) struct Start {
     pub log: PathBuf,
     /// The socket that its stdin and stdout are connected to instead, if it is to be talked with. Its environment names it, too.
     pub talk: Option<PathBuf>,
-    /// The clock that it is to have.
-    pub clock: Option<Box<HostClock>>,
+    /// The library that it is to load, and its file.
+    pub control: Option<Box<Control>>,
 }
 
 /// A server to watch. Its URL has a password, which is why it comes by a pipe.

@@ -19,6 +19,7 @@ use crate::network::link_states::Links;
 use crate::network::source;
 use crate::options::LabOptions;
 
+use crate::preload::control;
 use crate::protocol::Ground;
 use crate::proxy::{Behind, Doors, Proxy};
 use crate::running;
@@ -27,7 +28,6 @@ use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
 use crate::server::ports::{self, NodePorts};
 use crate::server::version::{Flavour, Version};
-use crate::skew::host_clock;
 use crate::topology::cluster;
 use crate::topology::layout::layout;
 use crate::topology::replication;
@@ -165,8 +165,8 @@ impl Start<'_> {
                 // What a stack requires is not known here.
                 scenario::Password::Random | scenario::Password::Off => None,
             },
-            clock: match self.options.clocks {
-                true => Some(host_clock::install(&ground.dir)?),
+            library: match self.options.preload {
+                true => Some(control::install(&ground.dir)?),
                 false => None,
             },
             ground,
@@ -230,9 +230,9 @@ fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
     if options.cuts && options.binary.containers.is_none() {
         return Err(LabError::CutsNeedContainers);
     }
-    match host_clock::is_possible(options.binary.containers.is_some()) {
-        false if options.clocks => Err(LabError::Other(
-            "faults of clocks need servers that are processes on 64-bit Linux: play this scenario there, with --lab process".to_owned(),
+    match control::is_possible(options.binary.containers.is_some()) {
+        false if options.preload => Err(LabError::Other(
+            "faults of clocks and power need servers that are processes on 64-bit Linux: play this scenario there, with --lab process".to_owned(),
         )),
         _ => Ok(()),
     }

@@ -86,7 +86,11 @@ pub fn order(order: &LabOrder) -> String {
             .replicated
             .then(|| "with a master, replicas and Sentinels".to_owned()),
     );
-    parts.extend(order.clocks.then(|| "with clocks that can be wrong".to_owned()));
+    parts.extend(
+        order
+            .preload
+            .then(|| "with servers whose clocks and power can fail".to_owned()),
+    );
     parts.extend(order.network.then(|| "with a network that can be broken".to_owned()));
     parts.push(
         if order.password {

@@ -31,7 +31,7 @@ pub fn up(args: &UpArgs, look: Look) -> Result<ExitCode, Failure> {
         persistence: args.persistence,
         replicated: args.replicated,
         network: args.network,
-        clocks: args.clocks,
+        preload: args.preload,
         password: !args.no_password,
         server: server.path.clone(),
         image: match &server.containers {

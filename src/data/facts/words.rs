@@ -963,6 +963,7 @@ fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
         }
         Action::Fault(Fault::Kill) if is_bounce => verb("bounces", "bounce"),
         Action::Fault(Fault::Kill) => verb("dies", "die"),
+        Action::Fault(Fault::PowerLoss) => verb("loses its power", "lose their power"),
         Action::Undo(Condition::Down) => verb("returns", "return"),
         Action::Undo(Condition::Paused) => verb("goes on", "go on"),
         Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),

@@ -43,6 +43,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("wait-enough"),
     builtin!("isolated-master"),
     builtin!("clock-jump"),
+    builtin!("power-loss"),
     builtin!("flash-sale"),
     builtin!("stampede"),
     builtin!("paged-list"),

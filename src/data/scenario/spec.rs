@@ -59,14 +59,14 @@ impl LabSpec {
         self.nodes.is_none()
     }
 
-    /// What it lacks that faults need, with or without `containers`, a `proxy`, and `clocks` of ours in its servers.
-    pub fn lacks(&self, containers: bool, proxy: bool, clocks: bool) -> Vec<Lack> {
+    /// What it lacks that faults need, with or without `containers`, a `proxy`, and servers with our library (`preload`).
+    pub fn lacks(&self, containers: bool, proxy: bool, preload: bool) -> Vec<Lack> {
         let all = [
             (Lack::OwnHosts, self.are_ours()),
             (Lack::Replicas, self.replicated.is_some()),
             (Lack::Containers, containers),
             (Lack::Proxy, proxy),
-            (Lack::Clocks, clocks),
+            (Lack::Preload, preload),
         ];
         let lacked = all.into_iter().filter(|(_, has)| !has);
         lacked.map(|(lack, _)| lack).collect()

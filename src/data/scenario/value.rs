@@ -146,9 +146,10 @@ pub fn parse_shift(text: &str) -> Result<i64, String> {
     let (sign, by) = text.strip_prefix('-').map_or((1, text), |by| (-1, by));
     let by = parse_duration(by.trim())?;
     let ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-    if ms > Skew::MOST_MS || by.subsec_nanos() % 1_000_000 != 0 {
+    let is_whole = by.subsec_nanos() % 1_000_000 == 0;
+    if !is_whole || !(Skew::LEAST_MS..=Skew::MOST_MS).contains(&ms) {
         return Err(format!(
-            "\"{text}\" is out of range; whole milliseconds, up to 24h ahead or behind"
+            "\"{text}\" is out of range; 10ms to 24h, ahead or behind, in whole milliseconds"
         ));
     }
     Ok(sign * ms)
@@ -157,8 +158,13 @@ pub fn parse_shift(text: &str) -> Result<i64, String> {
 /// How fast a clock runs, in parts per million of the true rate.
 pub(super) fn clock_rate(value: &Value) -> Result<u32, String> {
     let rate = number(0.0..=f64::from(Skew::FASTEST))(value)?;
-    let ppm = rounded(rate * f64::from(Skew::TRUE_RATE));
-    Ok(u32::try_from(ppm).unwrap_or(u32::MAX))
+    let ppm = u32::try_from(rounded(rate * f64::from(Skew::TRUE_RATE))).unwrap_or(u32::MAX);
+    match ppm.abs_diff(Skew::TRUE_RATE) {
+        0 | Skew::LEAST_PPM.. => Ok(ppm),
+        _ => Err(format!(
+            "{rate} is too near to 1 to be told from it; write 0.999 or less, or 1.001 or more"
+        )),
+    }
 }
 
 /// The same, as it is written on a command line.

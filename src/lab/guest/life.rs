@@ -39,7 +39,7 @@ impl Lab {
             dir,
             log: talk.with_extension("log"),
             talk: Some(talk),
-            clock: None,
+            control: None,
         };
         let guest = Guest::new(server, start);
         self.begin(&guest).await?;

@@ -45,7 +45,7 @@ impl Children {
         let keeper = getpid();
         let mut command = Command::new(&spawn.program);
         command.args(&spawn.args).current_dir(&spawn.dir).process_group(0);
-        command.envs(spawn.clock.iter().flat_map(|clock| clock.environment()));
+        command.envs(spawn.control.iter().flat_map(|control| control.environment()));
         match &spawn.talk {
             Some(socket) => {
                 let stream = OwnedFd::from(UnixStream::connect(socket)?);

@@ -21,9 +21,9 @@ pub struct LabOrder {
     /// Whether the network can be broken: there is a proxy in front of the nodes of the hosts.
     #[serde(default)]
     pub network: bool,
-    /// Whether the servers get clocks that can be wrong.
+    /// Whether the servers are started with our library, for faults of clocks and power.
     #[serde(default)]
-    pub clocks: bool,
+    pub preload: bool,
     /// Whether nodes require a password.
     pub password: bool,
     /// The server program of all nodes, on this machine or in the image.
@@ -55,7 +55,7 @@ impl LabOrder {
                 "{target}: a kept lab has only hosts and links; app servers and clients are those of a run"
             ));
         }
-        let lacks = self.spec().lacks(self.image.is_some(), self.network, self.clocks);
+        let lacks = self.spec().lacks(self.image.is_some(), self.network, self.preload);
         let lack = lacks.into_iter().find(|lack| action.needs(kind, *lack));
         let why = match lack {
             // Its hosts are always its own.
@@ -70,8 +70,8 @@ impl LabOrder {
             Some(Lack::Proxy) => {
                 "the lab has no proxy, by which alone its network can be broken: start it with `lockstorm lab up --network`"
             }
-            Some(Lack::Clocks) => {
-                "the servers have the clock of this machine: start the lab with `lockstorm lab up --clocks`"
+            Some(Lack::Preload) => {
+                "the servers were started without our library: start the lab with `lockstorm lab up --preload`"
             }
         };
         Err(format!("cannot {}: {why}", action.on(target)))

@@ -75,7 +75,7 @@ impl Service {
             // Programs keep the URLs that they were given.
             ports_stay: true,
             proxy: order.network,
-            clocks: order.clocks,
+            preload: order.preload,
             ..LabOptions::new(binary)?
         };
         let lab = Lab::up_telling(&order.spec(), options, tell).await?;

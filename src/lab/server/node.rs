@@ -16,6 +16,7 @@ use crate::directory::password::{Password, create_file};
 use crate::directory::processes;
 use crate::error::LabError;
 use crate::options::LabOptions;
+use crate::preload::control::Control;
 use crate::protocol::{Ground, Start, Watch};
 use crate::server::config_file;
 use crate::server::node_name::{NodeName, Role};
@@ -24,7 +25,6 @@ use crate::server::probe;
 use crate::server::settings::{self, NodeSettings};
 use crate::server::stats::Admin;
 use crate::server::version::Flavour;
-use crate::skew::host_clock::HostClock;
 use lockstorm_data::scenario::{LabSpec, NodeUrl};
 use lockstorm_lock::NodeAddress;
 
@@ -56,8 +56,8 @@ pub(crate) struct Node {
     /// The port at which the other nodes of the cluster talk to it, if it is in one.
     pub bus_port: Option<u16>,
     pub admin: Mutex<Admin>,
-    /// Its clock, if that is not the machine's.
-    pub clock: Option<HostClock>,
+    /// What steers our library in it, if it has that.
+    pub control: Option<Control>,
     /// Where it is, with the lab's password. Whatever depends on its port is made from this.
     access: watch::Sender<NodeAddress>,
     plan: Arc<Plan>,
@@ -72,8 +72,8 @@ pub(crate) struct Plan {
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
     pub ground: Ground,
-    /// The library by which servers get clocks, if they do.
-    pub clock: Option<PathBuf>,
+    /// Our library that servers are started with, if they are.
+    pub library: Option<PathBuf>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
     /// What all keys begin with on nodes that are not ours.
@@ -118,10 +118,10 @@ impl Node {
         if let Some(text) = config_file::first_text(name.role, plan.password.as_ref(), plan.doors.get(&name).copied()) {
             create_file(&dir.join(config_file::NAME), &text)?;
         }
-        let clock = plan
-            .clock
+        let control = plan
+            .library
             .as_ref()
-            .map(|library| HostClock::create(library, &dir))
+            .map(|library| Control::create(library, &dir))
             .transpose()?;
         let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
         loop {
@@ -132,7 +132,7 @@ impl Node {
                 tls_port: speaks_tls.then(|| ports::find(1)).transpose()?.map(|found| found[0]),
                 bus_port: ports.bus,
                 dir: dir.clone(),
-                clock: clock.clone(),
+                control: control.clone(),
                 ..Self::at(plan, id, name, access)
             };
             match node.run(client).await {
@@ -142,7 +142,7 @@ impl Node {
                 }
                 started => {
                     started?;
-                    node.check_clock().await?;
+                    node.check_library().await?;
                     return Ok(node);
                 }
             }
@@ -158,7 +158,7 @@ impl Node {
             tls_port: None,
             bus_port: None,
             admin: Mutex::default(),
-            clock: None,
+            control: None,
             access: watch::Sender::new(access),
             plan: Arc::clone(plan),
             dir: PathBuf::new(),
@@ -223,7 +223,7 @@ impl Node {
         if let (Some(port), Some(files)) = (self.tls_port, &plan.options.tls) {
             given.extend(settings::of_tls(files, port));
         }
-        if plan.clock.is_some() && plan.options.binary.flavour == Flavour::Redis {
+        if plan.library.is_some() && plan.options.binary.flavour == Flavour::Redis {
             // With a clock that was set back its allocator's thread would wait for a time that is past, over and over.
             given.push(("jemalloc-bg-thread", vec!["no".to_owned()]));
         }
@@ -286,20 +286,27 @@ impl Node {
             dir: self.dir.clone(),
             log: self.log(),
             talk: None,
-            clock: self.clock.clone().map(Box::new),
+            control: self.control.clone().map(Box::new),
         }
     }
 
-    /// Checks that its process reads its clock, if it has one: a program that is linked statically does not.
-    async fn check_clock(&self) -> Result<(), LabError> {
-        let Some(clock) = &self.clock else { return Ok(()) };
+    /// Checks that its process has our library, if it should: a program that is linked statically does not load it.
+    async fn check_library(&self) -> Result<(), LabError> {
+        let Some(control) = &self.control else { return Ok(()) };
         let asked = (self.name.role != Role::Sentinel).then(|| self.access());
-        clock.check(asked.as_ref()).await.map_err(|why| {
+        control.check(asked.as_ref()).await.map_err(|why| {
             LabError::Other(format!(
-                "faults of clocks are not possible with {}: {} {why}",
+                "faults of clocks and power are not possible with {}: {} {why}",
                 self.plan.options.binary, self.name
             ))
         })
+    }
+
+    /// Cuts its files to what was synced, as a loss of power may do. Its process has ended.
+    pub(crate) fn lose_unsynced(&self) -> io::Result<u64> {
+        self.control
+            .as_ref()
+            .map_or(Ok(0), |control| control.lose_unsynced(&self.dir))
     }
 
     /// Starts the node again in its directory and on its port; if somebody else has taken that and does not free it soon, on

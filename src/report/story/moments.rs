@@ -9,6 +9,7 @@ use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::units::{count, micros};
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Group, Metric, Series};
 use lockstorm_data::model::{Action, Condition, Fault, HostId, Target};
+use lockstorm_data::scenario::Persistence;
 
 /// How long damage counts as that of the fault before it, in seconds.
 const AFTERMATH: f64 = 5.0;
@@ -38,8 +39,8 @@ pub(crate) struct Moment {
     pub is_warning: bool,
     /// Whether a host came back by it.
     is_return: bool,
-    /// Whether it changed a clock.
-    is_of_clock: bool,
+    /// What is said of the host if keys were lost by it.
+    lost: &'static str,
     /// Whether an old master came back with it.
     brings_old_master: bool,
     /// The events that it is made of.
@@ -102,7 +103,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
     let (mut found, mut hit): (BTreeMap<&str, usize>, BTreeSet<&str>) = Default::default();
     for event in events {
         let text = || event.text();
-        let (mut is_return, mut is_of_clock) = (false, false);
+        let (mut is_return, mut lost) = (false, memory(None));
         let (what, letter) = match &event.kind {
             EventKind::Fault { error: Some(_), .. } => (text(), Some('?')),
             EventKind::Fault {
@@ -110,6 +111,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                 target,
                 ends,
                 effect_at,
+                returned_with,
                 ..
             } => {
                 let ended = ends.and_then(|id| moments.iter().position(|moment| moment.events.contains(&id)));
@@ -120,13 +122,21 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                     .map(|ended| &mut moments[ended])
                     .filter(|moment| is_bounce(moment))
                 {
-                    moment.what = format!("{target} bounced");
-                    moment.letter = Some('B');
+                    if moment.letter != Some(Action::Fault(Fault::PowerLoss).mark()) {
+                        moment.what = format!("{target} bounced");
+                        moment.letter = Some('B');
+                    }
+                    moment.lost = memory(*returned_with);
                     moment.events.push(event.id);
                     moment.until = Some(at + AFTERMATH);
                     continue;
                 }
-                is_of_clock = action.changes_clock();
+                lost = match action {
+                    Action::Undo(Condition::Down) => memory(*returned_with),
+                    // Nobody went away.
+                    _ if action.changes_clock() => "",
+                    _ => lost,
+                };
                 is_return = *action == Action::Undo(Condition::Down) && effect_at.is_some();
                 let mark = action.mark();
                 let letter = if effect_at.is_some() {
@@ -162,7 +172,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
             is_bad: false,
             is_warning: matches!(event.kind, EventKind::Warning { .. }),
             is_return,
-            is_of_clock,
+            lost,
             brings_old_master: false,
             events: vec![event.id],
             until: letter.map(|_| at + AFTERMATH),
@@ -292,11 +302,19 @@ fn join<'a>(
         is_bad: true,
         is_warning: false,
         is_return: false,
-        is_of_clock: false,
+        lost: "",
         brings_old_master: false,
         events: vec![event.id],
         until: None,
     });
+}
+
+/// How a host comes back that has lost keys, and that keeps them over a restart like this.
+const fn memory(returned_with: Option<Persistence>) -> &'static str {
+    match returned_with {
+        None | Some(Persistence::None) => " EMPTY",
+        Some(_) => " with what it kept",
+    }
 }
 
 /// A fault in words, once it has taken effect.
@@ -304,6 +322,7 @@ fn done(action: Action, target: Target, is_so: bool) -> String {
     match action {
         _ if !is_so => format!("{} …", action.on(target)),
         Action::Undo(Condition::Down) => format!("{target} is back"),
+        Action::Fault(Fault::PowerLoss) => format!("{target} lost its power"),
         Action::Fault(Fault::Kill | Fault::Shutdown) if matches!(target, Target::Host(_)) => format!("{target} died"),
         _ => action.done_to(target),
     }
@@ -380,14 +399,9 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
         }
     }
     moment.is_bad |= lists.keys().any(|(rank, _)| *rank < 2);
-    // A clock that jumped ends keys, too, and nobody came back.
-    if is_empty && !moment.is_of_clock {
-        let words = if moment.is_return {
-            " EMPTY"
-        } else {
-            ", came back EMPTY"
-        };
-        moment.what.push_str(words);
+    if is_empty && !moment.lost.is_empty() {
+        let comes = if moment.is_return { "" } else { ", came back" };
+        moment.what += &format!("{comes}{}", moment.lost);
     }
     for ((_, head), items) in lists {
         moment.meant.push(format!("{head}: {}", items.join(", ")));

@@ -18,7 +18,7 @@ use lockstorm_data::history::{self, Ruling};
 use lockstorm_data::metrics::{Figures, Timeline, When};
 use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::ArmSpec;
-use lockstorm_judge::law::{Loss, LostKey, Newcomer, Takeover, VotedLock};
+use lockstorm_judge::law::{Loss, LostKey, LostKeys, Newcomer, Takeover, VotedLock};
 
 /// How long after a double hold its cause may still be found: a node that comes back is asked what it has lost.
 const SETTLE: i64 = 5_000_000_000;
@@ -309,13 +309,17 @@ impl HoldAudit {
         if !self.is_its(&loss.servers) {
             return hit;
         }
-        let before = self.losses.len();
         self.losses.push(loss);
         self.has_new_losses = true;
+        // What nobody can see is not counted.
+        let is_seen = |loss: &&Loss| !matches!(loss.keys, LostKeys::Early { .. });
+        let seen: Vec<Loss> = self.losses.iter().filter(is_seen).cloned().collect();
+        let (new, old) = seen
+            .split_last()
+            .map_or((&[][..], &[][..]), |(last, old)| (std::slice::from_ref(last), old));
         for hold in self.holds.open() {
             let voters = hold.voters();
             let look = |lock: VotedLock<'_>| {
-                let (old, new) = self.losses.split_at(before);
                 // Of a lock that does not say who voted for it a loss is certain if it alone lets a second holder in.
                 let is_lost = |losses: &[Loss]| {
                     lock.voters.is_empty()
@@ -327,12 +331,12 @@ impl HoldAudit {
                 let was_open =
                     !old.is_empty() && matches!(lock.ruling(&newcomer, old), Ruling::Explained | Ruling::Deleted);
                 let votes = || {
-                    let lost = lock.lost(&newcomer, &self.losses);
+                    let lost = lock.lost(&newcomer, &seen);
                     let has_it =
                         |voter: &&SocketAddr| !down.contains(voter) && !lost.iter().any(|lost| lost.server == **voter);
                     lock.voters.iter().filter(has_it).count()
                 };
-                (is_hit && !was_open).then(|| (lock.ruling(&newcomer, &self.losses), votes()))
+                (is_hit && !was_open).then(|| (lock.ruling(&newcomer, &seen), votes()))
             };
             let is_valid = hold.relied_until().is_none_or(|until| until > newcomer.at);
             match hold.voted(&voters, None, look).flatten().filter(|_| is_valid) {

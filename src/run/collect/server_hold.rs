@@ -107,6 +107,7 @@ impl ServerHold {
             asked: monotonic_ns(lock.asked()),
             granted: monotonic_ns(lock.granted()),
             until,
+            relied_until: self.hold.relied_until().map(monotonic_ns),
             voters,
             nodes: lock.nodes(),
             quorum: lock.quorum(),

@@ -44,7 +44,7 @@ pub(crate) async fn run(
     let mut lab_options = LabOptions::new(binary.clone())?;
     lab_options.proxy = scenario.needs(Lack::Proxy);
     lab_options.cuts = scenario.needs(Lack::Containers);
-    lab_options.clocks = scenario.needs(Lack::Clocks);
+    lab_options.preload = scenario.needs(Lack::Preload);
     if let Some(keeper) = options.keeper {
         lab_options.keeper = keeper;
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::under_test::HeldLock;
 use crate::watch::lacks::{ArmLocks, Lacks, lost_keys, of_arms};
 use lockstorm_base::monotonic_ns;
-use lockstorm_data::model::{Action, Condition, Fault, HostId, Skew};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, How, Ongoing, Skew};
 use lockstorm_judge::law::{Loss, LostKeys};
 use lockstorm_lab::{Lab, NodeName, Role};
 
@@ -16,30 +16,39 @@ pub(crate) struct Returning {
     nodes: Vec<DownNode>,
     /// Whether they keep nothing.
     forgets: bool,
-    /// Of a change of its clock, what locks may lose their keys by it that have them now.
+    /// Of a change of its clock, how that ends keys early.
     clock: Option<Early>,
     arms: Vec<ArmLocks>,
 }
 
-/// Which locks may lose their keys before their TTL is over, by a change of a clock.
+/// How a change of a clock ends keys before their TTL is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Early {
-    /// None: it was set back, or slowed.
-    Never,
-    /// Those that were asked for before it jumped ahead.
-    Before,
-    /// Those that are asked for later, too, since it runs fast.
-    Always,
+struct Early {
+    /// How far it jumps ahead, in nanoseconds; 0 if it is set back.
+    jump: i64,
+    /// How fast it runs from then on, in parts per million of the true rate, and not less than that.
+    rate_ppm: u32,
 }
 
 impl Early {
-    fn by(action: Action) -> Option<Self> {
-        match action {
-            Action::Fault(Fault::Clock(skew)) if skew.rate_ppm > Skew::TRUE_RATE => Some(Self::Always),
-            Action::Fault(Fault::Clock(skew)) if skew.ahead_ms <= 0 => Some(Self::Never),
-            // What was wrong may have been that it was behind.
-            _ => action.changes_clock().then_some(Self::Before),
-        }
+    /// By this action on a host whose clock is wrong like that `now`, if it is.
+    fn by(action: Action, now: Option<&Ongoing<Instant>>) -> Option<Self> {
+        let (ahead_us, ppm) = match (action, now.map(|ongoing| (&ongoing.how, ongoing.since))) {
+            (Action::Fault(Fault::Clock(skew)), _) => (skew.ahead_ms * 1000, skew.rate_ppm),
+            (_, Some((Some(How::Clock(skew)), since))) if action.changes_clock() => {
+                (-skew.ahead_us_after(since.elapsed()), Skew::TRUE_RATE)
+            }
+            _ => {
+                return action.changes_clock().then_some(Self {
+                    jump: 0,
+                    rate_ppm: Skew::TRUE_RATE,
+                });
+            }
+        };
+        Some(Self {
+            jump: ahead_us.max(0).saturating_mul(1000),
+            rate_ppm: ppm.max(Skew::TRUE_RATE),
+        })
     }
 }
 
@@ -62,7 +71,7 @@ pub(crate) struct CameBack {
     pub back: Instant,
     /// Whether it keeps nothing.
     forgets: bool,
-    /// Of a change of its clock: which locks may lose their keys later.
+    /// Of a change of its clock, how that ends keys early.
     clock: Option<Early>,
     /// When it was looked for its keys, which is when its clock had changed for certain.
     looked: Instant,
@@ -94,15 +103,14 @@ impl CameBack {
 impl CameBack {
     /// What it may have lost, or lose, of these locks, and nobody can see: keys that expire early after the look.
     pub fn unseen_loss(&self, arm: usize, event: u64) -> Option<Loss> {
-        let asked_before = match self.clock? {
-            Early::Never => return None,
-            Early::Before => monotonic_ns(self.looked),
-            Early::Always => i64::MAX,
-        };
+        let Early { jump, rate_ppm } = self.clock?;
+        let is_fast = rate_ppm > Skew::TRUE_RATE;
+        let loss = self.loss(arm, event).filter(|_| is_fast || jump > 0)?;
         Some(Loss {
-            asked_before,
-            keys: LostKeys::Unknown,
-            ..self.loss(arm, event)?
+            // Those that are asked for later too, where it runs fast.
+            asked_before: if is_fast { i64::MAX } else { loss.asked_before },
+            keys: LostKeys::Early { jump, rate_ppm },
+            ..loss
         })
     }
 }
@@ -110,7 +118,8 @@ impl CameBack {
 impl Returning {
     /// What must be known of this host before this `action` brings it back, or changes its clock. `arms` are those whose lock uses nodes.
     pub fn of(lab: &Lab, host: HostId, action: Action, forgets: bool, arms: Vec<ArmLocks>) -> Self {
-        let (clock, now) = (Early::by(action), Instant::now());
+        let skewed = lab.state(host).conditions;
+        let (clock, now) = (Early::by(action, skewed.get(Condition::Skewed)), Instant::now());
         let keeps_locks = |name: &NodeName| {
             let with_locks = matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
             with_locks && name.host == Some(host)

@@ -95,9 +95,8 @@ impl Action {
             Self::Fault(Fault::Lag { delay, direction }) => format!(" by {}{}", setting(delay), course(direction)),
             Self::Fault(Fault::Cut { direction }) => course(direction),
             Self::Fault(Fault::Clock(skew)) => format!(" ({skew})"),
-            Self::Fault(Fault::Kill | Fault::Shutdown | Fault::Pause | Fault::Failover { .. }) | Self::Undo(_) => {
-                String::new()
-            }
+            Self::Fault(Fault::Kill | Fault::Shutdown | Fault::PowerLoss | Fault::Pause | Fault::Failover { .. })
+            | Self::Undo(_) => String::new(),
         }
     }
 

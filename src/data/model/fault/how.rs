@@ -78,6 +78,8 @@ pub enum How {
     Killed,
     /// It ended in good order.
     ShutDown,
+    /// By a loss of power.
+    PoweredOff,
     /// In another way, for example by an exit code or a signal.
     Died(String),
     /// A server that is not ours can't be asked any more, for this reason.
@@ -95,6 +97,7 @@ impl fmt::Display for How {
         match self {
             Self::Killed => f.write_str("killed"),
             Self::ShutDown => f.write_str("shut down"),
+            Self::PoweredOff => f.write_str("powered off"),
             Self::Died(how) => write!(f, "died: {how}"),
             Self::Gone(why) => write!(f, "gone: {why}"),
             Self::Delayed(delay, Direction::Both) => write!(f, "{} each way", setting(*delay)),

@@ -26,6 +26,10 @@ pub enum Fault {
     Kill,
     /// SIGTERM: the node saves, if its persistence says so, and ends.
     Shutdown,
+    /// SIGKILL, and what the nodes had written and not synced to disk is lost.
+    #[serde(rename = "power-loss")]
+    #[strum(serialize = "power-loss")]
+    PowerLoss,
     /// SIGSTOP on a host. The thread of an app server is blocked, timers and renewals included.
     Pause,
     /// Everything that is sent arrives later.
@@ -86,6 +90,13 @@ impl Fault {
                 hits: &[(TargetKind::Host, "")],
                 brings: Some(Condition::Down),
                 not_while: &[Condition::Paused],
+            },
+            Self::PowerLoss => Row {
+                verbs: ["power off", "powering off", "powered off"],
+                mark: 'W',
+                hits: &[(TargetKind::Host, "")],
+                brings: Some(Condition::Down),
+                not_while: &[],
             },
             Self::Pause => Row {
                 verbs: ["pause", "pausing", "paused"],
@@ -152,6 +163,7 @@ impl Fault {
         match self {
             Self::Kill => Some(How::Killed),
             Self::Shutdown => Some(How::ShutDown),
+            Self::PowerLoss => Some(How::PoweredOff),
             Self::Pause | Self::Failover { .. } => None,
             Self::Lag { delay, direction } => Some(How::Delayed(delay, direction)),
             Self::Cut { direction } => Some(How::Silenced(direction)),
@@ -163,7 +175,7 @@ impl Fault {
     #[must_use]
     pub fn map_parameters(self, through: &mut impl Parameters) -> Self {
         match self {
-            Self::Kill | Self::Shutdown | Self::Pause => self,
+            Self::Kill | Self::Shutdown | Self::PowerLoss | Self::Pause => self,
             Self::Lag { delay, direction } => Self::Lag {
                 delay: through.duration("delay", delay, LAGS),
                 direction: through.word("direction", direction),
@@ -179,6 +191,12 @@ impl Fault {
                 by: through.word("by", by),
             },
         }
+    }
+
+    /// What it needs that its parameters don't say, to stand after its word.
+    pub fn lacks(self) -> Option<&'static str> {
+        let is_nothing = self == Self::Clock(Skew::NONE);
+        is_nothing.then_some("needs how far it jumps (ahead), how fast it runs (rate), or both")
     }
 
     /// The keys of its parameters.

@@ -18,8 +18,8 @@ pub enum Lack {
     Containers,
     /// A proxy, by which its network can be changed.
     Proxy,
-    /// Processes as hosts: only into them a clock of ours can be put.
-    Clocks,
+    /// Servers that were started with our library, which shifts their clock and notes what they synced.
+    Preload,
 }
 
 /// Why an action makes no sense now. Its text follows the name of the target: "is already down (killed)".
@@ -49,7 +49,7 @@ impl Action {
             Lack::OwnHosts => is_on(TargetKind::Host) && self.needs_process(),
             Lack::Replicas => is_on(TargetKind::Link) || is_failover,
             Lack::Containers => is_on(TargetKind::Host) && brings(Condition::Cut),
-            Lack::Clocks => brings(Condition::Skewed) || self == Self::Undo(Condition::Skewed),
+            Lack::Preload => self.changes_clock() || self == Self::Fault(Fault::PowerLoss),
             Lack::Proxy => brings(Condition::Lagging) || is_on(TargetKind::Link) && brings(Condition::Cut),
         }
     }

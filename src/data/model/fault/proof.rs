@@ -87,6 +87,11 @@ pub enum Finding {
     LeftNetwork,
     /// A container is in its network again.
     InNetwork,
+    /// What a server had not synced to disk was taken from its files.
+    Unsynced {
+        /// How many bytes.
+        bytes: u64,
+    },
     /// The server's clock, by which it expires keys, was ahead of the true time by this.
     Clock {
         /// In microseconds; negative if it was behind.
@@ -125,6 +130,7 @@ impl Finding {
             | Self::Confirmed { .. }
             | Self::NoCut
             | Self::Clock { .. }
+            | Self::Unsynced { .. }
             | Self::RuntimeGone
             | Self::ThreadBlocked
             | Self::ThreadRuns
@@ -149,6 +155,8 @@ pub enum Observer {
     Replica,
     /// The lab's proxy.
     Proxy,
+    /// Its files.
+    Files,
     /// TIME, and the PTTL of a key that was given a time to expire at.
     Time,
     /// The app server itself.
@@ -175,6 +183,7 @@ impl fmt::Display for Finding {
             Self::Silence { for_us } => write!(f, "nothing has arrived for {}", millis(*for_us)),
             Self::LeftNetwork => f.write_str("its container has left the network"),
             Self::InNetwork => f.write_str("its container is in the network again"),
+            Self::Unsynced { bytes } => write!(f, "it has lost {bytes} bytes that were not synced"),
             Self::Clock { ahead_us } => write!(f, "its clock is {}", of_clock(*ahead_us)),
             Self::RuntimeGone => f.write_str("its runtime is gone"),
             Self::ThreadBlocked => f.write_str("its thread is blocked"),

@@ -24,6 +24,10 @@ impl Skew {
         ahead_ms: 0,
         rate_ppm: Self::TRUE_RATE,
     };
+    /// The smallest shift, and the smallest error of a rate, that can be told from none in some seconds.
+    pub const LEAST_MS: i64 = 10;
+    /// In parts per million.
+    pub const LEAST_PPM: u32 = 1_000;
     /// The largest shift: a day.
     pub const MOST_MS: i64 = 24 * 3600 * 1000;
     /// The fastest clock runs so many times as fast as a true one.

@@ -86,9 +86,11 @@ fn fault(table: &mut Reader<'_>, count: usize, lab: &LabSpec, servers: usize, kn
         let why = "a host is cut off both ways; only links can be cut one way";
         table.complain("direction", why);
     }
-    if action == Action::Fault(Fault::Clock(Skew::NONE)) && table.sound(&["ahead", "rate"]) {
-        let why = "a clock fault needs ahead = \"2s\" (or \"-2s\"), rate = 1.001 (0 stands still), or both";
-        table.complain("do", why.to_owned());
+    if let Action::Fault(fault) = action
+        && let Some(why) = fault.lacks()
+        && table.sound(&fault.keys())
+    {
+        table.complain("do", format!("{action} {why}"));
     }
     let lasts = table.get("for", value::positive);
     let title = table.get("title", value::title);

@@ -3,3 +3,4 @@
 mod clocks;
 mod hosts;
 mod links;
+mod power;

@@ -552,6 +552,13 @@ fn the_jump_of_one_clock_breaks_a_single_lock_and_that_of_two_breaks_redlock_and
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn what_was_not_synced_is_lost_with_the_power_and_a_kill_loses_nothing() {
+    let _turn = alone();
+    holds("power-loss");
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn a_cluster_counts_as_one_node_and_its_masters_are_no_quorum() {
     let _turn = alone();
     let record = holds("cluster-counts-as-one");

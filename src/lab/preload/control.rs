@@ -1,4 +1,4 @@
-//! The wall clocks of servers, which a library of ours shifts that they are started with (`clock.c`).
+//! The file by which the library (`preload.c`) is steered, and in which it notes what it saw.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -14,48 +14,50 @@ use crate::error::LabError;
 use lockstorm_data::model::Skew;
 
 /// The library; empty where there is none.
-const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock.so"));
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 /// The variable that names the file.
-const FILE: &str = "LOCKSTORM_CLOCK";
+const FILE: &str = "LOCKSTORM_PRELOAD";
 /// The variable by which the loader of programs learns of the library.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Where things are in the file.
+/// Where things are in the file, and how long it is.
 const MAGIC: [u32; 2] = [0x4b43_534c, 1];
 const TURN: u64 = 8;
 const LOADED: u64 = 12;
 const SLOTS: u64 = 16;
 const SLOT: usize = 24;
+const SIZE: usize = 8192;
 
-/// The clock of a server: the library, and the file that steers it.
+/// The library in a server, and its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HostClock {
+pub(crate) struct Control {
     library: PathBuf,
     file: PathBuf,
 }
 
-/// Whether servers can have such clocks here.
+/// Whether servers can have it here.
 pub(crate) const fn is_possible(containers: bool) -> bool {
     !containers && !LIBRARY.is_empty()
 }
 
 /// Puts the library into this directory, for all its servers.
 pub(crate) fn install(dir: &Path) -> Result<PathBuf, LabError> {
-    let path = dir.join("clock.so");
+    let path = dir.join("preload.so");
     create_file(&path, LIBRARY)?;
     Ok(path)
 }
 
-impl HostClock {
+impl Control {
     /// How long a server may go on with the time that it read before: Valkey 9 keeps it for a millisecond.
     pub(super) const KEPT: Duration = Duration::from_millis(2);
 
-    /// A clock that is right, of a server in this directory.
+    /// For a server in this directory, whose clock is right, and of whose files nothing was synced yet.
     pub(crate) fn create(library: &Path, dir: &Path) -> Result<Self, LabError> {
-        let file = dir.join("clock");
+        let file = dir.join("preload");
         let mut content: Vec<u8> = MAGIC.iter().flat_map(|word| word.to_ne_bytes()).collect();
         content.extend([0; 8]);
-        content.extend([slot(Skew::NONE, 0), [0; SLOT]].concat());
+        content.extend(slot(Skew::NONE, 0));
+        content.resize(SIZE, 0);
         create_file(&file, &content)?;
         Ok(Self {
             library: library.to_owned(),
@@ -79,7 +81,7 @@ impl HostClock {
         Ok((pid != 0).then_some(pid))
     }
 
-    /// Shifts it from now on.
+    /// Shifts its clock from now on.
     pub(crate) fn set(&self, skew: Skew) -> io::Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
         let now = i64::try_from(now.as_nanos()).map_err(io::Error::other)?;
@@ -90,7 +92,7 @@ impl HostClock {
         file.write_all_at(&turn.to_ne_bytes(), TURN)
     }
 
-    /// When it was set, and whether that is a skew; `None` if it is right.
+    /// Since when its clock is wrong; `None` if it is right.
     pub(crate) fn since(&self) -> io::Result<Option<SystemTime>> {
         let file = self.open()?;
         let mut raw = [0; 8];
@@ -99,7 +101,7 @@ impl HostClock {
         Ok((raw != 0).then(|| UNIX_EPOCH + Duration::from_nanos(raw)))
     }
 
-    fn open(&self) -> io::Result<File> {
+    pub(super) fn open(&self) -> io::Result<File> {
         OpenOptions::new()
             .read(true)
             .write(true)

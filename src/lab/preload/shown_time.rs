@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::time::sleep;
 
-use super::host_clock::HostClock;
+use super::control::Control;
 use crate::server::sessions::{self, words};
 use lockstorm_data::model::Skew;
 use lockstorm_lock::{NodeAddress, Reply, Session};
@@ -33,7 +33,7 @@ struct Shown {
     ms: i64,
 }
 
-impl HostClock {
+impl Control {
     /// Checks that a server reads this clock: its process has mapped it, and if it tells the time, that is the clock's.
     pub(crate) async fn check(&self, address: Option<&NodeAddress>) -> Result<(), String> {
         let text = |error: io::Error| error.to_string();

@@ -1,4 +1,0 @@
-//! Faults of clocks.
-
-pub(crate) mod host_clock;
-mod shown_time;
