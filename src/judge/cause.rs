@@ -239,8 +239,9 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
     add(held, Cause::Guarded);
     let times = figures.counts[Count::LateWrites];
     add(is_reported && times > 0, Cause::WroteLate { times });
-    // At least that much is known, and of another program no more.
-    let is_first = is_reported || causes.iter().all(|cause| !cause.is_bad());
+    // At least that much is known: of another program no more, and nothing explains most of those that could not be judged.
+    let is_unjudged = figures.unjudged.saturating_mul(2) > double_holds;
+    let is_first = is_reported || is_unjudged || causes.iter().all(|cause| !cause.is_bad());
     if double_holds > 0 && is_first {
         causes.insert(0, Cause::HeldByTwo { times: double_holds });
     }

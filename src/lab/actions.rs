@@ -220,13 +220,16 @@ impl Lab {
         Ok(found)
     }
 
-    /// Waits until a node's clock shows what it should. One that is down will when it is back.
+    /// Waits until a node's clock shows what it should. One that is down has the right time when it is back; a wrong one it would only show then.
     async fn shows_time(&self, node: &Node, action: Action, skew: Skew, found: &mut Found) -> Result<(), LabError> {
         // A node without our library was refused before.
         let Some(control) = &node.control else { return Ok(()) };
         loop {
             if self.node_state(node.name).conditions.has(Condition::Down) {
-                return Ok(());
+                return match action {
+                    Action::Undo(_) => Ok(()),
+                    Action::Fault(_) => Err(unverified(action, node, DOWN_INSTEAD)),
+                };
             }
             match control.shown(&node.access(), skew, node.name.role == Role::Lock).await {
                 Ok(Some((since, ahead_us))) => {

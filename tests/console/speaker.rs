@@ -609,3 +609,27 @@ fn wait_one() {
 fn zombie_master() {
     built_in("zombie-master");
 }
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn clock_jump() {
+    built_in("clock-jump");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn delayed_restart() {
+    built_in("delayed-restart");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn frozen_clock() {
+    built_in("frozen-clock");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn power_loss() {
+    built_in("power-loss");
+}

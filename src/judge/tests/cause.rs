@@ -97,6 +97,18 @@ fn a_cause_is_what_the_nodes_lost_and_adds_up() {
 }
 
 #[test]
+fn what_explains_a_few_double_holds_does_not_stand_for_those_that_could_not_be_judged() {
+    let unjudged = |unjudged| {
+        of("failover", "single", move |figures| {
+            (figures.double_holds, figures.unjudged) = (90, unjudged);
+            figures.counts[Count::Overran] = 2;
+        })
+    };
+    assert_eq!(first(&unjudged(46)), ("two held it, 90 ×", true));
+    assert_eq!(first(&unjudged(45)), ("outlived TTL 2 ×", true));
+}
+
+#[test]
 fn causes_of_several_runs_are_alike_however_often_they_came() {
     let scenario = scenario("failover");
     let alike = |n: u64| {

@@ -28,7 +28,7 @@ const SLOTS: u64 = 16;
 const SLOT: usize = 24;
 const SIZE: usize = 8192;
 
-/// The library in a server, and its file.
+/// The library in a server, and its file. The server reads it while it is written here: numbers in the order of bytes of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Control {
     library: PathBuf,
@@ -43,6 +43,13 @@ pub(crate) const fn is_possible(containers: bool) -> bool {
 /// Puts the library into this directory, for all its servers.
 pub(crate) fn install(dir: &Path) -> Result<PathBuf, LabError> {
     let path = dir.join("preload.so");
+    // They separate the libraries of the variable, and can't be escaped.
+    if path.to_string_lossy().contains([' ', ':']) {
+        return Err(LabError::Other(format!(
+            "faults of clocks and power need a TMPDIR without a space or a colon in its path: {}",
+            dir.display()
+        )));
+    }
     create_file(&path, LIBRARY)?;
     Ok(path)
 }

@@ -98,9 +98,7 @@ impl CameBack {
             },
         })
     }
-}
 
-impl CameBack {
     /// What it may have lost, or lose, of these locks, and nobody can see: keys that expire early after the look.
     pub fn unseen_loss(&self, arm: usize, event: u64) -> Option<Loss> {
         let Early { jump, rate_ppm } = self.clock?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lockstorm_data::model::{Fault, Finding, HostId, Verified};
 use lockstorm_data::scenario::{LabSpec, Persistence};
+use lockstorm_kit::eventually;
 use lockstorm_kit::lab::{KILL, RESTART, ask, carry_out, connect, options};
 use lockstorm_lab::{Lab, NodeName, Role};
 use redis::Connection;
@@ -29,12 +30,17 @@ fn session(lab: &Lab) -> Connection {
     connect(lab, lab.address(name).expect("the node").port())
 }
 
-/// Sets so many keys, one after the other.
+/// Sets so many keys, one after the other, and waits until the server has written them: while a sync is under way, it keeps them back for up
+/// to two seconds after its answer.
 fn set(lab: &Lab, prefix: &str, count: usize) {
     let mut session = session(lab);
     for n in 0..count {
         ask::<()>(&mut session, &["SET", &format!("{prefix}{n:03}"), "1"]);
     }
+    eventually("all is written", || {
+        let info: String = ask(&mut session, &["INFO", "persistence"]);
+        !info.contains("aof_enabled:1") || info.contains("aof_buffer_length:0")
+    });
 }
 
 /// The keys of this prefix.

@@ -552,6 +552,27 @@ fn the_jump_of_one_clock_breaks_a_single_lock_and_that_of_two_breaks_redlock_and
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn the_clock_that_stands_still_keeps_dead_locks_and_ends_living_ones_when_it_is_set_right() {
+    let _turn = alone();
+    holds("frozen-clock");
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
+fn nodes_that_forget_do_no_harm_if_they_restart_a_ttl_later_and_do_if_at_once() {
+    let _turn = alone();
+    holds("delayed-restart");
+    let at_once = [
+        "fault.1.for=300ms",
+        "expect.redlock.unavailable_ms=< 4000",
+        "expect.redlock.double_holds=>= 5",
+        "expect.redlock.lost_updates=>= 1",
+    ];
+    held(builtin("delayed-restart", &at_once));
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn what_was_not_synced_is_lost_with_the_power_and_a_kill_loses_nothing() {
     let _turn = alone();
     holds("power-loss");
