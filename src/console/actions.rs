@@ -515,7 +515,7 @@ fn meant(act: Act, target: Target, lacks: &[Lack], now: &Conditions<Duration>) -
             "only where a fault of the scenario lags or cuts: then there is a proxy".to_owned()
         }
         Obstacle::Lacks(Lack::Preload) => {
-            "only where the scenario has such a fault, or one of clocks: then the servers have our library".to_owned()
+            "only in a scenario with a fault of clocks or power: only then the servers have our library".to_owned()
         }
         Obstacle::NotFor(action, _) => {
             format!("{target} can't be {}: k kills it, p pauses it", action.verbs()[2])

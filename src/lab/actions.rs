@@ -220,7 +220,8 @@ impl Lab {
         Ok(found)
     }
 
-    /// Waits until a node's clock shows what it should. One that is down has the right time when it is back; a wrong one it would only show then.
+    /// Waits until a node's clock shows what it should. A node that is down can't be asked: a correction counts all the same, since the node
+    /// restarts with the right time.
     async fn shows_time(&self, node: &Node, action: Action, skew: Skew, found: &mut Found) -> Result<(), LabError> {
         // A node without our library was refused before.
         let Some(control) = &node.control else { return Ok(()) };

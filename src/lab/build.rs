@@ -1,4 +1,4 @@
-//! Builds the clock that servers are started with (`preload/preload.c`), for the system that the program will run on.
+//! Builds the library that servers are started with for faults of clocks and power (`preload/preload.c`), for the system that the program will run on.
 
 use std::env;
 use std::error::Error;
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={source}");
     let library = Path::new(&env::var("OUT_DIR")?).join("preload.so");
     if env::var("CARGO_CFG_TARGET_OS")? != "linux" || env::var("CARGO_CFG_TARGET_POINTER_WIDTH")? != "64" {
-        // Without it there are no faults of clocks.
+        // Without it there are no such faults.
         fs::write(library, [])?;
         return Ok(());
     }

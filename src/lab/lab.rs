@@ -64,7 +64,7 @@ impl Lab {
         plan.spec.lacks(
             plan.options.binary.containers.is_some(),
             self.proxy.is_some(),
-            plan.library.is_some(),
+            plan.preload.is_some(),
         )
     }
 

@@ -165,7 +165,7 @@ impl Start<'_> {
                 // What a stack requires is not known here.
                 scenario::Password::Random | scenario::Password::Off => None,
             },
-            library: match self.options.preload {
+            preload: match self.options.preload {
                 true => Some(control::install(&ground.dir)?),
                 false => None,
             },

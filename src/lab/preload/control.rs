@@ -31,7 +31,7 @@ const SIZE: usize = 8192;
 /// The library in a server, and its file. The server reads it while it is written here: numbers in the order of bytes of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Control {
-    library: PathBuf,
+    path: PathBuf,
     file: PathBuf,
 }
 
@@ -67,14 +67,14 @@ impl Control {
         content.resize(SIZE, 0);
         create_file(&file, &content)?;
         Ok(Self {
-            library: library.to_owned(),
+            path: library.to_owned(),
             file,
         })
     }
 
     /// What the environment of its server must have.
     pub(crate) fn environment(&self) -> [(&'static str, OsString); 2] {
-        let mut preload = self.library.clone().into_os_string();
+        let mut preload = self.path.clone().into_os_string();
         if let Some(others) = std::env::var_os(PRELOAD) {
             preload.push(":");
             preload.push(others);

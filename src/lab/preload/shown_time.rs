@@ -17,6 +17,7 @@ const TOLERANCE_US: i64 = 2_000;
 /// The key by which it is seen that keys expire by the same clock, and how long it may live.
 const CANARY: &str = "lockstorm:clock";
 const CANARY_MS: i64 = 60_000;
+const CANARY_SLACK_MS: i64 = 5;
 /// How far a clock is set to see whether anybody reads it.
 const TRIAL: Skew = Skew {
     ahead_ms: 3_600_000,
@@ -66,13 +67,14 @@ impl Control {
             .map_err(|error| error.to_string())?
             .unwrap_or_else(SystemTime::now);
         let mut session = sessions::open(address, TIMEOUT).await.map_err(|error| words(&error))?;
+        let asked = Instant::now();
         let shown = read(&mut session).await?;
         let (now, wall) = (Instant::now(), SystemTime::now());
         let age = wall.duration_since(set).unwrap_or_default();
         let (expected, within) = (skew.ahead_us_after(age), shown.within_us + TOLERANCE_US);
         let is_so = (shown.ahead_us - expected).abs() <= within;
         let is_told = skew == Skew::NONE || expected.abs() > 2 * within;
-        if !is_so || !is_told || expires && !canary_follows(&mut session, shown.ms).await? {
+        if !is_so || !is_told || expires && !canary_follows(&mut session, shown.ms, asked).await? {
             return Ok(None);
         }
         let since = now.checked_sub(age).filter(|_| skew != Skew::NONE).unwrap_or(now);
@@ -98,8 +100,8 @@ async fn read(session: &mut Session) -> Result<Shown, String> {
     })
 }
 
-/// Whether a key that is to expire a minute after `ms` has a minute to live.
-async fn canary_follows(session: &mut Session, ms: i64) -> Result<bool, String> {
+/// Whether a key that is to expire a minute after `ms`, which the server's clock showed after `asked`, has a minute to live.
+async fn canary_follows(session: &mut Session, ms: i64, asked: Instant) -> Result<bool, String> {
     let at = (ms + CANARY_MS).to_string();
     let mut ask = async |command: &[&str]| session.order(command).await.map_err(|error| words(&error));
     ask(&["SET", CANARY, "1", "PXAT", &at]).await?;
@@ -108,8 +110,10 @@ async fn canary_follows(session: &mut Session, ms: i64) -> Result<bool, String> 
     let Reply::Int(left) = left else {
         return Err("it does not answer PTTL with a number".to_owned());
     };
-    // What passed since then, by a clock that runs ten times as fast, and no more.
-    Ok((CANARY_MS - 20_000..=CANARY_MS + 100).contains(&left))
+    // Less what has passed since then, by the fastest clock that there can be.
+    let passed = asked.elapsed() * Skew::FASTEST;
+    let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
+    Ok((CANARY_MS - passed - CANARY_SLACK_MS..=CANARY_MS + CANARY_SLACK_MS).contains(&left))
 }
 
 /// Microseconds since 1970 by our clock.

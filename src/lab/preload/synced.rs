@@ -72,15 +72,13 @@ fn table(file: &File) -> io::Result<Vec<Entry>> {
     file.read_exact_at(&mut head, TABLE)?;
     let [count, broken] = [0, 4].map(|at| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
     if broken != 0 {
-        return Err(io::Error::other("it has synced more files than there is room to note"));
+        return Err(io::Error::other("not every sync of its files could be noted"));
     }
     let count = usize::try_from(count).unwrap_or(MOST).min(MOST);
     let mut bytes = vec![0; count * ENTRY];
     file.read_exact_at(&mut bytes, ENTRIES)?;
-    let numbers: Vec<u64> = bytes
-        .chunks_exact(8)
-        .map(|number| number.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
-        .collect();
+    let (numbers, _) = bytes.as_chunks();
+    let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_ne_bytes(*number)).collect();
     let entry = |words: &[u64]| Entry {
         file: [words[0], words[1], words[2]],
         synced: words[3],

@@ -73,7 +73,7 @@ pub(crate) struct Plan {
     pub password: Option<Password>,
     pub ground: Ground,
     /// Our library that servers are started with, if they are.
-    pub library: Option<PathBuf>,
+    pub preload: Option<PathBuf>,
     /// Where nodes are reached that are behind a door of the proxy.
     pub doors: BTreeMap<NodeName, SocketAddr>,
     /// What all keys begin with on nodes that are not ours.
@@ -119,7 +119,7 @@ impl Node {
             create_file(&dir.join(config_file::NAME), &text)?;
         }
         let control = plan
-            .library
+            .preload
             .as_ref()
             .map(|library| Control::create(library, &dir))
             .transpose()?;
@@ -223,7 +223,7 @@ impl Node {
         if let (Some(port), Some(files)) = (self.tls_port, &plan.options.tls) {
             given.extend(settings::of_tls(files, port));
         }
-        if plan.library.is_some() && plan.options.binary.flavour == Flavour::Redis {
+        if plan.preload.is_some() && plan.options.binary.flavour == Flavour::Redis {
             // With a clock that was set back its allocator's thread would wait for a time that is past, over and over.
             given.push(("jemalloc-bg-thread", vec!["no".to_owned()]));
         }

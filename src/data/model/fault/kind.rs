@@ -222,7 +222,7 @@ pub trait Parameters {
     /// Milliseconds to add to a clock, less than a day; 0 if it is left out.
     fn shift(&mut self, key: &'static str, now: i64) -> i64;
 
-    /// How fast a clock runs, in parts per million of the true rate; that if it is left out.
+    /// How fast a clock runs, in parts per million of the true rate; 1,000,000 if it is left out.
     fn rate(&mut self, key: &'static str, now: u32) -> u32;
 
     /// A variant of an enum. `now` means as much as for a duration.

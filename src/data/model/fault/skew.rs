@@ -24,9 +24,9 @@ impl Skew {
         ahead_ms: 0,
         rate_ppm: Self::TRUE_RATE,
     };
-    /// The smallest shift, and the smallest error of a rate, that can be told from none in some seconds.
+    /// The smallest shift, in milliseconds, that can be verified.
     pub const LEAST_MS: i64 = 10;
-    /// In parts per million.
+    /// The smallest error of a rate, in parts per million, that can be verified within some five seconds.
     pub const LEAST_PPM: u32 = 1_000;
     /// The largest shift: a day.
     pub const MOST_MS: i64 = 24 * 3600 * 1000;
@@ -64,8 +64,10 @@ impl fmt::Display for Skew {
             Ordering::Greater => Some(format!("{} % fast", short(percent))),
         };
         let all: Vec<String> = shift.into_iter().chain(rate).collect();
-        f.write_str(if all.is_empty() { "right" } else { "" })?;
-        f.write_str(&all.join(", "))
+        match all.is_empty() {
+            true => f.write_str("right"),
+            false => f.write_str(&all.join(", ")),
+        }
     }
 }
 
