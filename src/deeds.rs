@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, Error, FromArgMatches, Subcommand};
-use lockstorm_data::model::{Action, Fault, Parameters, TargetKind};
-use lockstorm_data::scenario::{Words, parse_clock_rate, parse_shift};
+use lockstorm_data::model::{Action, Fault, Lack, Parameters, TargetKind};
+use lockstorm_data::scenario::{Words, keys, parse_clock_rate, parse_shift};
 use lockstorm_lab::kept::Deed;
 use lockstorm_run::Command as RunCommand;
 
@@ -106,15 +106,17 @@ fn command(name: &'static str) -> Command {
 
 /// What can be done in a lab, or with which options it can.
 fn examples(name: &str, fault: Fault) -> String {
-    let needs = |on: &str, options: &str| format!("  lockstorm lab {name} {on:18}needs `lockstorm lab up {options}`");
-    match fault {
-        Fault::Lag { .. } => needs("1 --delay 50ms", "--network"),
-        Fault::Cut { .. } => [needs("link:1-2", "--replicated --network"), needs("1", "--lab docker")].join("\n"),
-        Fault::Failover { .. } => needs("2 --by hand", "--replicated"),
-        Fault::Clock(_) => [needs("1 --ahead 2s", "--preload"), needs("1 --rate 0", "--preload")].join("\n"),
-        Fault::PowerLoss => needs("1", "--preload"),
-        Fault::Kill | Fault::Shutdown | Fault::Pause => format!("  lockstorm lab {name} 1"),
-    }
+    let line = |(on, needs): (&str, Vec<Lack>)| {
+        let options: Vec<&str> = needs.into_iter().filter_map(Lack::option).collect();
+        match options.as_slice() {
+            [] => format!("  lockstorm lab {name} {on}"),
+            options => format!(
+                "  lockstorm lab {name} {on:18}needs `lockstorm lab up {}`",
+                options.join(" ")
+            ),
+        }
+    };
+    fault.examples().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A sub-command that gets the parameters of a fault as options.
@@ -125,7 +127,7 @@ impl Parameters for Options {
         let [least, most] = [*range.start(), *range.end()].map(humantime::format_duration);
         let parse = move |text: &str| match humantime::parse_duration(text) {
             Ok(duration) if range.contains(&duration) => Ok(duration),
-            Ok(_) => Err(format!("it must be {least} to {most}: a shorter one can't be measured")),
+            Ok(_) => Err(format!("it must be {least} to {most}")),
             Err(_) => Err("write it with its unit, for example 50ms".to_owned()),
         };
         let option = Arg::new(key)
@@ -133,21 +135,26 @@ impl Parameters for Options {
             .value_name("DURATION")
             .required(true)
             .value_parser(parse);
-        self.add(option.help("By how much, each way"));
+        self.add(option);
+        now
+    }
+
+    fn number(&mut self, key: &'static str, now: u64, range: RangeInclusive<u64>, left_out: Option<u64>) -> u64 {
+        let parser = clap::value_parser!(u64).range(range);
+        let option = Arg::new(key).long(key).value_name("NUMBER");
+        self.add(option.required(left_out.is_none()).value_parser(parser));
         now
     }
 
     fn shift(&mut self, key: &'static str, now: i64) -> i64 {
         let option = Arg::new(key).long(key).value_name("DURATION").allow_hyphen_values(true);
-        let help = "By how much it jumps: 2s, or -60s back [default: 0s]";
-        self.add(option.value_parser(parse_shift).help(help));
+        self.add(option.value_parser(parse_shift));
         now
     }
 
     fn rate(&mut self, key: &'static str, now: u32) -> u32 {
         let option = Arg::new(key).long(key).value_name("NUMBER");
-        let help = "How fast it runs from then on: 1.001 is .1 % too fast, 0 stands still [default: 1]";
-        self.add(option.value_parser(parse_clock_rate).help(help));
+        self.add(option.value_parser(parse_clock_rate));
         now
     }
 
@@ -158,19 +165,21 @@ impl Parameters for Options {
             true => Ok(text.to_owned()),
             false => Err(format!("write {}", words.join(" or "))),
         };
-        self.add(
-            Arg::new(key)
-                .long(key)
-                .value_name("WORD")
-                .value_parser(parse)
-                .help(help),
-        );
+        let option = Arg::new(key).long(key).value_name("WORD").value_parser(parse);
+        self.0 = std::mem::take(&mut self.0).arg(option.help(help));
         now
     }
 }
 
 impl Options {
+    /// Adds an option that means what the table of keys says.
     fn add(&mut self, option: Arg) {
+        let row =
+            keys().find(|row| row.section == "[[fault]]" && row.each().any(|name| name == option.get_id().as_str()));
+        let option = match row {
+            Some(row) => option.help(row.what),
+            None => option,
+        };
         self.0 = std::mem::take(&mut self.0).arg(option);
     }
 }
@@ -181,6 +190,10 @@ struct Given<'a>(&'a ArgMatches);
 impl Parameters for Given<'_> {
     fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
         self.0.get_one(key).copied().unwrap_or(now)
+    }
+
+    fn number(&mut self, key: &'static str, now: u64, _: RangeInclusive<u64>, left_out: Option<u64>) -> u64 {
+        self.0.get_one(key).copied().or(left_out).unwrap_or(now)
     }
 
     fn shift(&mut self, key: &'static str, now: i64) -> i64 {

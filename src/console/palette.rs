@@ -1,12 +1,10 @@
 //! The palette: every fault on every target, found by typing.
 
-use std::time::Duration;
-
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::app::{App, Intent};
 use super::keys::{self, Act, is_letter};
-use lockstorm_data::model::{Action, Condition, Direction, Fault, Skew, Target, Way};
+use lockstorm_data::model::{Action, Condition, Fault, Target};
 use lockstorm_run::Snapshot;
 
 /// Something that can be done to a target.
@@ -14,6 +12,8 @@ use lockstorm_run::Snapshot;
 pub(super) struct Choice {
     /// In words: `kill host 1`.
     pub words: String,
+    /// Its word in scenarios.
+    word: &'static str,
     act: Act,
     target: Target,
     /// Its key; empty if it has none.
@@ -22,35 +22,8 @@ pub(super) struct Choice {
     pub refused: Option<String>,
 }
 
-/// What it offers, in this order, for each target. The lag is one that shows on every chart.
-const ACTS: [Act; 12] = [
-    Act::Bounce,
-    Act::Fault(Fault::Kill),
-    Act::PauseOrResume,
-    Act::Restore,
-    Act::Fault(Fault::Shutdown),
-    Act::Fault(Fault::PowerLoss),
-    Act::Fault(Fault::Failover { by: Way::Hand }),
-    Act::Fault(Fault::Lag {
-        delay: Duration::from_millis(50),
-        direction: Direction::Both,
-    }),
-    Act::Fault(Fault::Cut {
-        direction: Direction::Both,
-    }),
-    Act::Fault(Fault::Clock(Skew {
-        ahead_ms: 60_000,
-        rate_ppm: Skew::TRUE_RATE,
-    })),
-    Act::Fault(Fault::Clock(Skew {
-        ahead_ms: -60_000,
-        rate_ppm: Skew::TRUE_RATE,
-    })),
-    Act::Fault(Fault::Clock(Skew {
-        ahead_ms: 0,
-        rate_ppm: 0,
-    })),
-];
+/// What it offers first for each target; the faults that are offered follow.
+const FIRST: [Act; 4] = [Act::Bounce, Act::Fault(Fault::Kill), Act::PauseOrResume, Act::Restore];
 
 impl App {
     /// What fits what was typed; what would do something comes first.
@@ -65,10 +38,14 @@ impl App {
         let with_clients = snapshot.servers.iter().filter(|server| server.clients.is_some());
         let clients = with_clients.map(|server| Target::Client(server.id));
         let targets: Vec<Target> = hosts.chain(servers).chain(clients).collect();
+        let acts = || FIRST.into_iter().chain(Fault::OFFERED.map(Act::Fault));
         let all = targets
             .into_iter()
-            .flat_map(|target| ACTS.map(|act| self.choice(act, target, snapshot)));
-        let fits = |choice: &Choice| typed.split_whitespace().all(|word| choice.words.contains(word));
+            .flat_map(|target| acts().map(move |act| self.choice(act, target, snapshot)));
+        let fits = |choice: &Choice| {
+            let is_in = |word| choice.words.contains(word) || choice.word.contains(word);
+            typed.split_whitespace().all(is_in)
+        };
         let mut fitting: Vec<Choice> = all.flatten().filter(fits).collect();
         fitting.sort_by_key(|choice| choice.refused.is_some());
         fitting
@@ -93,6 +70,7 @@ impl App {
         };
         Some(Choice {
             words,
+            word: if act == Act::Bounce { "" } else { plain.word() },
             act,
             target,
             key: if matches!(target, Target::Client(_)) {

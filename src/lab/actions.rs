@@ -8,11 +8,13 @@ use tokio::time::{sleep, timeout};
 
 use crate::client::Slot;
 use crate::error::LabError;
+use crate::faults::told;
 use crate::findings::{Found, verified};
 use crate::lab::Lab;
 use crate::protocol::NodeOrder;
 use crate::proxy::Proxy;
 use crate::running;
+use crate::server::data_files;
 use crate::server::node::Node;
 use crate::server::node_name::Role;
 use crate::server::nodes::Host;
@@ -20,7 +22,7 @@ use crate::server::probe;
 use crate::topology::failover;
 use crate::topology::replication;
 use lockstorm_data::metrics::in_micros;
-use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, Observer, Skew, Target, Verified};
+use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, How, Observer, Skew, Target, Verified};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
 /// it answers.
@@ -32,6 +34,10 @@ const DOWN_INSTEAD: &str = "it went down instead";
 const NO_ANSWER: &str = "it does not answer any more";
 /// How long a node may take to answer, without what is due to the network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A slow link is measured by what it should carry in such a part of a second, but not less than this.
+const TRANSFERS_PER_SECOND: u64 = 10;
+const LEAST_TRANSFER: u64 = 64;
 
 /// The pause before a clock is read again that does not show yet what it should.
 const CLOCK_PAUSE: Duration = Duration::from_millis(20);
@@ -65,12 +71,17 @@ impl Lab {
         let _turn = nodes.imposed.turn.lock().await;
         first();
         self.admit(action, Target::Host(host), &self.state(host).conditions)?;
+        if let Some(done) = self.told(nodes, action).await {
+            return done;
+        }
         let mut hit = host;
         match action {
-            Action::Fault(Fault::Kill | Fault::PowerLoss) => self.order(nodes, NodeOrder::Kill)?,
+            Action::Fault(Fault::Kill | Fault::PowerLoss | Fault::DiskLoss) => self.order(nodes, NodeOrder::Kill)?,
             Action::Fault(Fault::Shutdown) => self.order(nodes, NodeOrder::ShutDown)?,
             Action::Fault(Fault::Pause) => self.order(nodes, NodeOrder::Pause)?,
-            Action::Fault(fault @ Fault::Lag { .. }) => self.proxy_for(host)?.enter(Target::Host(host), fault),
+            Action::Fault(fault @ (Fault::Lag { .. } | Fault::SlowLink { .. } | Fault::Refuse)) => {
+                self.proxy_for(host)?.enter(Target::Host(host), fault);
+            }
             Action::Fault(Fault::Clock(skew)) => {
                 set_clocks(nodes, skew)?;
                 // It can be undone even if it is never proved.
@@ -83,12 +94,59 @@ impl Lab {
                 LabError::NotAnswering { waited: within, .. } => LabError::NotYet { within },
                 other => other,
             })?,
-            Action::Undo(Condition::Lagging) => self.proxy_for(host)?.leave(Target::Host(host), Condition::Lagging),
+            Action::Undo(condition @ (Condition::Lagging | Condition::Degraded)) => {
+                self.proxy_for(host)?.leave(Target::Host(host), condition);
+            }
             Action::Fault(Fault::Cut { .. }) => self.order(nodes, NodeOrder::Leave)?,
             Action::Undo(Condition::Cut) => self.order(nodes, NodeOrder::Rejoin)?,
+            // Nodes were told to.
+            Action::Fault(_) => {}
         }
         let late = |_| Err(LabError::NotYet { within: LIMIT });
         timeout(LIMIT, self.comes_true(action, hit)).await.unwrap_or_else(late)
+    }
+
+    /// Tells the nodes of a host to do this, all at once, if it is something that nodes do themselves.
+    async fn told(&self, host: &Host, action: Action) -> Option<Result<Verified<Instant>, LabError>> {
+        let conditions = host.imposed.conditions();
+        let degraded_by = conditions
+            .get(Condition::Degraded)
+            .and_then(|ongoing| ongoing.how.clone());
+        let telling = host
+            .nodes
+            .iter()
+            .filter(|node| node.name.role != Role::Sentinel)
+            .map(|node| {
+                let how = degraded_by.clone();
+                async move {
+                    let mut found = Found::on(node.name.to_string());
+                    let told = match (action, how) {
+                        (Action::Fault(fault), _) => told::begin(node, fault, &mut found).await,
+                        (Action::Undo(Condition::Degraded), Some(How::By(fault))) => {
+                            told::end(node, fault, &mut found).await
+                        }
+                        (Action::Undo(_), _) => None,
+                    };
+                    let told = told?.map_err(|why| unverified(action, node, &why));
+                    Some(told.map(|()| found))
+                }
+            });
+        let told: Option<Vec<_>> = join_all(telling).await.into_iter().collect();
+        let told: Result<Vec<Found>, LabError> = told?.into_iter().collect();
+        Some(match told {
+            Ok(found) => {
+                let verified = verified(found);
+                host.imposed.undergo(action, verified.at);
+                Ok(verified)
+            }
+            Err(error) => {
+                // What may have begun on some of them can be undone.
+                if let Action::Fault(_) = action {
+                    host.imposed.undergo(action, Instant::now());
+                }
+                Err(error)
+            }
+        })
     }
 
     fn order(&self, host: &Host, order: NodeOrder) -> Result<(), LabError> {
@@ -105,6 +163,12 @@ impl Lab {
     /// running.
     async fn restart(&self, host: &Host) -> Result<(), LabError> {
         let is_down = |node: &&Node| self.node_state(node.name).conditions.has(Condition::Down);
+        if let Some(proxy) = &self.proxy {
+            proxy.leave(Target::Host(host.id), Condition::Degraded);
+        }
+        for node in host.nodes.iter().filter(is_down) {
+            told::clear(node).map_err(|error| LabError::Other(format!("{} can't be restarted: {error}", node.name)))?;
+        }
         let starting = host.nodes.iter().filter(is_down).map(|node| async {
             node.restart(&self.site.client).await?;
             match &self.nodes.plan.spec.replicated {
@@ -138,7 +202,7 @@ impl Lab {
     async fn effect_on(&self, host: &Host, node: &Node, action: Action) -> Result<Found, LabError> {
         let mut found = Found::on(node.name.to_string());
         match action {
-            Action::Fault(Fault::Kill | Fault::Shutdown | Fault::PowerLoss) => {
+            Action::Fault(Fault::Kill | Fault::Shutdown | Fault::PowerLoss | Fault::DiskLoss) => {
                 let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
                 self.reaches(node, action, down).await?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
@@ -147,6 +211,11 @@ impl Lab {
                         .lose_unsynced()
                         .map_err(|error| unverified(action, node, &error.to_string()))?;
                     found.add(Finding::Unsynced { bytes }, Observer::Files);
+                }
+                if action == Action::Fault(Fault::DiskLoss) {
+                    let files =
+                        data_files::remove(node.dir()).map_err(|error| unverified(action, node, &error.to_string()))?;
+                    found.add(Finding::FilesGone { files }, Observer::Files);
                 }
                 let mut refuses = probe::refuses(node.address()).await;
                 if let Some(door) = self.door_at(node) {
@@ -166,20 +235,11 @@ impl Lab {
                     found.add_since(since, silence, Observer::Ping);
                 }
             }
-            // Nothing is sent to it through the proxy, so nothing is late.
-            Action::Fault(Fault::Lag { .. }) | Action::Undo(Condition::Lagging) if self.door(node).is_none() => {}
-            Action::Fault(Fault::Lag { delay, direction }) => {
-                let later = delay * direction.times();
-                let round_trip = self.round_trip(node, later, |took| took >= later).await;
-                let (since, round_trip) = round_trip.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
-                found.add_since(since, round_trip, Observer::Ping);
-            }
-            Action::Undo(Condition::Lagging) => {
-                let later = host.delay();
-                match self.round_trip(node, later, |took| took < later).await {
-                    Some((_, round_trip)) => found.add(round_trip, Observer::Ping),
-                    // Its network is in order again, whatever else it suffers from.
-                    None => found.add(Finding::NoDelay, Observer::Proxy),
+            Action::Fault(Fault::Lag { .. } | Fault::SlowLink { .. } | Fault::Refuse)
+            | Action::Undo(Condition::Lagging | Condition::Degraded) => {
+                // Otherwise nothing is sent to it through the proxy, so nothing is late or refused.
+                if let Some(door) = self.door_at(node) {
+                    self.effect_at_door(host, node, door, action, &mut found).await?;
                 }
             }
             Action::Fault(Fault::Clock(_)) | Action::Undo(Condition::Skewed) if node.name.role == Role::Sentinel => {}
@@ -216,8 +276,56 @@ impl Lab {
                     probe::accepts(door).await;
                 }
             }
+            // Nodes were told to, and have answered.
+            Action::Fault(_) => {}
         }
         Ok(found)
+    }
+
+    /// Waits until an action on the network has taken effect at the door to a node.
+    async fn effect_at_door(
+        &self,
+        host: &Host,
+        node: &Node,
+        door: SocketAddr,
+        action: Action,
+        found: &mut Found,
+    ) -> Result<(), LabError> {
+        match action {
+            Action::Fault(Fault::Refuse) => {
+                found.add(probe::refuses(door).await, Observer::Connect);
+            }
+            Action::Undo(Condition::Degraded) => {
+                probe::accepts(door).await;
+                found.add(Finding::Accepts { port: door.port() }, Observer::Connect);
+            }
+            Action::Fault(Fault::SlowLink { bytes_per_second }) => {
+                let transfer = self.transfer(node, bytes_per_second, |took, least| took >= least).await;
+                let (since, transfer) = transfer.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
+                found.add_since(since, transfer, Observer::Ping);
+            }
+            Action::Fault(Fault::Lag { delay, direction }) => {
+                let later = delay * direction.times();
+                let round_trip = self.round_trip(node, later, |took| took >= later).await;
+                let (since, round_trip) = round_trip.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
+                found.add_since(since, round_trip, Observer::Ping);
+            }
+            Action::Undo(Condition::Lagging) => {
+                if let Some(bytes_per_second) = host.imposed.speed() {
+                    let transfer = self.transfer(node, bytes_per_second, |took, least| took < least).await;
+                    found.add(transfer.map_or(Finding::NoDelay, |(_, found)| found), Observer::Ping);
+                    return Ok(());
+                }
+                let later = host.delay();
+                match self.round_trip(node, later, |took| took < later).await {
+                    Some((_, round_trip)) => found.add(round_trip, Observer::Ping),
+                    // Its network is in order again, whatever else it suffers from.
+                    None => found.add(Finding::NoDelay, Observer::Proxy),
+                }
+            }
+            Action::Fault(_) | Action::Undo(_) => {}
+        }
+        Ok(())
     }
 
     /// Waits until a node's clock shows what it should. A node that is down can't be asked: a correction counts all the same, since the node
@@ -274,6 +382,30 @@ impl Lab {
                 _ if !self.node_state(node.name).conditions.answers() || self.site.client.slot(node.id).cut => {
                     return None;
                 }
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends so many bytes to the place where a node is used, and back, that this takes a while at this speed, until it takes as long as
+    /// `wanted` of the least that it can take, and returns when that began; `None` if the node stops to answer.
+    async fn transfer(
+        &self,
+        node: &Node,
+        bytes_per_second: u64,
+        wanted: impl Fn(Duration, Duration) -> bool,
+    ) -> Option<(Instant, Finding)> {
+        let entrance = self.entrance(node);
+        let bytes = (bytes_per_second / TRANSFERS_PER_SECOND).max(LEAST_TRANSFER);
+        let least = Duration::from_secs_f64(2.0 * bytes as f64 / bytes_per_second as f64);
+        loop {
+            let start = Instant::now();
+            match probe::transfer(&entrance, bytes, least * 10 + ANSWER_TIMEOUT).await {
+                Some(took) if wanted(took, least) => {
+                    let took_us = in_micros(took);
+                    return Some((start, Finding::Transfer { bytes, took_us }));
+                }
+                None if !self.node_state(node.name).conditions.answers() => return None,
                 _ => {}
             }
         }

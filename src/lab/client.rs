@@ -20,7 +20,7 @@ use crate::keeper;
 use crate::protocol::{Ending, Event, Ground, News, NodeOrder, Request, Start, Watch};
 use crate::server::containers::Containers;
 use crate::server::state::HostState;
-use lockstorm_data::model::{Condition, How};
+use lockstorm_data::model::{Condition, Fault, How};
 
 /// How long the keeper may take to start, or to start a process.
 const KEEPER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -380,7 +380,7 @@ impl Board {
     fn end(&mut self, last_words: String) {
         for slot in &mut self.slots {
             if slot.pid.is_some() {
-                slot.end(How::Killed);
+                slot.end(How::By(Fault::Kill));
             }
         }
         (self.ground, self.gone) = (None, Some(last_words));
@@ -390,8 +390,8 @@ impl Board {
 /// A SIGKILL looks the same as a crash of the machine, and a node ends with exit code 0 after SIGTERM or SHUTDOWN.
 fn how_it_ended(how: Ending) -> How {
     match how {
-        Ending::Signal(number) if number == Signal::SIGKILL as i32 => How::Killed,
-        Ending::Code(0) => How::ShutDown,
+        Ending::Signal(number) if number == Signal::SIGKILL as i32 => How::By(Fault::Kill),
+        Ending::Code(0) => How::By(Fault::Shutdown),
         other => How::Died(other.to_string()),
     }
 }

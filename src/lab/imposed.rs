@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex as Turn;
 
-use lockstorm_data::model::{Action, Condition, Conditions, Direction, How};
+use lockstorm_data::model::{Action, Condition, Conditions, Direction, Fault, How};
 
 /// The conditions of a host or a link that only the lab knows.
 #[derive(Debug, Default)]
@@ -35,8 +35,16 @@ impl Imposed {
             .get(Condition::Lagging)
             .and_then(|lag| lag.how.clone())
         {
-            Some(How::Delayed(delay, direction)) => (delay, direction),
+            Some(How::By(Fault::Lag { delay, direction })) => (delay, direction),
             _ => (Duration::ZERO, Direction::default()),
+        }
+    }
+
+    /// The speed of a slow link, in bytes a second; `None` if it is not slow.
+    pub(crate) fn speed(&self) -> Option<u64> {
+        match self.conditions().get(Condition::Lagging)?.how {
+            Some(How::By(Fault::SlowLink { bytes_per_second })) => Some(bytes_per_second),
+            _ => None,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::error::LabError;
 use crate::guest::guests::Guests;
 use crate::network::link_states::Links;
 use crate::proxy::Proxy;
+use crate::server::data_files;
 use crate::server::node::Node;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::nodes::Nodes;
@@ -80,6 +81,15 @@ impl Lab {
     /// Whether a node is a process of ours.
     pub fn is_ours(&self, name: NodeName) -> bool {
         self.nodes.get(name).is_none_or(|node| node.is_ours)
+    }
+
+    /// Whether the nodes of a host have files in which keys may be.
+    pub fn has_files(&self, host: HostId) -> bool {
+        let Ok(host) = self.nodes.host(host) else { return false };
+        // Where others keep theirs is not known.
+        let are_elsewhere = |node: &Node| !node.is_ours || self.nodes.plan.options.binary.is_found();
+        let has_some = |node: &Node| data_files::data_files(node.dir()).map_or(true, |files| !files.is_empty());
+        host.nodes.iter().any(|node| are_elsewhere(node) || has_some(node))
     }
 
     /// The nodes from which keys that are left can't be removed at the end, and why.

@@ -88,7 +88,7 @@
 //!   them five times a second, tells what changes in the words of processes (down, silent, up; a new `run_id` is a
 //!   restart), and removes the run's keys at the end. Nothing depends on that: every key has a TTL of 10 minutes at
 //!   most. Passwords reach it by its pipe. What needs a process of theirs is refused where it is read
-//!   (`Action::needs_process`), by key, and by the lab. Over TLS a door of the proxy passes the bytes on, and the
+//!   (`Lack::OwnHosts`), by key, and by the lab. Over TLS a door of the proxy passes the bytes on, and the
 //!   server proves its own name.
 //! - **A kept lab is an ordinary lab whose owner waits.** `lab up` runs Lockstorm again in a session of its own; that
 //!   process owns the lab as a run does, so its keeper cleans up after it too. Until the starter has heard that the lab
@@ -132,6 +132,7 @@ mod docker;
 pub mod doctor;
 mod emit;
 mod error;
+mod faults;
 mod findings;
 mod guest;
 mod imposed;

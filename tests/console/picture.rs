@@ -372,7 +372,7 @@ fn fault(id: u64, at: f64, action: Action, target: Target, effect: Option<f64>) 
 /// The main scenario after a kill, a restart and another kill: damage in three arms, host 3 paused.
 pub fn storm() -> Snapshot {
     let mut now = calm(inventory(), 47.3);
-    now.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), ms(6_200));
+    now.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), ms(6_200));
     now.hosts[1].stats = None;
     now.hosts[0].log = Arc::from(["lock node: * Ready to accept connections".to_owned()]);
     now.hosts[2].conditions = Conditions::only(Condition::Paused, None, ms(1_800));

@@ -633,3 +633,21 @@ fn frozen_clock() {
 fn power_loss() {
     built_in("power-loss");
 }
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn restart_amnesia() {
+    built_in("restart-amnesia");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn operator_flush() {
+    built_in("operator-flush");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn eviction() {
+    built_in("eviction");
+}

@@ -476,7 +476,11 @@ fn a_stuck_arm_does_not_look_healthy() {
 #[test]
 fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
-    let killed = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_millis(6_200));
+    let killed = Conditions::only(
+        Condition::Down,
+        Some(How::By(Fault::Kill)),
+        Duration::from_millis(6_200),
+    );
     snapshot.hosts[1].conditions = killed.clone();
     snapshot.servers[2].conditions = killed;
     let screen = drawn(&showing(snapshot), WIDE);
@@ -486,7 +490,11 @@ fn what_became_of_an_app_server_is_told_like_that_of_a_host() {
 #[test]
 fn a_host_of_which_one_process_died_is_up_and_keeps_its_vote() {
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
-    let killed = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_millis(6_200));
+    let killed = Conditions::only(
+        Condition::Down,
+        Some(How::By(Fault::Kill)),
+        Duration::from_millis(6_200),
+    );
     for host in &mut snapshot.hosts[1..] {
         host.conditions = killed.clone();
         host.affected = vec![Role::Sentinel];
@@ -808,7 +816,8 @@ fn a_fault_is_found_by_typing_and_one_that_is_refused_says_why() {
     assert_eq!(app.selected(), HOST);
     let mut snapshot = picture::calm(picture::inventory(), 12.3);
     snapshot.servers[0].clients = Some(Conditions::default());
-    snapshot.servers[0].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::from_secs(2));
+    snapshot.servers[0].conditions =
+        Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), Duration::from_secs(2));
     let mut app = after(snapshot, "Fclients");
     assert!(code(&mut app, KeyCode::Enter).is_none());
     says(status(&app), &["was killed with its clients"]);
@@ -1543,7 +1552,7 @@ fn scheduled_faults_are_announced_and_no_hint_spoils_them() {
         &["● sold out", " · sold out: no more damage shows"],
     );
     // Even while something is down, which the scenario may bring back itself.
-    snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::Killed), Duration::ZERO);
+    snapshot.hosts[1].conditions = Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), Duration::ZERO);
     let down = and_then(snapshot, KILL, Target::Host(HostId(2)), None, Some(12.3));
     let screen = drawn(&showing(down), WIDE);
     assert!(

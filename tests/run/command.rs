@@ -162,7 +162,7 @@ fn hosts_are_killed_paused_and_brought_back_on_command_from_another_port_if_thei
     let all = run.until("three of three votes", |s| s.arms[0].votes == Some((3, 3)));
     let taken = all.hosts[0].port;
     run.fault(Fault::Kill, host(1));
-    run.until("host 1 is down", |s| is_down(conditions(s, 1), How::Killed));
+    run.until("host 1 is down", |s| is_down(conditions(s, 1), How::By(Fault::Kill)));
     let before = run.until("two of three votes", |s| s.arms[0].votes == Some((2, 3)));
     let squatter = TcpListener::bind((Ipv4Addr::LOCALHOST, taken)).expect("the port is free");
     run.until("locks are granted with two hosts", |s| {
@@ -184,7 +184,9 @@ fn hosts_are_killed_paused_and_brought_back_on_command_from_another_port_if_thei
     run.undo(Condition::Paused, host(2));
     run.until("host 2 is up", |s| conditions(s, 2).is_up());
     run.fault(Fault::Shutdown, host(3));
-    run.until("host 3 is down", |s| is_down(conditions(s, 3), How::ShutDown));
+    run.until("host 3 is down", |s| {
+        is_down(conditions(s, 3), How::By(Fault::Shutdown))
+    });
     let record = run.stop();
     drop(squatter);
     assert!(record.interrupted);
@@ -286,7 +288,7 @@ fn locks_of_a_killed_app_server_are_taken_over_when_their_keys_expire() {
     let run = Run::start(CROWDED, &[]);
     // What befalls a host orphans no lock.
     run.fault(Fault::Kill, host(3));
-    run.until("host 3 is down", |s| is_down(conditions(s, 3), How::Killed));
+    run.until("host 3 is down", |s| is_down(conditions(s, 3), How::By(Fault::Kill)));
     let before = run.until("every lock is wanted", |s| {
         completed(s) > 50 && s.arms.iter().all(|arm| arm.figures.holding >= 12)
     });

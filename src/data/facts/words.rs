@@ -953,7 +953,7 @@ fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
         Targets::By(seat) => *seat == Seat::Primary,
     };
     let verb = |one: &'static str, many: &'static str| if is_one { one } else { many };
-    let verb = match action {
+    let said = match action {
         Action::Fault(Fault::Failover { by: Way::Sentinel }) => return "a Sentinel chooses another master".to_owned(),
         Action::Fault(Fault::Failover { by: Way::Hand }) => {
             return match targets {
@@ -961,19 +961,19 @@ fn happens(action: Action, targets: &Targets, is_bounce: bool) -> String {
                 Targets::By(_) => "the most advanced replica becomes the master".to_owned(),
             };
         }
-        Action::Fault(Fault::Kill) if is_bounce => verb("bounces", "bounce"),
-        Action::Fault(Fault::Kill) => verb("dies", "die"),
-        Action::Fault(Fault::PowerLoss) => verb("loses its power", "lose their power"),
-        Action::Undo(Condition::Down) => verb("returns", "return"),
-        Action::Undo(Condition::Paused) => verb("goes on", "go on"),
-        Action::Undo(Condition::Cut) => verb("is connected again", "are connected again"),
-        Action::Undo(Condition::Lagging) => verb("lags no more", "lag no more"),
-        Action::Undo(Condition::Skewed) => verb("has the right time again", "have the right time again"),
-        Action::Fault(_) => {
-            return targets.with(|target| format!(" {} {}", verb("is", "are"), action.done(target)));
-        }
+        Action::Fault(Fault::Kill) if is_bounce => Some(verb("bounces", "bounce")),
+        Action::Fault(fault) => fault.happens(is_one),
+        Action::Undo(Condition::Down) => Some(verb("returns", "return")),
+        Action::Undo(Condition::Paused) => Some(verb("goes on", "go on")),
+        Action::Undo(Condition::Cut) => Some(verb("is connected again", "are connected again")),
+        Action::Undo(Condition::Lagging) => Some(verb("lags no more", "lag no more")),
+        Action::Undo(Condition::Degraded) => Some(verb("works again", "work again")),
+        Action::Undo(Condition::Skewed) => Some(verb("has the right time again", "have the right time again")),
     };
-    format!("{targets} {verb}")
+    targets.with(|target| match said {
+        Some(said) => format!(" {said}{}", action.details(|direction| target.course(direction))),
+        None => format!(" {} {}", verb("is", "are"), action.done(target)),
+    })
 }
 
 impl fmt::Display for Awaited {

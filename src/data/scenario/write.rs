@@ -168,6 +168,11 @@ impl Parameters for Writer {
         now
     }
 
+    fn number(&mut self, key: &'static str, now: u64, _: RangeInclusive<u64>, left_out: Option<u64>) -> u64 {
+        self.optional(key, (left_out != Some(now)).then(|| now.to_string()));
+        now
+    }
+
     fn shift(&mut self, key: &'static str, now: i64) -> i64 {
         let sign = if now < 0 { "-" } else { "" };
         let by = show(Duration::from_millis(now.unsigned_abs()));

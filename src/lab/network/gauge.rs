@@ -55,6 +55,7 @@ impl What {
         let all = |parts: &[Hindrance]| Hindrance {
             delay: parts.iter().map(|part| part.delay).sum(),
             cut: parts.iter().any(|part| part.cut),
+            ..Hindrance::default()
         };
         match self {
             Self::Ping { caller, callee, .. } => all(&both(*caller, *callee)),
@@ -64,6 +65,7 @@ impl What {
                 Hindrance {
                     delay: each.iter().map(|one| one.delay).max().unwrap_or_default(),
                     cut: each.iter().any(|one| one.cut),
+                    ..Hindrance::default()
                 }
             }
         }

@@ -103,7 +103,11 @@ impl Lab {
                 // Nobody uses it now. It is in order all the same.
                 let finding = match condition {
                     Condition::Cut => Finding::NoCut,
-                    Condition::Down | Condition::Paused | Condition::Lagging | Condition::Skewed => Finding::NoDelay,
+                    Condition::Down
+                    | Condition::Paused
+                    | Condition::Lagging
+                    | Condition::Skewed
+                    | Condition::Degraded => Finding::NoDelay,
                 };
                 let mut found = Found::on(target.to_string());
                 found.add(finding, Observer::Proxy);
@@ -113,7 +117,9 @@ impl Lab {
                 let present = what.state(|path| proxy.state(path));
                 let most = match condition {
                     Condition::Lagging => present.delay + state.lag().0,
-                    Condition::Down | Condition::Paused | Condition::Cut | Condition::Skewed => Duration::MAX,
+                    Condition::Down | Condition::Paused | Condition::Cut | Condition::Skewed | Condition::Degraded => {
+                        Duration::MAX
+                    }
                 };
                 let mut gauge = opened(what, present.delay).await?;
                 let took = gauge.measure(present.delay + ANSWER_TIMEOUT).await.ok()??;

@@ -1,13 +1,14 @@
 //! What is left of a server's files after a loss of power: what was synced to disk. It is the worst that a disk may do: everything is lost that
 //! nobody has waited for. That a file was created, renamed or removed counts as done at once.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::control::Control;
+use crate::server::data_files::data_files;
 
 /// Where the table is in the file, and its entries.
 const TABLE: u64 = 4096;
@@ -38,26 +39,6 @@ impl Control {
         }
         Ok(lost)
     }
-}
-
-/// Its snapshot, and the files of its append-only log.
-fn data_files(dir: &Path) -> io::Result<Vec<std::path::PathBuf>> {
-    let mut all = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_data = name.starts_with("appendonly") || path.extension().is_some_and(|kind| kind == "rdb");
-        match fs::symlink_metadata(&path)? {
-            of if of.is_dir() && name == "appendonlydir" => all.extend(
-                fs::read_dir(&path)?
-                    .map(|entry| Ok(entry?.path()))
-                    .collect::<io::Result<Vec<_>>>()?,
-            ),
-            of if of.is_file() && is_data => all.push(path),
-            _ => {}
-        }
-    }
-    Ok(all)
 }
 
 /// Device, inode, and time of birth in nanoseconds (0 if it is not known): inode numbers are used again.

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::line::Line;
+use super::line::{Lane, Line};
 use super::network::{Network, OneWay};
 use super::pump::{Ended, pump};
 use crate::client::Life;
@@ -36,6 +36,8 @@ pub(super) struct Door {
     pub network: watch::Receiver<Network>,
     /// The bytes that clients have sent and received through it.
     pub carried: Arc<AtomicU64>,
+    /// What all connections through it share, there and back.
+    pub lanes: [Arc<Lane>; 2],
 }
 
 /// The node behind a door.
@@ -63,8 +65,8 @@ pub(super) fn open(socket: TcpSocket) -> io::Result<TcpListener> {
 }
 
 impl Door {
-    /// Accepts connections for ever, except while the node is dead: then the door refuses, as the port of the node itself does. One
-    /// that can't reach the node all the same is closed at once.
+    /// Accepts connections for ever, except while the node is dead, or is to refuse them: then the door refuses, as the port of the node
+    /// itself does. One that can't reach the node all the same is closed at once.
     pub(super) async fn serve(mut self, mut listener: TcpListener, timer: Timer) {
         loop {
             let mut life = self.behind.life.clone();
@@ -74,8 +76,10 @@ impl Door {
                     None => pending().await,
                 }
             };
+            let mut network = self.network.clone();
             tokio::select! {
                 () = is_dead => {}
+                () = self.refuses(&mut network, true) => {}
                 () = self.accept(&listener, &timer) => {}
             }
             drop(listener);
@@ -85,12 +89,31 @@ impl Door {
                     sleep(PAUSE).await;
                     continue;
                 };
+                self.refuses(&mut network, false).await;
                 self.node_listens().await;
                 match open(socket) {
                     Ok(listener) => break listener,
                     Err(_) => sleep(PAUSE).await,
                 }
             };
+        }
+    }
+
+    /// The way from a client to the node.
+    const fn way_there(&self) -> OneWay {
+        OneWay {
+            caller: None,
+            callee: self.behind.name,
+            is_back: false,
+        }
+    }
+
+    /// Waits until connections are to be refused, or are not any more; for ever once the proxy is closing.
+    async fn refuses(&self, network: &mut watch::Receiver<Network>, wanted: bool) {
+        let way = self.way_there();
+        let is_so = |network: &Network| network.state(&way).refused == wanted;
+        if network.wait_for(is_so).await.is_err() {
+            pending::<()>().await;
         }
     }
 
@@ -103,13 +126,18 @@ impl Door {
                         network: self.network.clone(),
                         path: OneWay {
                             caller: source::caller(from.ip()),
-                            callee: self.behind.name,
-                            is_back: false,
+                            ..self.way_there()
                         },
+                        lane: Arc::clone(&self.lanes[0]),
                         carried: source::is_client(from.ip()).then(|| Arc::clone(&self.carried)),
                     };
                     let node = self.behind.address.borrow().clone();
-                    let carried = carry(caller, node, there, timer.clone());
+                    let back = Line {
+                        path: there.path.opposite(),
+                        lane: Arc::clone(&self.lanes[1]),
+                        ..there.clone()
+                    };
+                    let carried = carry(caller, node, there, back, timer.clone());
                     // How a connection ends is seen by both of its ends.
                     tokio::spawn(async move { drop(carried.await) });
                 }
@@ -134,11 +162,7 @@ impl Door {
 }
 
 /// Carries one connection to the node, until one end closes it and the other one can hear that.
-async fn carry(caller: TcpStream, node: NodeAddress, mut there: Line, timer: Timer) -> io::Result<()> {
-    let mut back = Line {
-        path: there.path.opposite(),
-        ..there.clone()
-    };
+async fn carry(caller: TcpStream, node: NodeAddress, mut there: Line, mut back: Line, timer: Timer) -> io::Result<()> {
     if there.state().cut || back.state().cut {
         return hold(caller, there, back).await;
     }

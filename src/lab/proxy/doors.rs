@@ -57,6 +57,7 @@ impl Proxy {
                 behind,
                 network: network.subscribe(),
                 carried: Arc::default(),
+                lanes: Default::default(),
             };
             Some((door, socket))
         };

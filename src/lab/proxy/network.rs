@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::server::node_name::{NodeName, Role};
-use lockstorm_data::model::{Condition, Direction, Fault, How, Link, Target};
+use lockstorm_data::model::{Condition, Direction, Fault, Link, Target};
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub(crate) struct Hindrance {
     pub delay: Duration,
     /// Whether it does not arrive at all.
     pub cut: bool,
+    /// Whether no connection can be made.
+    pub refused: bool,
+    /// How many bytes a second can take it, if that is limited.
+    pub speed: Option<u64>,
 }
 
 /// The faults of a network, by their target and the condition that they bring.
@@ -49,9 +53,17 @@ impl Network {
         let mut state = Hindrance::default();
         for ((target, _), fault) in &self.0 {
             let Some(taken) = path.way_of(*target) else { continue };
-            match fault.how() {
-                Some(How::Delayed(delay, direction)) if direction.includes(taken) => state.delay += delay,
-                Some(How::Silenced(direction)) if direction.includes(taken) => state.cut = true,
+            match *fault {
+                Fault::Lag { delay, direction } if direction.includes(taken) => state.delay += delay,
+                Fault::Cut { direction } if direction.includes(taken) => state.cut = true,
+                Fault::Refuse => state.refused = true,
+                Fault::SlowLink { bytes_per_second } => {
+                    state.speed = Some(
+                        state
+                            .speed
+                            .map_or(bytes_per_second, |speed| speed.min(bytes_per_second)),
+                    );
+                }
                 _ => {}
             }
         }
@@ -221,7 +233,7 @@ mod tests {
             },
         );
         let state = |network: &Network, path| {
-            let Hindrance { delay, cut } = network.state(path);
+            let Hindrance { delay, cut, .. } = network.state(path);
             (delay, cut)
         };
         assert_eq!(state(&network, &there), (DELAY, true));

@@ -1,11 +1,12 @@
 //! One direction of a connection.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::line::Line;
+use super::network::Hindrance;
 use lockstorm_base::timer::Timer;
 
 /// The most bytes that are read at once.
@@ -33,7 +34,7 @@ pub(super) async fn pump(
     mut line: Line,
     timer: &Timer,
 ) -> Ended {
-    let mut under_way: VecDeque<(Instant, Vec<u8>)> = VecDeque::new();
+    let mut under_way: VecDeque<UnderWay> = VecDeque::new();
     let mut size = 0;
     let mut chunk = vec![0; CHUNK];
     let (mut lost, mut closed) = (false, false);
@@ -46,6 +47,9 @@ pub(super) async fn pump(
         } else if lost || closed {
             return Ended::Over;
         }
+        if state.speed.is_none() {
+            line.lane.clear();
+        }
         tokio::select! {
             // What has changed holds for what is read after it. What is due goes before what is read, so that a chunk without
             // delay has arrived before its sender's close is seen.
@@ -53,8 +57,8 @@ pub(super) async fn pump(
             changed = line.changed() => if !changed {
                 return Ended::Over;
             },
-            () = arrival(&under_way, state.delay, timer) => {
-                let Some((_, bytes)) = under_way.pop_front() else { continue };
+            () = arrival(&under_way, state, timer) => {
+                let Some(UnderWay { bytes, .. }) = under_way.pop_front() else { continue };
                 size -= bytes.len();
                 if to.write_all(&bytes).await.is_err() {
                     return Ended::ReceiverGone;
@@ -64,7 +68,12 @@ pub(super) async fn pump(
             read = from.read(&mut chunk), if size < MOST_UNDER_WAY && !closed => match read {
                 Ok(length @ 1..) if state.cut => lost |= length > 0,
                 Ok(length @ 1..) => {
-                    under_way.push_back((Instant::now(), chunk[..length].to_vec()));
+                    let sent = Instant::now();
+                    under_way.push_back(UnderWay {
+                        sent,
+                        passed: state.speed.map_or(sent, |speed| line.lane.book(length, speed)),
+                        bytes: chunk[..length].to_vec(),
+                    });
                     size += length;
                 }
                 // Whether that can be heard is seen above.
@@ -74,16 +83,34 @@ pub(super) async fn pump(
     }
 }
 
+/// A chunk that has not arrived yet.
+struct UnderWay {
+    sent: Instant,
+    /// When it has passed a slow link.
+    passed: Instant,
+    bytes: Vec<u8>,
+}
+
 /// Waits until the first chunk is due; for ever without one.
-async fn arrival(under_way: &VecDeque<(Instant, Vec<u8>)>, delay: Duration, timer: &Timer) {
+async fn arrival(under_way: &VecDeque<UnderWay>, state: Hindrance, timer: &Timer) {
     match under_way.front() {
-        Some((sent, _)) => timer.sleep_until(*sent + delay).await,
+        Some(chunk) => {
+            let passed = if state.speed.is_some() {
+                chunk.passed
+            } else {
+                chunk.sent
+            };
+            timer.sleep_until(passed + state.delay).await;
+        }
         None => std::future::pending().await,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
     use tokio::io::{DuplexStream, duplex};
     use tokio::sync::watch;
     use tokio::task::JoinHandle;
@@ -123,6 +150,7 @@ mod tests {
                 callee: NodeName::on(HostId(1), Role::Lock),
                 is_back: false,
             },
+            lane: Arc::default(),
             carried: None,
         };
         let task = tokio::spawn(async move { pump(&mut from, &mut to, line, &Timer::start()).await });

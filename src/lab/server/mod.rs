@@ -1,8 +1,10 @@
 //! The servers of a lab, one by one: programs, ports, settings, how they are asked, and how they are.
 
 pub(crate) mod binary;
+pub(crate) mod changed;
 pub(crate) mod config_file;
 pub(crate) mod containers;
+pub(crate) mod data_files;
 pub(crate) mod install;
 pub(crate) mod node;
 pub(crate) mod node_name;

@@ -18,6 +18,7 @@ use crate::error::LabError;
 use crate::options::LabOptions;
 use crate::preload::control::Control;
 use crate::protocol::{Ground, Start, Watch};
+use crate::server::changed::Changed;
 use crate::server::config_file;
 use crate::server::node_name::{NodeName, Role};
 use crate::server::ports::{self, NodePorts};
@@ -25,7 +26,7 @@ use crate::server::probe;
 use crate::server::settings::{self, NodeSettings};
 use crate::server::stats::Admin;
 use crate::server::version::Flavour;
-use lockstorm_data::scenario::{LabSpec, NodeUrl};
+use lockstorm_data::scenario::{LabSpec, NodeUrl, Persistence};
 use lockstorm_lock::NodeAddress;
 
 /// How many other ports are tried if somebody else takes one first.
@@ -58,6 +59,8 @@ pub(crate) struct Node {
     pub admin: Mutex<Admin>,
     /// What steers our library in it, if it has that.
     pub control: Option<Control>,
+    /// What faults have changed in its settings.
+    pub changed: Changed,
     /// Where it is, with the lab's password. Whatever depends on its port is made from this.
     access: watch::Sender<NodeAddress>,
     plan: Arc<Plan>,
@@ -159,6 +162,7 @@ impl Node {
             bus_port: None,
             admin: Mutex::default(),
             control: None,
+            changed: Changed::default(),
             access: watch::Sender::new(access),
             plan: Arc::clone(plan),
             dir: PathBuf::new(),
@@ -255,6 +259,16 @@ impl Node {
                 .chain(said)
                 .collect(),
         }
+    }
+
+    /// Where its files are.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether it saves snapshots by itself.
+    pub(crate) fn saves(&self) -> bool {
+        self.plan.spec.persistence == Persistence::Rdb
     }
 
     /// What its process has written.

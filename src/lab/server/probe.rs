@@ -58,6 +58,16 @@ pub(crate) async fn round_trip(address: &NodeAddress, count: usize, limit: Durat
     times.get(count / 2).copied()
 }
 
+/// How long so many bytes and their echo take at this address, over a connection of their own; `None` if that takes longer than `limit`,
+/// or the node does not answer.
+pub(crate) async fn transfer(address: &NodeAddress, bytes: u64, limit: Duration) -> Option<Duration> {
+    let mut session = sessions::open_as_lab(address, limit).await.ok()?;
+    let payload = "x".repeat(usize::try_from(bytes).ok()?);
+    let start = Instant::now();
+    session.ask(&["ECHO", &payload]).await.ok()?;
+    Some(start.elapsed())
+}
+
 /// Waits until nobody accepts connections, and returns what comes instead.
 pub(crate) async fn refuses(address: SocketAddr) -> Finding {
     let port = address.port();

@@ -121,7 +121,8 @@ fn of_data(role: Role, persistence: Persistence) -> Vec<Setting> {
     };
     let mut settings = vec![
         one("databases", &64),
-        // Eviction would lose locks.
+        // As much as there is, also on a server that somebody else has started. Eviction would lose locks.
+        one("maxmemory", &0),
         one("maxmemory-policy", "noeviction"),
         ("save", save.iter().map(ToString::to_string).collect()),
         one("appendonly", append),

@@ -122,7 +122,8 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                     .map(|ended| &mut moments[ended])
                     .filter(|moment| is_bounce(moment))
                 {
-                    if moment.letter != Some(Action::Fault(Fault::PowerLoss).mark()) {
+                    let plain = [Fault::Kill, Fault::Shutdown].map(|fault| Some(Action::Fault(fault).mark()));
+                    if plain.contains(&moment.letter) {
                         moment.what = format!("{target} bounced");
                         moment.letter = Some('B');
                     }
@@ -134,7 +135,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                 lost = match action {
                     Action::Undo(Condition::Down) => memory(*returned_with),
                     // Nobody went away.
-                    _ if action.changes_clock() => "",
+                    _ if action.loses_while_up() => "",
                     _ => lost,
                 };
                 is_return = *action == Action::Undo(Condition::Down) && effect_at.is_some();
@@ -322,8 +323,10 @@ fn done(action: Action, target: Target, is_so: bool) -> String {
     match action {
         _ if !is_so => format!("{} …", action.on(target)),
         Action::Undo(Condition::Down) => format!("{target} is back"),
-        Action::Fault(Fault::PowerLoss) => format!("{target} lost its power"),
-        Action::Fault(Fault::Kill | Fault::Shutdown) if matches!(target, Target::Host(_)) => format!("{target} died"),
+        Action::Fault(fault) if matches!(target, Target::Host(_)) => match fault.happened() {
+            Some(happened) => format!("{target} {happened}"),
+            None => action.done_to(target),
+        },
         _ => action.done_to(target),
     }
 }

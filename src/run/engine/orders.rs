@@ -44,13 +44,18 @@ impl Engine {
     pub fn order_fault(&mut self, action: Action, target: Target, order: Option<OrderId>, due: Option<Due>) {
         let event = self.log.fault(action, target, order, self.who(due));
         let may_forget = match (action, target) {
-            (action, Target::Host(_)) if action.may_lose_keys() => {
+            (action, Target::Host(host)) if action.may_lose_keys() => {
                 // What is lost of another program's locks can't be looked for, and on such a disk nothing is.
-                let keeps_all = !action.changes_clock() && self.lab.spec.persistence == Persistence::AofAlways;
+                let persistence = match action.loses_while_up() {
+                    // Whatever they lose, it is not what they did not write.
+                    true => None,
+                    false => Some(self.lab.kept_by(host)),
+                };
+                let keeps_all = persistence == Some(Persistence::AofAlways);
                 let may_lose =
                     |arm: &Arm| arm.spec.lock.uses_nodes() && !(keeps_all && arm.spec.lock == LockKind::Client);
                 let arms = locks_of(&self.arms, &self.swarm, may_lose);
-                let forgets = !action.changes_clock() && self.lab.spec.persistence == Persistence::None;
+                let forgets = persistence == Some(Persistence::None);
                 Some((forgets, arms))
             }
             _ => None,
@@ -122,10 +127,16 @@ impl Engine {
             due,
             action,
             target,
-            ..
+            may_forget,
         } = order;
-        if let (Action::Fault(_), Effect::Verified(verified)) = (action, &effect) {
+        if let (Action::Fault(fault), Effect::Verified(verified)) = (action, &effect) {
             self.outage_from(verified.at, target, due.map(|due| due.fault), Some(event));
+            if let Some(lasts) = fault.over_after() {
+                let end = verified.at + lasts;
+                self.arms
+                    .iter_mut()
+                    .for_each(|arm| arm.collector.end_fault(end, target));
+            }
         }
         if let (Action::Undo(_), Effect::Verified(verified)) = (action, &effect) {
             self.arms
@@ -186,7 +197,9 @@ impl Engine {
             meaning.consequences = lost.into_iter().map(of_arm).collect();
             match (action, target) {
                 (Action::Undo(condition), Target::Host(_)) if condition.forgets() => {
-                    meaning.returned_with = Some(self.lab.spec.persistence);
+                    let forgets = may_forget.as_ref().is_some_and(|(forgets, _)| *forgets);
+                    let kept = self.lab.spec.persistence;
+                    meaning.returned_with = Some(if forgets { Persistence::None } else { kept });
                 }
                 (Action::Fault(_), Target::Host(host)) => meaning.unavailable = self.lab.unavailable(host, &self.arms),
                 _ => {}

@@ -1,4 +1,4 @@
-//! What the nodes of a host have lost that was down and is back, or whose clock has changed.
+//! What the nodes of a host have lost that was down and is back, or that may lose keys while it is up.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -10,18 +10,18 @@ use lockstorm_data::model::{Action, Condition, Fault, HostId, How, Ongoing, Skew
 use lockstorm_judge::law::{Loss, LostKeys};
 use lockstorm_lab::{Lab, NodeName, Role};
 
-/// A host that is down and is to come back, or whose clock is to change.
+/// A host that is down and is to come back, or that may lose keys while it is up.
 #[derive(Debug, Clone)]
 pub(crate) struct Returning {
     nodes: Vec<DownNode>,
     /// Whether they keep nothing.
     forgets: bool,
-    /// Of a change of its clock, how that ends keys early.
-    clock: Option<Early>,
+    /// Of one that stays up, how keys end early there.
+    early: Option<Early>,
     arms: Vec<ArmLocks>,
 }
 
-/// How a change of a clock ends keys before their TTL is over.
+/// How keys end before their TTL is over on a node that stays up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Early {
     /// How far it jumps ahead, in nanoseconds; 0 if it is set back.
@@ -31,15 +31,15 @@ struct Early {
 }
 
 impl Early {
-    /// By this action on a host whose clock is wrong like that `now`, if it is.
+    /// By this action, if nodes stay up in it, on a host whose clock is wrong like that `now`, if it is.
     fn by(action: Action, now: Option<&Ongoing<Instant>>) -> Option<Self> {
         let (ahead_us, ppm) = match (action, now.map(|ongoing| (&ongoing.how, ongoing.since))) {
             (Action::Fault(Fault::Clock(skew)), _) => (skew.ahead_ms * 1000, skew.rate_ppm),
-            (_, Some((Some(How::Clock(skew)), since))) if action.changes_clock() => {
+            (_, Some((Some(How::By(Fault::Clock(skew))), since))) if action.loses_while_up() => {
                 (-skew.ahead_us_after(since.elapsed()), Skew::TRUE_RATE)
             }
             _ => {
-                return action.changes_clock().then_some(Self {
+                return action.loses_while_up().then_some(Self {
                     jump: 0,
                     rate_ppm: Skew::TRUE_RATE,
                 });
@@ -71,9 +71,9 @@ pub(crate) struct CameBack {
     pub back: Instant,
     /// Whether it keeps nothing.
     forgets: bool,
-    /// Of a change of its clock, how that ends keys early.
-    clock: Option<Early>,
-    /// When it was looked for its keys, which is when its clock had changed for certain.
+    /// Of one that stays up, how keys end early there.
+    early: Option<Early>,
+    /// When it was looked for its keys, which is when they were gone for certain.
     looked: Instant,
     /// What it lacks of the locks that it voted for and that are held, for each arm by its position; `None` if it did not answer, or
     /// need not be asked.
@@ -91,7 +91,7 @@ impl CameBack {
             since: monotonic_ns(self.died),
             asked_from: i64::MIN,
             // Whoever asks a dead node gets no vote of it, so a later vote is one of the node that is back. It votes before that is proved.
-            asked_before: monotonic_ns(if self.clock.is_some() { self.looked } else { self.died }),
+            asked_before: monotonic_ns(if self.early.is_some() { self.looked } else { self.died }),
             keys: match self.forgets {
                 true => LostKeys::All,
                 false => lost_keys(lacks.as_ref()),
@@ -101,7 +101,7 @@ impl CameBack {
 
     /// What it may have lost, or lose, of these locks, and nobody can see: keys that expire early after the look.
     pub fn unseen_loss(&self, arm: usize, event: u64) -> Option<Loss> {
-        let Early { jump, rate_ppm } = self.clock?;
+        let Early { jump, rate_ppm } = self.early?;
         let is_fast = rate_ppm > Skew::TRUE_RATE;
         let loss = self.loss(arm, event).filter(|_| is_fast || jump > 0)?;
         Some(Loss {
@@ -114,10 +114,10 @@ impl CameBack {
 }
 
 impl Returning {
-    /// What must be known of this host before this `action` brings it back, or changes its clock. `arms` are those whose lock uses nodes.
+    /// What must be known of this host before this `action` brings it back, or costs it keys. `arms` are those whose lock uses nodes.
     pub fn of(lab: &Lab, host: HostId, action: Action, forgets: bool, arms: Vec<ArmLocks>) -> Self {
         let skewed = lab.state(host).conditions;
-        let (clock, now) = (Early::by(action, skewed.get(Condition::Skewed)), Instant::now());
+        let (early, now) = (Early::by(action, skewed.get(Condition::Skewed)), Instant::now());
         let keeps_locks = |name: &NodeName| {
             let with_locks = matches!(name.role, Role::Lock | Role::Replicated) || name.role.is_in_cluster();
             with_locks && name.host == Some(host)
@@ -128,7 +128,7 @@ impl Returning {
             Some(DownNode {
                 node,
                 servers: lab.servers(node),
-                died: match clock {
+                died: match early {
                     None => down?.since,
                     Some(_) => now,
                 },
@@ -136,7 +136,7 @@ impl Returning {
         };
         Self {
             forgets,
-            clock,
+            early,
             nodes: lab.names().filter(keeps_locks).filter_map(down).collect(),
             arms,
         }
@@ -147,7 +147,7 @@ impl Returning {
         let mut all = Vec::new();
         for DownNode { node, servers, died } in &self.nodes {
             let looked = Instant::now();
-            let asked_before = if self.clock.is_some() { looked } else { *died };
+            let asked_before = if self.early.is_some() { looked } else { *died };
             let is_voter = |server: &SocketAddr| servers.contains(server);
             let on_it = |lock: &HeldLock| lock.voters().iter().any(is_voter);
             let lacks = match self.forgets {
@@ -159,7 +159,7 @@ impl Returning {
                 died: *died,
                 back,
                 forgets: self.forgets,
-                clock: self.clock,
+                early: self.early,
                 looked,
                 lacks,
             });

@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn down() -> (Target, Obstacle) {
-        let down = Conditions::only(Condition::Down, Some(How::Killed), ());
+        let down = Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), ());
         let already = KILL.obstacle(TargetKind::Host, &[], &down);
         (HOST_1, already.expect("it is down already"))
     }

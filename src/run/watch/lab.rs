@@ -241,11 +241,20 @@ impl LiveLab {
         written.chain(changed).collect()
     }
 
+    /// What the nodes of a host keep that is down, once they are started again.
+    pub fn kept_by(&self, host: HostId) -> Persistence {
+        match self.handle.has_files(host) {
+            true => self.spec.persistence,
+            false => Persistence::None,
+        }
+    }
+
     /// The servers that are down and will come back without a key.
     pub fn emptied_while_down(&self) -> Vec<SocketAddr> {
         let is_emptied = |node: &NodeName| {
             let is_down = self.handle.node_state(*node).conditions.has(Condition::Down);
-            is_down && self.handle.is_ours(*node) && self.spec.persistence == Persistence::None
+            let keeps_nothing = || node.host.is_some_and(|host| self.kept_by(host) == Persistence::None);
+            is_down && self.handle.is_ours(*node) && keeps_nothing()
         };
         let nodes = self.handle.names().filter(is_emptied);
         nodes.flat_map(|node| self.handle.servers(node)).collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use lockstorm_data::facts::NodeChange;
-use lockstorm_data::model::{Condition, HostId, How};
+use lockstorm_data::model::{Condition, Fault, HostId, How};
 use lockstorm_lab::{HostState, Lab, NodeName, Role};
 
 /// The last known states of the lab's processes, and how many orders are under way for each.
@@ -153,8 +153,8 @@ pub(crate) fn change_elsewhere(before: &HostState, after: &HostState) -> NodeCha
 pub(crate) fn outside_change(before: &HostState, after: &HostState) -> NodeChange {
     if let Some(down) = after.conditions.get(Condition::Down) {
         return match &down.how {
-            Some(How::Killed) => NodeChange::Killed,
-            Some(How::ShutDown) => NodeChange::ShutDown,
+            Some(How::By(Fault::Kill)) => NodeChange::Killed,
+            Some(How::By(Fault::Shutdown)) => NodeChange::ShutDown,
             how => NodeChange::Ended {
                 quoted: how.as_ref().map(How::to_string),
             },
@@ -180,7 +180,7 @@ mod tests {
         let paused = HostState::only(Condition::Paused, None, since);
         let down = |how| HostState::only(Condition::Down, Some(how), since);
         assert_eq!(
-            outside_change(&up, &down(How::Killed)).to_string(),
+            outside_change(&up, &down(How::By(Fault::Kill))).to_string(),
             "died: killed by a signal from outside"
         );
         assert_eq!(
@@ -188,7 +188,7 @@ mod tests {
             "died: SIGSEGV"
         );
         assert_eq!(
-            outside_change(&up, &down(How::ShutDown)).to_string(),
+            outside_change(&up, &down(How::By(Fault::Shutdown))).to_string(),
             "ended: shut down from outside"
         );
         assert_eq!(

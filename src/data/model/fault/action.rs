@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::condition::Condition;
-use super::how::Direction;
 use super::kind::Fault;
 use super::target::{Target, TargetKind};
-use crate::model::setting::setting;
+use super::way::Direction;
 
 /// An action on a target: a fault, or the undoing of a condition that a fault brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -21,19 +20,17 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether it is done to the processes of hosts, so that it is impossible where those are not ours.
-    pub const fn needs_process(self) -> bool {
-        !matches!(self, Self::Fault(Fault::Lag { .. }) | Self::Undo(Condition::Lagging))
+    /// Whether nodes may lose keys by it that they have: they come back from death, or lose keys while they are up.
+    pub fn may_lose_keys(self) -> bool {
+        self.loses_while_up() || matches!(self, Self::Undo(condition) if condition.forgets())
     }
 
-    /// Whether nodes may lose keys by it that they have: they come back from death, or their clock may jump ahead, or run fast.
-    pub const fn may_lose_keys(self) -> bool {
-        self.changes_clock() || matches!(self, Self::Undo(condition) if condition.forgets())
-    }
-
-    /// Whether it changes a clock.
-    pub const fn changes_clock(self) -> bool {
-        matches!(self, Self::Fault(Fault::Clock(_)) | Self::Undo(Condition::Skewed))
+    /// Whether nodes that stay up may lose keys by it.
+    pub fn loses_while_up(self) -> bool {
+        match self {
+            Self::Fault(fault) => fault.row().loses_keys,
+            Self::Undo(condition) => condition == Condition::Skewed,
+        }
     }
 
     /// An action of each kind, in the order in which messages list them. The parameters of the faults mean nothing.
@@ -68,7 +65,7 @@ impl Action {
                     Direction::Both => String::new(),
                     Direction::There | Direction::Back => format!(" {direction}"),
                 };
-                format!("{self} {whom}{}", self.details(way))
+                format!("{} {whom}{}", self.verbs()[0], self.details(way))
             }
         }
     }
@@ -90,13 +87,10 @@ impl Action {
     }
 
     /// The parameters of a fault in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
-    fn details(self, course: impl Fn(Direction) -> String) -> String {
+    pub fn details(self, course: impl Fn(Direction) -> String) -> String {
         match self {
-            Self::Fault(Fault::Lag { delay, direction }) => format!(" by {}{}", setting(delay), course(direction)),
-            Self::Fault(Fault::Cut { direction }) => course(direction),
-            Self::Fault(Fault::Clock(skew)) => format!(" ({skew})"),
-            Self::Fault(Fault::Kill | Fault::Shutdown | Fault::PowerLoss | Fault::Pause | Fault::Failover { .. })
-            | Self::Undo(_) => String::new(),
+            Self::Fault(fault) => fault.details(course),
+            Self::Undo(_) => String::new(),
         }
     }
 

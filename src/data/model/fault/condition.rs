@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
+use super::lack::Lack;
 use super::target::TargetKind;
 
 /// What a fault does to its target until it is undone, the most important first. A target can have several at once. It is
@@ -25,6 +26,9 @@ pub enum Condition {
     /// Its wall clock is wrong.
     #[serde(rename = "correct")]
     Skewed,
+    /// It answers, and refuses a part of what it is asked for.
+    #[serde(rename = "repair")]
+    Degraded,
 }
 
 /// Everything about a condition.
@@ -37,6 +41,8 @@ pub(super) struct Row {
     pub undo: [&'static str; 3],
     /// The kinds of target on which it can be undone.
     pub undone_on: &'static [TargetKind],
+    /// What its undoing needs of a lab, on targets of this kind.
+    pub undo_needs: &'static [(TargetKind, Lack)],
     /// The conditions that it ends.
     pub ends: &'static [Condition],
 }
@@ -50,13 +56,16 @@ impl Condition {
                 undo: ["restart", "restarting", "restarted"],
                 // The workers of an app server that was killed are gone for good.
                 undone_on: &[TargetKind::Host, TargetKind::Client],
-                ends: &[Self::Paused],
+                undo_needs: &[(TargetKind::Host, Lack::OwnHosts)],
+                // What is started anew has its own settings, and accepts connections.
+                ends: &[Self::Paused, Self::Degraded],
             },
             Self::Paused => Row {
                 word: "paused",
                 symbol: "‖",
                 undo: ["resume", "resuming", "resumed"],
                 undone_on: &[TargetKind::Host, TargetKind::Server, TargetKind::Client],
+                undo_needs: &[(TargetKind::Host, Lack::OwnHosts)],
                 ends: &[],
             },
             Self::Cut => Row {
@@ -64,6 +73,7 @@ impl Condition {
                 symbol: "╳",
                 undo: ["uncut", "uncutting", "uncut"],
                 undone_on: &[TargetKind::Host, TargetKind::Link],
+                undo_needs: &[(TargetKind::Host, Lack::OwnHosts), (TargetKind::Link, Lack::Replicas)],
                 ends: &[],
             },
             Self::Lagging => Row {
@@ -71,6 +81,15 @@ impl Condition {
                 symbol: "≈",
                 undo: ["unlag", "unlagging", "unlagged"],
                 undone_on: &[TargetKind::Host, TargetKind::Link],
+                undo_needs: &[(TargetKind::Link, Lack::Replicas)],
+                ends: &[],
+            },
+            Self::Degraded => Row {
+                word: "degraded",
+                symbol: "◌",
+                undo: ["repair", "repairing", "repaired"],
+                undone_on: &[TargetKind::Host],
+                undo_needs: &[(TargetKind::Host, Lack::OwnHosts)],
                 ends: &[],
             },
             Self::Skewed => Row {
@@ -78,6 +97,7 @@ impl Condition {
                 symbol: "◷",
                 undo: ["correct", "correcting", "corrected"],
                 undone_on: &[TargetKind::Host],
+                undo_needs: &[(TargetKind::Host, Lack::OwnHosts), (TargetKind::Host, Lack::Preload)],
                 ends: &[],
             },
         }
@@ -93,15 +113,15 @@ impl Condition {
         self.row().symbol
     }
 
-    /// Whether only the lab knows of it that brought it about: by its proxy, by the engine of its containers, or by a clock. The others
+    /// Whether only the lab knows of it that brought it about: by its proxy, by the engine of its containers, by a clock, or by settings. The others
     /// the kernel reports for a host's processes, no matter who caused them.
     pub const fn is_imposed(self) -> bool {
-        matches!(self, Self::Cut | Self::Lagging | Self::Skewed)
+        matches!(self, Self::Cut | Self::Lagging | Self::Skewed | Self::Degraded)
     }
 
     /// Whether a target in this condition still answers.
     pub const fn answers(self) -> bool {
-        matches!(self, Self::Lagging | Self::Skewed)
+        matches!(self, Self::Lagging | Self::Skewed | Self::Degraded)
     }
 
     /// Whether a target has lost what it had in memory once this is undone.

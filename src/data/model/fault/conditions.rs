@@ -134,9 +134,9 @@ impl<T> Conditions<T> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::how::{Direction, Way};
     use super::super::kind::Fault;
     use super::super::target::TargetKind;
+    use super::super::way::{Direction, Way};
     use super::*;
 
     #[test]
@@ -144,7 +144,10 @@ mod tests {
         let mut conditions = Conditions::only(Condition::Paused, None, 1);
         assert!(!conditions.is_up() && !conditions.answers());
         conditions.undergo(Fault::Kill.into(), 2);
-        assert_eq!(conditions, Conditions::only(Condition::Down, Some(How::Killed), 2));
+        assert_eq!(
+            conditions,
+            Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), 2)
+        );
         conditions.undergo(Action::Undo(Condition::Down), 3);
         assert!(conditions.is_up() && conditions.answers());
     }
@@ -161,23 +164,16 @@ mod tests {
 
     #[test]
     fn a_lag_outlives_a_kill() {
-        let delay = Duration::from_millis(50);
+        let lag = Fault::Lag {
+            delay: Duration::from_millis(50),
+            direction: Direction::Both,
+        };
         let mut conditions = Conditions::default();
-        conditions.undergo(
-            Fault::Lag {
-                delay,
-                direction: Direction::Both,
-            }
-            .into(),
-            1,
-        );
+        conditions.undergo(lag.into(), 1);
         assert!(!conditions.is_up() && conditions.answers());
         conditions.undergo(Fault::Kill.into(), 2);
         conditions.undergo(Action::Undo(Condition::Down), 3);
-        assert_eq!(
-            conditions,
-            Conditions::only(Condition::Lagging, Some(How::Delayed(delay, Direction::Both)), 1)
-        );
+        assert_eq!(conditions, Conditions::only(Condition::Lagging, lag.how(), 1));
     }
 
     #[test]
@@ -194,12 +190,12 @@ mod tests {
     fn a_whole_is_in_every_condition_of_its_parts() {
         let mut whole = Conditions::only(Condition::Paused, None, 2);
         whole.join(Conditions::default());
-        whole.join(Conditions::only(Condition::Down, Some(How::Killed), 3));
+        whole.join(Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), 3));
         whole.join(Conditions::only(Condition::Paused, None, 1));
-        whole.join(Conditions::only(Condition::Down, Some(How::ShutDown), 4));
+        whole.join(Conditions::only(Condition::Down, Some(How::By(Fault::Shutdown)), 4));
         let all: Vec<_> = whole.iter().map(|ongoing| (ongoing.condition, ongoing.since)).collect();
         assert_eq!(all, [(Condition::Down, 3), (Condition::Paused, 1)]);
-        assert_eq!(whole.get(Condition::Down).unwrap().how, Some(How::Killed));
+        assert_eq!(whole.get(Condition::Down).unwrap().how, Some(How::By(Fault::Kill)));
     }
 
     #[test]

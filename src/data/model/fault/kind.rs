@@ -6,18 +6,27 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr, VariantArray};
 
 use super::condition::Condition;
-use super::how::{Direction, How, Way};
+use super::lack::Lack;
+use super::rows::{self, Row};
 use super::skew::Skew;
 use super::target::TargetKind;
+use super::way::{Direction, Way};
 use crate::model::in_us;
+use crate::model::setting::setting;
 
 /// The shortest lag, each way. A round trip to a node on this machine takes some .2 ms, so that nobody could tell a shorter lag from none,
 /// and neither verify it nor that it was undone.
 pub const SHORTEST_LAG: Duration = Duration::from_micros(250);
 /// The delays that a lag can have.
 const LAGS: RangeInclusive<Duration> = SHORTEST_LAG..=Duration::from_mins(1);
+/// How long a script can run. A shorter time can't be told from a slow answer.
+const STALLS: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_mins(1);
+/// Of how many keys one can be forgotten.
+const SHARES: RangeInclusive<u64> = 1..=1_000_000;
+/// How many bytes a second a slow link can carry: the slowest needs a second for a lock and its reply, and the fastest is slower than loopback.
+const SPEEDS: RangeInclusive<u64> = 200..=10_000_000;
 
-/// A fault: its kind, which is a row of the table in `Fault::row`, with its parameters.
+/// A fault: its kind, which is a row in `rows.rs`, with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, EnumIter, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -30,6 +39,10 @@ pub enum Fault {
     #[serde(rename = "power-loss")]
     #[strum(serialize = "power-loss")]
     PowerLoss,
+    /// SIGKILL, and the nodes find none of their files when they are started again.
+    #[serde(rename = "disk-loss")]
+    #[strum(serialize = "disk-loss")]
+    DiskLoss,
     /// SIGSTOP on a host. The thread of an app server is blocked, timers and renewals included.
     Pause,
     /// Everything that is sent arrives later.
@@ -42,11 +55,40 @@ pub enum Fault {
         #[serde(default)]
         direction: Direction,
     },
+    /// What is sent arrives no faster than this.
+    #[serde(rename = "slow-link")]
+    #[strum(serialize = "slow-link")]
+    SlowLink {
+        /// How many bytes a second, each way, for all connections together.
+        bytes_per_second: u64,
+    },
     /// Nothing that is sent arrives, and nobody is told.
     Cut {
         /// On which ways.
         direction: Direction,
     },
+    /// New connections are refused; those that are open work on.
+    Refuse,
+    /// All connections of clients are closed.
+    Reset,
+    /// A long script runs, and nothing else is answered.
+    Stall {
+        /// For about how long.
+        #[serde(rename = "length_us", with = "in_us")]
+        #[schemars(with = "u64")]
+        length: Duration,
+    },
+    /// Keys are gone, without a restart.
+    Forget {
+        /// One in so many; 1: all.
+        every: u64,
+    },
+    /// A cache beside the locks fills the memory, and keys are evicted.
+    Evict,
+    /// There is no memory left, and writes are refused.
+    Full,
+    /// Snapshots can't be saved, and writes are refused.
+    Misconf,
     /// The wall clock of a host is wrong.
     Clock(Skew),
     /// The replicated node of a host becomes the master, while the old one may still be there.
@@ -56,92 +98,67 @@ pub enum Fault {
     },
 }
 
-/// Everything about a kind of fault, except how it is carried out and verified, which is up to the owner of the target.
-pub(super) struct Row {
-    /// Its verb in three forms.
-    pub verbs: [&'static str; 3],
-    /// One capital letter on a time axis.
-    pub mark: char,
-    /// The kinds of target that it can hit, each with a further consequence in words.
-    pub hits: &'static [(TargetKind, &'static str)],
-    /// The condition that it brings, if its target is in another one afterwards.
-    pub brings: Option<Condition>,
-    /// The conditions in which it would have no effect, so that they must be undone first.
-    pub not_while: &'static [Condition],
-}
-
 impl Fault {
     pub(super) const fn row(self) -> Row {
         match self {
-            Self::Kill => Row {
-                verbs: ["kill", "killing", "killed"],
-                mark: 'K',
-                hits: &[
-                    (TargetKind::Host, ""),
-                    (TargetKind::Server, "its locks keep their TTL"),
-                    (TargetKind::Client, "nobody renews its locks, and the work goes on"),
-                ],
-                brings: Some(Condition::Down),
-                not_while: &[],
-            },
-            Self::Shutdown => Row {
-                verbs: ["shut down", "shutting down", "shut down"],
-                mark: 'S',
-                hits: &[(TargetKind::Host, "")],
-                brings: Some(Condition::Down),
-                not_while: &[Condition::Paused],
-            },
-            Self::PowerLoss => Row {
-                verbs: ["power off", "powering off", "powered off"],
-                mark: 'W',
-                hits: &[(TargetKind::Host, "")],
-                brings: Some(Condition::Down),
-                not_while: &[],
-            },
-            Self::Pause => Row {
-                verbs: ["pause", "pausing", "paused"],
-                mark: 'P',
-                hits: &[
-                    (TargetKind::Host, ""),
-                    (TargetKind::Server, "its timers and renewals stand still"),
-                    (TargetKind::Client, "nobody renews its locks, and the work goes on"),
-                ],
-                brings: Some(Condition::Paused),
-                not_while: &[Condition::Down],
-            },
-            Self::Lag { .. } => Row {
-                verbs: ["lag", "lagging", "lagged"],
-                mark: 'L',
-                hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
-                brings: Some(Condition::Lagging),
-                // Nobody could measure it.
-                not_while: &[Condition::Down, Condition::Paused, Condition::Cut],
-            },
-            Self::Cut { .. } => Row {
-                verbs: ["cut", "cutting", "cut"],
-                mark: 'C',
-                hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
-                brings: Some(Condition::Cut),
-                not_while: &[Condition::Down],
-            },
-            Self::Clock(_) => Row {
-                verbs: ["skew", "skewing", "skewed"],
-                mark: 'T',
-                hits: &[(TargetKind::Host, "")],
-                brings: Some(Condition::Skewed),
-                // Nobody could ask it for the time.
-                not_while: &[Condition::Down, Condition::Paused, Condition::Cut],
-            },
-            Self::Failover { .. } => Row {
-                verbs: ["fail over to", "failing over to", "failed over to"],
-                mark: 'M',
-                hits: &[(TargetKind::Host, "")],
-                // That it has the master is no damage.
-                brings: None,
-                not_while: &[Condition::Down, Condition::Paused],
-            },
+            Self::Kill => rows::KILL,
+            Self::Shutdown => rows::SHUTDOWN,
+            Self::PowerLoss => rows::POWER_LOSS,
+            Self::DiskLoss => rows::DISK_LOSS,
+            Self::Pause => rows::PAUSE,
+            Self::Lag { .. } => rows::LAG,
+            Self::Cut { .. } => rows::CUT,
+            Self::SlowLink { .. } => rows::SLOW_LINK,
+            Self::Refuse => rows::REFUSE,
+            Self::Reset => rows::RESET,
+            Self::Stall { .. } => rows::STALL,
+            Self::Forget { .. } => rows::FORGET,
+            Self::Evict => rows::EVICT,
+            Self::Full => rows::FULL,
+            Self::Misconf => rows::MISCONF,
+            Self::Clock(_) => rows::CLOCK,
+            Self::Failover { .. } => rows::FAILOVER,
         }
     }
+
+    /// Those that a user may want to try on any target, in this order. The lag is one that shows on every chart.
+    pub const OFFERED: [Self; 17] = [
+        Self::Shutdown,
+        Self::PowerLoss,
+        Self::DiskLoss,
+        Self::Failover { by: Way::Hand },
+        Self::Lag {
+            delay: Duration::from_millis(50),
+            direction: Direction::Both,
+        },
+        Self::Cut {
+            direction: Direction::Both,
+        },
+        Self::SlowLink {
+            bytes_per_second: 10_000,
+        },
+        Self::Refuse,
+        Self::Reset,
+        Self::Stall {
+            length: Duration::from_secs(2),
+        },
+        Self::Forget { every: 1 },
+        Self::Evict,
+        Self::Full,
+        Self::Misconf,
+        Self::Clock(Skew {
+            ahead_ms: 60_000,
+            rate_ppm: Skew::TRUE_RATE,
+        }),
+        Self::Clock(Skew {
+            ahead_ms: -60_000,
+            rate_ppm: Skew::TRUE_RATE,
+        }),
+        Self::Clock(Skew {
+            ahead_ms: 0,
+            rate_ppm: 0,
+        }),
+    ];
 
     /// A fault of each kind. Their parameters mean nothing.
     pub fn kinds() -> impl Iterator<Item = Self> {
@@ -153,29 +170,84 @@ impl Fault {
         self.row().brings
     }
 
+    /// After which time it is over by itself; `None` if it lasts until it is undone, or leaves another order behind.
+    pub const fn over_after(self) -> Option<Duration> {
+        match self {
+            Self::Stall { length } => Some(length),
+            Self::Forget { .. } | Self::Evict | Self::Reset => Some(Duration::ZERO),
+            _ => None,
+        }
+    }
+
     /// Whether only one target makes sense.
     pub const fn is_for_one(self) -> bool {
         matches!(self, Self::Failover { .. })
     }
 
-    /// How its target comes into that condition, if there are several ways.
-    pub const fn how(self) -> Option<How> {
+    /// How its target comes into that condition, in words; empty if there is one way only.
+    pub(super) fn way(self) -> String {
         match self {
-            Self::Kill => Some(How::Killed),
-            Self::Shutdown => Some(How::ShutDown),
-            Self::PowerLoss => Some(How::PoweredOff),
-            Self::Pause | Self::Failover { .. } => None,
-            Self::Lag { delay, direction } => Some(How::Delayed(delay, direction)),
-            Self::Cut { direction } => Some(How::Silenced(direction)),
-            Self::Clock(skew) => Some(How::Clock(skew)),
+            Self::Lag { delay, direction } => match direction {
+                Direction::Both => format!("{} each way", setting(delay)),
+                _ => format!("{} {direction}", setting(delay)),
+            },
+            Self::SlowLink { bytes_per_second } => speed(bytes_per_second),
+            Self::Cut { direction } => direction.to_string(),
+            Self::Clock(skew) => skew.to_string(),
+            _ => self.row().by.to_owned(),
         }
+    }
+
+    /// Its parameters in words, to stand behind its target: ` by 50 ms`. `course` says a direction in words.
+    pub(super) fn details(self, course: impl Fn(Direction) -> String) -> String {
+        match self {
+            Self::Lag { delay, direction } => format!(" by {}{}", setting(delay), course(direction)),
+            Self::SlowLink { bytes_per_second } => format!(" to {}", speed(bytes_per_second)),
+            Self::Cut { direction } => course(direction),
+            Self::Refuse => " to new connections".to_owned(),
+            Self::Stall { length } => format!(" for {}", setting(length)),
+            Self::Forget { every: 1 } => " (all keys)".to_owned(),
+            Self::Forget { every } => format!(" (one key in {every})"),
+            Self::Clock(skew) => format!(" ({skew})"),
+            _ => String::new(),
+        }
+    }
+
+    /// It as something that happens: `dies`; `None` if that is said like what was done.
+    pub fn happens(self, to_one: bool) -> Option<&'static str> {
+        let [one, many] = self.row().happens;
+        let said = if to_one { one } else { many };
+        (!said.is_empty()).then_some(said)
+    }
+
+    /// It as something that has happened to a host: `died`; `None` if that is said like what was done.
+    pub fn happened(self) -> Option<&'static str> {
+        let said = self.row().happened;
+        (!said.is_empty()).then_some(said)
+    }
+
+    /// To whom it can be done in a kept lab, with its parameters as options, and what that lab needs.
+    pub fn examples(self) -> impl Iterator<Item = (&'static str, Vec<Lack>)> {
+        let Row { examples, needs, .. } = self.row();
+        examples.iter().map(move |(kind, example)| {
+            let on_it = needs.iter().filter(move |(on, _)| on == kind);
+            (*example, on_it.map(|(_, lack)| *lack).collect())
+        })
     }
 
     /// This fault with its parameters as `through` returns them.
     #[must_use]
     pub fn map_parameters(self, through: &mut impl Parameters) -> Self {
         match self {
-            Self::Kill | Self::Shutdown | Self::PowerLoss | Self::Pause => self,
+            Self::SlowLink { bytes_per_second } => Self::SlowLink {
+                bytes_per_second: through.number("speed", bytes_per_second, SPEEDS, None),
+            },
+            Self::Stall { length } => Self::Stall {
+                length: through.duration("length", length, STALLS),
+            },
+            Self::Forget { every } => Self::Forget {
+                every: through.number("every", every, SHARES, Some(1)),
+            },
             Self::Lag { delay, direction } => Self::Lag {
                 delay: through.duration("delay", delay, LAGS),
                 direction: through.word("direction", direction),
@@ -190,6 +262,16 @@ impl Fault {
             Self::Failover { by } => Self::Failover {
                 by: through.word("by", by),
             },
+            Self::Kill
+            | Self::Shutdown
+            | Self::PowerLoss
+            | Self::DiskLoss
+            | Self::Pause
+            | Self::Refuse
+            | Self::Reset
+            | Self::Evict
+            | Self::Full
+            | Self::Misconf => self,
         }
     }
 
@@ -214,10 +296,21 @@ impl Fault {
     }
 }
 
+/// `10 kB/s`.
+fn speed(bytes_per_second: u64) -> String {
+    match bytes_per_second {
+        1_000.. if bytes_per_second.is_multiple_of(1_000) => format!("{} kB/s", bytes_per_second / 1_000),
+        _ => format!("{bytes_per_second} B/s"),
+    }
+}
+
 /// Something that the parameters of a fault pass through, each with its key: it reads them, writes them, or lists them.
 pub trait Parameters {
     /// A duration within `range`. `now` is its present value, which means nothing while a fault is being read.
     fn duration(&mut self, key: &'static str, now: Duration, range: RangeInclusive<Duration>) -> Duration;
+
+    /// A number within `range`, which may be `left_out`. `now` means as much as for a duration.
+    fn number(&mut self, key: &'static str, now: u64, range: RangeInclusive<u64>, left_out: Option<u64>) -> u64;
 
     /// Milliseconds to add to a clock, less than a day; 0 if it is left out.
     fn shift(&mut self, key: &'static str, now: i64) -> i64;
@@ -234,6 +327,11 @@ struct Keys(Vec<&'static str>);
 
 impl Parameters for Keys {
     fn duration(&mut self, key: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
+        self.0.push(key);
+        now
+    }
+
+    fn number(&mut self, key: &'static str, now: u64, _: RangeInclusive<u64>, _: Option<u64>) -> u64 {
         self.0.push(key);
         now
     }
@@ -266,6 +364,10 @@ mod tests {
 
     impl Parameters for Double {
         fn duration(&mut self, _: &'static str, now: Duration, _: RangeInclusive<Duration>) -> Duration {
+            now * 2
+        }
+
+        fn number(&mut self, _: &'static str, now: u64, _: RangeInclusive<u64>, _: Option<u64>) -> u64 {
             now * 2
         }
 

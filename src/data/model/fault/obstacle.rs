@@ -4,23 +4,8 @@ use super::action::Action;
 use super::condition::Condition;
 use super::conditions::{Conditions, Ongoing};
 use super::how::How;
-use super::kind::Fault;
+use super::lack::Lack;
 use super::target::TargetKind;
-
-/// What a lab may lack that actions need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
-    /// Processes of our own on its hosts.
-    OwnHosts,
-    /// Replicated nodes: only they say something to each other.
-    Replicas,
-    /// Containers as hosts: only they can be cut off.
-    Containers,
-    /// A proxy, by which its network can be changed.
-    Proxy,
-    /// Servers that were started with our library, which shifts their clock and notes what they synced.
-    Preload,
-}
 
 /// Why an action makes no sense now. Its text follows the name of the target: "is already down (killed)".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,15 +27,9 @@ pub enum Obstacle {
 impl Action {
     /// Whether this action on a target of this kind needs what a lab may lack.
     pub fn needs(self, kind: TargetKind, lack: Lack) -> bool {
-        let is_on = |wanted| kind == wanted;
-        let brings = |condition| matches!(self, Self::Fault(fault) if fault.brings() == Some(condition));
-        let is_failover = matches!(self, Self::Fault(Fault::Failover { .. }));
-        match lack {
-            Lack::OwnHosts => is_on(TargetKind::Host) && self.needs_process(),
-            Lack::Replicas => is_on(TargetKind::Link) || is_failover,
-            Lack::Containers => is_on(TargetKind::Host) && brings(Condition::Cut),
-            Lack::Preload => self.changes_clock() || self == Self::Fault(Fault::PowerLoss),
-            Lack::Proxy => brings(Condition::Lagging) || is_on(TargetKind::Link) && brings(Condition::Cut),
+        match self {
+            Self::Fault(fault) => fault.row().needs.contains(&(kind, lack)),
+            Self::Undo(condition) => condition.row().undo_needs.contains(&(kind, lack)),
         }
     }
 
@@ -73,8 +52,9 @@ impl Action {
             Self::Fault(_) if !self.is_for(kind) => return Some(Obstacle::NotFor(self, kind)),
             Self::Fault(fault) => {
                 if let Some(already) = fault.brings().and_then(|condition| now.get(condition)) {
-                    // With other parameters it is another state, and not there yet.
-                    if !fault.keys().is_empty() && already.how != fault.how() {
+                    // By another fault, or with other parameters, it is another state, and not there yet. Whatever is down is down.
+                    let is_of_degree = !matches!(already.condition, Condition::Down | Condition::Paused);
+                    if is_of_degree && already.how != fault.how() {
                         return told(Obstacle::First, already);
                     }
                     return told(Obstacle::Already, already);
@@ -88,6 +68,8 @@ impl Action {
             {
                 now.get(Condition::Cut)
             }
+            // Nobody can tell it anything.
+            Self::Undo(Condition::Degraded) if now.has(Condition::Degraded) && !now.answers() => now.first_to_undo(),
             Self::Undo(condition) if now.has(condition) && condition.is_undone_on(kind) => None,
             Self::Undo(condition) => match now.first() {
                 None if self.is_for(kind) => return Some(Obstacle::Not(condition)),
@@ -143,7 +125,8 @@ impl fmt::Display for Obstacle {
 mod tests {
     use std::time::Duration;
 
-    use super::super::how::{Direction, Way};
+    use super::super::kind::Fault;
+    use super::super::way::{Direction, Way};
     use super::*;
 
     fn words(action: Action, kind: TargetKind, conditions: &Conditions<()>) -> Option<String> {
@@ -213,7 +196,7 @@ mod tests {
         };
         let [kill, shutdown, pause, lag] = [Fault::Kill, Fault::Shutdown, Fault::Pause, lag].map(Action::Fault);
         let up = Conditions::default();
-        let down = Conditions::only(Condition::Down, Some(How::Killed), ());
+        let down = Conditions::only(Condition::Down, Some(How::By(Fault::Kill)), ());
         let paused = Conditions::only(Condition::Paused, None, ());
         let table = [
             (kill, [None, Some("is already down (killed)"), None]),

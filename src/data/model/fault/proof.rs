@@ -47,6 +47,11 @@ pub enum Finding {
         /// The port.
         port: u16,
     },
+    /// Somebody accepts connections on the port.
+    Accepts {
+        /// The port.
+        port: u16,
+    },
     /// The process that was started answers on the port, with its data loaded.
     Answers {
         /// The port.
@@ -92,6 +97,41 @@ pub enum Finding {
         /// How many bytes.
         bytes: u64,
     },
+    /// The server's files are gone.
+    FilesGone {
+        /// How many.
+        files: u64,
+    },
+    /// Keys are gone that the server had.
+    Gone {
+        /// How many.
+        keys: u64,
+    },
+    /// The server says that it has evicted keys.
+    Evicted {
+        /// How many, those of the cache that filled its memory included.
+        evicted: u64,
+        /// How many are gone of those that it had before.
+        gone: u64,
+    },
+    /// The server refuses a write: OOM.
+    OutOfMemory,
+    /// The server refuses a write: MISCONF.
+    CannotSave,
+    /// The server takes a write again.
+    NotRefused,
+    /// A connection that was open was closed.
+    Disconnected {
+        /// How many others were, by the server's count.
+        connections: u64,
+    },
+    /// So many bytes, and as many back, over the way that app servers use.
+    Transfer {
+        /// How many each way.
+        bytes: u64,
+        /// How long it took, in microseconds.
+        took_us: u64,
+    },
     /// The server's clock, by which it expires keys, was ahead of the true time by this.
     Clock {
         /// In microseconds; negative if it was behind.
@@ -119,6 +159,7 @@ impl Finding {
             Self::ProcessRuns => Some("processes run"),
             Self::PortRefuses { .. } => Some("ports refuse"),
             Self::Unreachable { .. } => Some("ports can't be reached"),
+            Self::Accepts { .. } => Some("ports accept connections"),
             Self::Answers { .. } => Some("nodes answer"),
             Self::NoDelay => Some("nodes have a proxy that delays nothing"),
             Self::Silence { .. } => Some("connections are silent"),
@@ -131,6 +172,14 @@ impl Finding {
             | Self::NoCut
             | Self::Clock { .. }
             | Self::Unsynced { .. }
+            | Self::FilesGone { .. }
+            | Self::Gone { .. }
+            | Self::Evicted { .. }
+            | Self::OutOfMemory
+            | Self::CannotSave
+            | Self::NotRefused
+            | Self::Disconnected { .. }
+            | Self::Transfer { .. }
             | Self::RuntimeGone
             | Self::ThreadBlocked
             | Self::ThreadRuns
@@ -157,6 +206,10 @@ pub enum Observer {
     Proxy,
     /// Its files.
     Files,
+    /// Its keys, with their values.
+    Keys,
+    /// INFO.
+    Info,
     /// TIME, and the PTTL of a key that was given a time to expire at.
     Time,
     /// The app server itself.
@@ -171,6 +224,7 @@ impl fmt::Display for Finding {
             Self::ProcessRuns => f.write_str("its process runs"),
             Self::PortRefuses { port } => write!(f, "port {port} refuses"),
             Self::Unreachable { port } => write!(f, "port {port} can't be reached"),
+            Self::Accepts { port } => write!(f, "port {port} accepts connections"),
             Self::Answers { port } => write!(f, "it answers on port {port}"),
             Self::RoundTrip { port, took_us } => {
                 write!(f, "a round trip on port {port} takes {}", millis(*took_us))
@@ -184,6 +238,18 @@ impl fmt::Display for Finding {
             Self::LeftNetwork => f.write_str("its container has left the network"),
             Self::InNetwork => f.write_str("its container is in the network again"),
             Self::Unsynced { bytes } => write!(f, "it has lost {bytes} bytes that were not synced"),
+            Self::FilesGone { files } => write!(f, "it has lost {files} of its files"),
+            Self::Gone { keys } => write!(f, "it has lost {keys} of its keys"),
+            Self::Evicted { evicted, gone } => write!(f, "it has evicted {evicted} keys, of its own {gone}"),
+            Self::OutOfMemory => f.write_str("it refuses a write (OOM)"),
+            Self::CannotSave => f.write_str("it refuses a write (MISCONF)"),
+            Self::NotRefused => f.write_str("it takes a write"),
+            Self::Disconnected { connections } => {
+                write!(f, "it has closed a connection of ours and {connections} others")
+            }
+            Self::Transfer { bytes, took_us } => {
+                write!(f, "{bytes} bytes there and back take {}", millis(*took_us))
+            }
             Self::Clock { ahead_us } => write!(f, "its clock is {}", of_clock(*ahead_us)),
             Self::RuntimeGone => f.write_str("its runtime is gone"),
             Self::ThreadBlocked => f.write_str("its thread is blocked"),

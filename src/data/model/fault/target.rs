@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use super::how::Direction;
+use super::way::Direction;
 use crate::model::id::{HostId, ServerId};
 
 /// A target of a fault.

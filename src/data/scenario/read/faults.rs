@@ -166,6 +166,14 @@ impl Parameters for Reader<'_> {
         self.need(key, most, "\"50ms\"", within)
     }
 
+    fn number(&mut self, key: &'static str, _: u64, range: RangeInclusive<u64>, left_out: Option<u64>) -> u64 {
+        let within = value::whole(range.clone());
+        match left_out {
+            Some(left_out) => self.get(key, within).unwrap_or(left_out),
+            None => self.need(key, *range.end(), "10000", within),
+        }
+    }
+
     fn shift(&mut self, key: &'static str, _: i64) -> i64 {
         self.get(key, value::shift).unwrap_or(0)
     }

@@ -135,7 +135,7 @@ async fn up_to_nine_hosts_and_the_cache_come_up_and_answer() {
         "an empty base directory is removed"
     );
     lab.down().await;
-    assert!(matches!(how_down(&lab, H1), Some(How::Killed)));
+    assert!(matches!(how_down(&lab, H1), Some(How::By(Fault::Kill))));
     assert!(matches!(lab.apply(RESTART, H1).await, Err(LabError::KeeperGone(_))));
 }
 
@@ -151,7 +151,7 @@ async fn a_kill_loses_what_is_not_kept_and_pauses_end() {
     assert!(effect.prose().contains("process is gone"), "{}", effect.prose());
     assert_eq!(process_state(pid), None, "reaped");
     assert!(TcpStream::connect(node).is_err());
-    assert!(matches!(how_down(&lab, host), Some(How::Killed)));
+    assert!(matches!(how_down(&lab, host), Some(How::By(Fault::Kill))));
     assert_eq!(lab.pid(NodeName::on(host, Role::Lock)), None);
     assert_eq!(reply_to(nodes(&lab)[0], "PING"), "+PONG");
 
@@ -194,7 +194,7 @@ async fn a_node_that_ends_keeps_what_persistence_says() {
         assert!(TcpStream::connect(node).is_err());
         let how = how_down(&lab, H1);
         assert!(
-            matches!(how, Some(How::ShutDown)) == (end == SHUTDOWN),
+            matches!(how, Some(How::By(Fault::Shutdown))) == (end == SHUTDOWN),
             "{end:?}: {how:?}"
         );
         carry_out(&lab, RESTART, H1).await;
@@ -695,7 +695,7 @@ async fn changes_from_outside_to_a_host_are_noticed() {
     let lab = up(&LabSpec::of(2)).await;
     let send = |host, by| signal(process_of(&lab, host), by);
     send(H1, Signal::SIGKILL);
-    eventually("killed", || matches!(how_down(&lab, H1), Some(How::Killed)));
+    eventually("killed", || matches!(how_down(&lab, H1), Some(How::By(Fault::Kill))));
     send(H2, Signal::SIGSTOP);
     eventually("paused", || lab.state(H2).conditions.has(Condition::Paused));
     send(H2, Signal::SIGCONT);

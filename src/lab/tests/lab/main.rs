@@ -4,3 +4,4 @@ mod clocks;
 mod hosts;
 mod links;
 mod power;
+mod told;

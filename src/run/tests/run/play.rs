@@ -580,6 +580,48 @@ fn what_was_not_synced_is_lost_with_the_power_and_a_kill_loses_nothing() {
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn a_lost_disk_is_forgotten_and_a_crash_with_its_disk_is_not() {
+    let _turn = alone();
+    holds("restart-amnesia");
+    let with_disks = [
+        "fault.3.do=kill",
+        "expect.redlock.double_holds=== 0",
+        "expect.redlock.lost_updates=== 0",
+    ];
+    held(builtin("restart-amnesia", &with_disks));
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
+fn keys_that_are_deleted_or_evicted_are_lost_votes() {
+    let _turn = alone();
+    for scenario in ["operator-flush", "eviction"] {
+        holds(scenario);
+    }
+    let one_key = [
+        "fault.1.every=1000000",
+        "fault.2.every=1000000",
+        "expect.single.double_holds=<= 2",
+        "expect.redlock.double_holds=<= 1",
+        "expect.redlock.covered=>= 0",
+    ];
+    held(builtin("operator-flush", &one_key));
+    let full = [
+        "fault.1.do=full",
+        "fault.1.for=2s",
+        "fault.2.do=full",
+        "fault.2.for=2s",
+        "expect.single.double_holds=== 0",
+        "expect.redlock.double_holds=== 0",
+        "expect.redlock.covered=== 0",
+        "expect.redlock.refused=>= 10",
+        "expect.single.refused=>= 10",
+    ];
+    held(builtin("eviction", &full));
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn a_cluster_counts_as_one_node_and_its_masters_are_no_quorum() {
     let _turn = alone();
     let record = holds("cluster-counts-as-one");
