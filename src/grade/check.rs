@@ -92,7 +92,7 @@ pub async fn check(command: &[String], binary: &ServerBinary) -> Result<(Vec<Che
     let lab = Lab::up(&LabSpec::of(3), options)
         .await
         .map_err(|error| error.to_string())?;
-    let (start, complaints) = (first_order(&lab, &arm, AT_ONCE), Arc::<Complaints>::default());
+    let (start, complaints) = (first_order(&lab, &arm, AT_ONCE, None), Arc::<Complaints>::default());
     let (socket, server, arm) = (lab.dir().join("client.sock"), ServerId(1), arm.name);
     let whose = Whose { arm, server };
     let begun = begin(&lab, server, command, socket, whose, start, Arc::clone(&complaints)).await;

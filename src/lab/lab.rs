@@ -24,7 +24,7 @@ use crate::server::state::HostState;
 use crate::server::stats::{self, NodeStats};
 use crate::topology::cluster;
 use crate::topology::replication;
-use lockstorm_data::model::{Action, ClusterNode, Conditions, HostId, Lack, ReplicationRole, Target};
+use lockstorm_data::model::{Action, ClusterNode, Conditions, HostId, Lack, ReplicationRole, ServerId, Target};
 use lockstorm_lock::NodeAddress;
 
 /// How many round trips are measured each way to tell what the proxy costs.
@@ -101,16 +101,25 @@ impl Lab {
     /// Where each host's lock node is used now, in the order of the hosts, with the lab's password: at the proxy, if there is
     /// one.
     pub fn lock_nodes(&self) -> Vec<(HostId, NodeAddress)> {
+        self.lock_nodes_from(None)
+    }
+
+    /// The same for an app server, which may have doors of its own.
+    pub fn lock_nodes_from(&self, server: Option<ServerId>) -> Vec<(HostId, NodeAddress)> {
+        let place = |node: &Node| self.door_of(node, server).unwrap_or_else(|| node.access());
         let nodes = self.nodes.of(Role::Lock);
-        nodes
-            .filter_map(|node| Some((node.name.host?, self.entrance(node))))
-            .collect()
+        nodes.filter_map(|node| Some((node.name.host?, place(node)))).collect()
     }
 
     /// Where each host's lock node is used, in the order of the hosts, with the lab's password, for users who follow a node that
     /// comes back at another place. A door of the proxy stays where it is.
     pub fn follow_lock_nodes(&self) -> Vec<(HostId, watch::Receiver<NodeAddress>)> {
-        let place = |node: &Node| match self.door(node) {
+        self.follow_lock_nodes_from(None)
+    }
+
+    /// The same for an app server, which may have doors of its own.
+    pub fn follow_lock_nodes_from(&self, server: Option<ServerId>) -> Vec<(HostId, watch::Receiver<NodeAddress>)> {
+        let place = |node: &Node| match self.door_of(node, server) {
             Some(door) => watch::channel(door).1,
             None => node.follow(),
         };
@@ -149,7 +158,12 @@ impl Lab {
 
     /// The proxy's door to a node, with the lab's password.
     pub(crate) fn door(&self, node: &Node) -> Option<NodeAddress> {
-        door(self.proxy.as_ref(), node)
+        door(self.proxy.as_ref(), node, None)
+    }
+
+    /// The same for an app server, which may have one of its own.
+    pub(crate) fn door_of(&self, node: &Node, server: Option<ServerId>) -> Option<NodeAddress> {
+        door(self.proxy.as_ref(), node, server)
     }
 
     /// The host whose replicated node is reached on this port, directly or by its door.
@@ -308,8 +322,8 @@ impl Lab {
     /// The addresses at which app servers may reach this node.
     pub fn servers(&self, node: NodeName) -> Vec<SocketAddr> {
         let itself = self.nodes.get(node).map(Node::address);
-        let door = self.proxy.as_ref().and_then(|proxy| proxy.door(node));
-        itself.into_iter().chain(door).collect()
+        let doors = self.proxy.iter().flat_map(|proxy| proxy.doors(node));
+        itself.into_iter().chain(doors).collect()
     }
 
     /// What the nodes of the cluster say that they are; all are asked at once. A node that is not up is left out, and `None`
@@ -328,9 +342,10 @@ impl Lab {
     }
 }
 
-/// The door of this proxy to a node, with the node's password.
-pub(crate) fn door(proxy: Option<&Proxy>, node: &Node) -> Option<NodeAddress> {
-    let door = proxy?.door(node.name)?;
+/// The door of this proxy to a node, with the node's password: that of an app server, or the one of all.
+pub(crate) fn door(proxy: Option<&Proxy>, node: &Node, server: Option<ServerId>) -> Option<NodeAddress> {
+    let proxy = proxy?;
+    let door = proxy.route(node.name, server).or_else(|| proxy.door(node.name))?;
     Some(match node.is_ours {
         true => node.access().at(door),
         // It may be over TLS, and must then prove its own name. Only our own door gets its password.

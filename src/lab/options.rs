@@ -19,6 +19,8 @@ pub struct LabOptions {
     pub tls: Option<TlsFiles>,
     /// Whether there is a proxy between the nodes of the hosts and those who use them. Faults of the network need it.
     pub proxy: bool,
+    /// How many app servers have doors of their own to the lock nodes in that proxy, so that the connections of one can be broken.
+    pub routes: usize,
     /// Whether hosts will be cut off, which only containers can be.
     pub cuts: bool,
     /// Whether the servers are started with our library, which faults of clocks and power need. Such a server needs some .4 µs more for
@@ -46,6 +48,7 @@ impl LabOptions {
             start_timeout: Duration::from_secs(10),
             tls: None,
             proxy: false,
+            routes: 0,
             cuts: false,
             preload: false,
             ports_stay: false,

@@ -21,7 +21,7 @@ use crate::options::LabOptions;
 
 use crate::preload::control;
 use crate::protocol::Ground;
-use crate::proxy::{Behind, Doors, Proxy};
+use crate::proxy::{Behind, DoorName, Doors, Proxy};
 use crate::running;
 use crate::server::node::{Node, Plan};
 use crate::server::node_name::{NodeName, Role};
@@ -32,6 +32,7 @@ use crate::topology::cluster;
 use crate::topology::layout::layout;
 use crate::topology::replication;
 use crate::topology::stack;
+use lockstorm_data::model::ServerId;
 use lockstorm_data::scenario::{self, LabSpec};
 
 /// The oldest version whose clusters can be told their ports.
@@ -202,7 +203,7 @@ impl Start<'_> {
             ),
             false => None,
         };
-        let entrance = |node: &Node| door(proxy.as_ref(), node).unwrap_or_else(|| node.access());
+        let entrance = |node: &Node| door(proxy.as_ref(), node, None).unwrap_or_else(|| node.access());
         let replicated = async {
             match &self.spec.replicated {
                 Some(spec) => replication::establish(&nodes, spec, entrance, self.awaited).await,
@@ -263,7 +264,14 @@ fn doors(names: &[NodeName], options: &LabOptions) -> Result<Doors, LabError> {
             ))
         })?;
     }
-    Doors::of(&on_hosts().collect::<Vec<_>>())
+    let ways = (1..=options.routes).map(|server| Some(ServerId(server)));
+    let of_servers = ways.flat_map(|of| {
+        on_hosts()
+            .filter(|node| node.role == Role::Lock)
+            .map(move |node| DoorName { node, of })
+    });
+    let of_all = on_hosts().map(|node| DoorName { node, of: None });
+    Doors::of(&of_all.chain(of_servers).collect::<Vec<_>>())
 }
 
 /// What the keys of a run begin with on nodes that are not ours, where others have keys, too.

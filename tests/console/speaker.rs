@@ -651,3 +651,9 @@ fn operator_flush() {
 fn eviction() {
     built_in("eviction");
 }
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn one_way_partition() {
+    built_in("one-way-partition");
+}

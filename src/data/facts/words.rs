@@ -1008,7 +1008,7 @@ impl fmt::Display for BlockedAct {
         let Self { act, target, is, .. } = self;
         let cure = match target.kind() {
             kind if !is.is_undone_on(kind) => "it does not come back, so R starts anew",
-            TargetKind::Link => "the story goes on after that",
+            TargetKind::Link | TargetKind::Route => "the story goes on after that",
             TargetKind::Host | TargetKind::Server | TargetKind::Client => "r brings it back and the story goes on",
         };
         let verb = match self.action.verbs()[0] {

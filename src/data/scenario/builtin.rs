@@ -49,6 +49,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("restart-amnesia"),
     builtin!("operator-flush"),
     builtin!("eviction"),
+    builtin!("one-way-partition"),
     builtin!("flash-sale"),
     builtin!("stampede"),
     builtin!("paged-list"),

@@ -91,6 +91,12 @@ impl Scenario {
         arm.lock.uses_nodes() && self.faults.iter().any(|fault| meets(&fault))
     }
 
+    /// Whether one of its faults is on connections of single app servers, which then need ways of their own to the hosts.
+    pub fn has_routes(&self) -> bool {
+        let mut faults = self.faults.iter();
+        faults.any(|fault| fault.targets.kind() == Some(TargetKind::Route))
+    }
+
     /// Whether one of its faults needs this, which a lab may lack.
     pub fn needs(&self, lack: Lack) -> bool {
         self.faults.iter().any(|fault| fault.needs(lack))

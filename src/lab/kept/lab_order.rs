@@ -50,7 +50,7 @@ impl LabOrder {
         if !action.is_for(kind) {
             return Err(format!("{target} {}", Obstacle::NotFor(action, kind)));
         }
-        if matches!(kind, TargetKind::Server | TargetKind::Client) {
+        if matches!(kind, TargetKind::Server | TargetKind::Client | TargetKind::Route) {
             return Err(format!(
                 "{target}: a kept lab has only hosts and links; app servers and clients are those of a run"
             ));

@@ -12,7 +12,7 @@ use crate::proxy::{Hindrance, OneWay};
 use crate::server::node_name::NodeName;
 use crate::server::sessions;
 use lockstorm_data::metrics::in_micros;
-use lockstorm_data::model::{Finding, Observer};
+use lockstorm_data::model::{Finding, Observer, ServerId};
 use lockstorm_lock::{NodeAddress, Reply, Session, SessionError};
 
 /// The channel of the messages that are measured.
@@ -27,6 +27,13 @@ pub(crate) enum What {
         caller: NodeName,
         callee: NodeName,
         /// Where the callee is reached.
+        door: NodeAddress,
+    },
+    /// The same over one of this app server.
+    Route {
+        server: ServerId,
+        callee: NodeName,
+        /// Where it reaches the callee.
         door: NodeAddress,
     },
     /// How long what is published at a master takes to a replica.
@@ -44,9 +51,10 @@ pub(crate) enum What {
 impl What {
     /// What the network does to it, by what it does to each path: a delay that it can't be faster than, and whether it is cut.
     pub(crate) fn state(&self, of_path: impl Fn(&OneWay) -> Hindrance) -> Hindrance {
-        let both = |caller, callee| {
+        let both = |caller, server, callee| {
             let there = OneWay {
-                caller: Some(caller),
+                caller,
+                server,
                 callee,
                 is_back: false,
             };
@@ -58,10 +66,14 @@ impl What {
             ..Hindrance::default()
         };
         match self {
-            Self::Ping { caller, callee, .. } => all(&both(*caller, *callee)),
-            Self::Message { master, replica } => all(&both(replica.0, master.0)[1..]),
+            Self::Ping { caller, callee, .. } => all(&both(Some(*caller), None, *callee)),
+            Self::Route { server, callee, .. } => all(&both(None, Some(*server), *callee)),
+            Self::Message { master, replica } => all(&both(Some(replica.0), None, master.0)[1..]),
             Self::Confirmation { master, replicas } => {
-                let each: Vec<Hindrance> = replicas.iter().map(|replica| all(&both(*replica, master.0))).collect();
+                let each: Vec<Hindrance> = replicas
+                    .iter()
+                    .map(|replica| all(&both(Some(*replica), None, master.0)))
+                    .collect();
                 Hindrance {
                     delay: each.iter().map(|one| one.delay).max().unwrap_or_default(),
                     cut: each.iter().any(|one| one.cut),
@@ -86,6 +98,7 @@ impl Gauge {
     pub(crate) async fn open(what: What) -> Result<Self, SessionError> {
         let (asked, heard) = match &what {
             What::Ping { caller, door, .. } => (connect(door, source::of(*caller)).await?, None),
+            What::Route { door, .. } => (sessions::open_as_lab(door, Duration::MAX).await?, None),
             What::Message { master, replica, .. } => {
                 let mut heard = connect(&replica.1, None).await?;
                 heard.order(&["SUBSCRIBE", CHANNEL]).await?;
@@ -110,7 +123,7 @@ impl Gauge {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         // Nobody takes a message of another measurement for this one's.
         let token = format!("m{}m", NEXT.fetch_add(1, Ordering::Relaxed));
-        if let What::Ping { .. } = &self.what {
+        if let What::Ping { .. } | What::Route { .. } = &self.what {
             return self.asked.order(&["PING", &token]).await.map(drop);
         }
         self.asked.order(&["PUBLISH", CHANNEL, &token]).await?;
@@ -138,11 +151,12 @@ impl Gauge {
         // Who is measured: "the Sentinel of host 1 to the replicated node of host 2".
         let (of, by) = match &self.what {
             What::Ping { caller, callee, .. } => (format!("{caller} to {callee}"), Observer::Ping),
+            What::Route { server, callee, .. } => (format!("{server} to {callee}"), Observer::Ping),
             What::Message { replica, .. } => (replica.0.to_string(), Observer::Replica),
             What::Confirmation { master, .. } => (master.0.to_string(), Observer::Replica),
         };
         let finding = match (took.map(in_micros), &self.what) {
-            (Ok(took_us), What::Ping { door, .. }) => Finding::RoundTrip {
+            (Ok(took_us), What::Ping { door, .. } | What::Route { door, .. }) => Finding::RoundTrip {
                 port: door.port(),
                 took_us,
             },

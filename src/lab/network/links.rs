@@ -175,6 +175,19 @@ impl Lab {
 
     /// Everything that can be measured over a link now.
     async fn candidates(&self, proxy: &Proxy, link: Link) -> Vec<What> {
+        if let Link::Route(server, host) = link {
+            let callee = NodeName::on(host, Role::Lock);
+            let node = self.nodes.get(callee).filter(|_| self.node_state(callee).is_up());
+            // By the door of all others nobody could tell whose connection it is.
+            let has_own = proxy.route(callee, Some(server)).is_some();
+            let door = node
+                .filter(|_| has_own)
+                .and_then(|node| self.door_of(node, Some(server)));
+            return door
+                .map(|door| What::Route { server, callee, door })
+                .into_iter()
+                .collect();
+        }
         let up = |name: &NodeName| self.node_state(*name).is_up();
         let node = |name: NodeName| Some((name, self.address(name)?));
         let crosses = |one: NodeName, other: NodeName| match link {
@@ -182,6 +195,7 @@ impl Lab {
                 .map(|(a, b)| (Some(a), Some(b)))
                 .contains(&(one.host, other.host)),
             Link::Replication | Link::Sentinels => one.host != other.host,
+            Link::Route(..) => false,
         };
         let of_role = |role| self.nodes.of(role).map(|node| node.name).filter(up);
         let mut found = Vec::new();

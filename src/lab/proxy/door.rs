@@ -19,6 +19,7 @@ use crate::client::Life;
 use crate::network::source;
 use crate::server::node_name::NodeName;
 use lockstorm_base::timer::Timer;
+use lockstorm_data::model::ServerId;
 use lockstorm_lock::NodeAddress;
 
 /// The pause after a failure to accept a connection (too many open files, most likely), or to bind the door's port again.
@@ -32,6 +33,8 @@ const BACKLOG: u32 = 511;
 #[derive(Debug, Clone)]
 pub(super) struct Door {
     pub place: SocketAddr,
+    /// The app server that alone uses it, if there is one.
+    pub of: Option<ServerId>,
     pub behind: Behind,
     pub network: watch::Receiver<Network>,
     /// The bytes that clients have sent and received through it.
@@ -103,6 +106,7 @@ impl Door {
     const fn way_there(&self) -> OneWay {
         OneWay {
             caller: None,
+            server: self.of,
             callee: self.behind.name,
             is_back: false,
         }

@@ -10,4 +10,4 @@ mod pump;
 
 pub(super) use self::door::Behind;
 pub(super) use self::network::{Hindrance, Network, OneWay};
-pub(super) use doors::{Doors, Proxy};
+pub(super) use doors::{DoorName, Doors, Proxy};

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::server::node_name::{NodeName, Role};
-use lockstorm_data::model::{Condition, Direction, Fault, Link, Target};
+use lockstorm_data::model::{Condition, Direction, Fault, Link, ServerId, Target};
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OneWay {
     /// Who made the connection; `None` for app servers, which are on no host, and for the run itself.
     pub caller: Option<NodeName>,
+    /// The app server that alone makes it, if it has a door of its own.
+    pub server: Option<ServerId>,
     /// Whom it leads to.
     pub callee: NodeName,
     /// Whether what the callee sends takes it.
@@ -98,6 +100,9 @@ impl OneWay {
             Target::Host(host) if from == Some(host) => Some(Direction::Back),
             Target::Link(Link::Between(one, other)) if (from, to) == (Some(one), Some(other)) => Some(Direction::There),
             Target::Link(Link::Between(one, other)) if (from, to) == (Some(other), Some(one)) => Some(Direction::Back),
+            Target::Link(Link::Route(server, host)) if (self.server, callee) == (Some(server), Some(host)) => {
+                Some(way(!self.is_back))
+            }
             // A replica calls its master, but the data go from the master to the replica.
             Target::Link(Link::Replication) if is_of(Role::Replicated) => Some(way(self.is_back)),
             Target::Link(Link::Sentinels) if is_of(Role::Sentinel) => Some(way(!self.is_back)),
@@ -118,6 +123,7 @@ mod tests {
         let node = |(role, host)| NodeName::on(HostId(host), role);
         let there = OneWay {
             caller: caller.map(node),
+            server: None,
             callee: node(callee),
             is_back: false,
         };

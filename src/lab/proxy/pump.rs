@@ -147,6 +147,7 @@ mod tests {
             network: network.subscribe(),
             path: OneWay {
                 caller: None,
+                server: None,
                 callee: NodeName::on(HostId(1), Role::Lock),
                 is_back: false,
             },

@@ -112,7 +112,7 @@ impl Clients {
         if self.is_mute.load(Ordering::Relaxed) {
             return Ok(Lock::Other(Arc::new(Absent)));
         }
-        let start = first_order(&self.lab, &self.arm, self.workers);
+        let start = first_order(&self.lab, &self.arm, self.workers, Some(server));
         let given = start.nodes.len();
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let socket = self.lab.dir().join(format!("client-{}-{number}.sock", self.index));
@@ -179,8 +179,8 @@ impl OtherLocks for Clients {
     }
 }
 
-/// What the client of an arm is told at first.
-pub fn first_order(lab: &Lab, arm: &ArmSpec, workers: usize) -> Start {
+/// What the client of an arm is told at first, on an app server if it is on one.
+pub fn first_order(lab: &Lab, arm: &ArmSpec, workers: usize, server: Option<ServerId>) -> Start {
     let hosts = arm.hosts.unwrap_or(usize::MAX);
     let urls = |addresses: &[lockstorm_lock::NodeAddress]| addresses.iter().map(secret_url).collect();
     let mut start = Start {
@@ -206,7 +206,7 @@ pub fn first_order(lab: &Lab, arm: &ArmSpec, workers: usize) -> Start {
             }
         }
         LockNodes::Nowhere | LockNodes::OneHost | LockNodes::EveryHost => {
-            let nodes = lab.lock_nodes().into_iter().take(hosts);
+            let nodes = lab.lock_nodes_from(server).into_iter().take(hosts);
             start.nodes = urls(&nodes.map(|(_, address)| address).collect::<Vec<_>>());
         }
     }

@@ -55,7 +55,7 @@ async fn ask(
 ) {
     let command = lab.program().to_string_lossy().into_owned();
     let command = [command, "client".to_owned(), "null".to_owned()];
-    let start = first_order(&lab, &arm, 1);
+    let start = first_order(&lab, &arm, 1, None);
     let whose = Whose {
         arm: arm.name.clone(),
         server,

@@ -16,7 +16,7 @@ use crate::swarm::AppServer;
 use crate::watch::masters::locks_of;
 use lockstorm_data::facts::{ArmConsequence, Caveat, EventKind, OrderedBy};
 use lockstorm_data::metrics::ConsequenceKind;
-use lockstorm_data::model::{Action, Condition, Fault, HostId, OrderId, ServerId, Target};
+use lockstorm_data::model::{Action, Condition, Fault, HostId, Link, OrderId, ServerId, Target};
 use lockstorm_data::scenario::{LockKind, Persistence};
 
 impl Engine {
@@ -95,7 +95,9 @@ impl Engine {
             let uses_it = match target {
                 Target::Client(_) => arm.spec.lock == LockKind::Client,
                 // Its nodes may be on any host if there are none that it always uses.
-                Target::Host(host) => arm.hosts().is_empty() || arm.hosts().contains(&host),
+                Target::Host(host) | Target::Link(Link::Route(_, host)) => {
+                    arm.hosts().is_empty() || arm.hosts().contains(&host)
+                }
                 Target::Server(_) | Target::Link(_) => true,
             };
             // An arm that has nothing left to do asks for no lock.

@@ -43,6 +43,9 @@ pub(crate) async fn run(
     };
     let mut lab_options = LabOptions::new(binary.clone())?;
     lab_options.proxy = scenario.needs(Lack::Proxy);
+    if scenario.has_routes() {
+        lab_options.routes = scenario.swarm.servers;
+    }
     lab_options.cuts = scenario.needs(Lack::Containers);
     lab_options.preload = scenario.needs(Lack::Preload);
     if let Some(keeper) = options.keeper {

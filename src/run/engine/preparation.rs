@@ -94,7 +94,7 @@ pub(crate) fn server_plan(
     ServerPlan {
         id: ServerId::from_index(index),
         scenario: Arc::clone(scenario),
-        nodes: lab.follow_lock_nodes(),
+        nodes: lab.follow_lock_nodes_from(Some(ServerId::from_index(index))),
         key_prefix: lab.key_prefix().into(),
         replicated: lab.replicated_nodes(),
         cluster: lab.cluster_nodes(),

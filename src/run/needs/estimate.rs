@@ -132,7 +132,12 @@ impl<'a> Run<'a> {
         let links = if on_master > 0 { hosts + hosts * hosts * 3 } else { 0 };
         let proxy = if self.scenario.needs(Lack::Proxy) {
             let through = self.servers * (hosts + replicated + subscriptions);
-            cost::FILES_OF_A_PROXY + (self.processes - 1) * 3 + 2 * through + 2 * links
+            let routes = if self.scenario.has_routes() {
+                self.servers * hosts
+            } else {
+                0
+            };
+            cost::FILES_OF_A_PROXY + routes + (self.processes - 1) * 3 + 2 * through + 2 * links
         } else {
             0
         };

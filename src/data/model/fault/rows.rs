@@ -101,11 +101,12 @@ pub(super) const PAUSE: Row = Row {
 pub(super) const LAG: Row = Row {
     verbs: ["lag", "lagging", "lagged"],
     mark: 'L',
-    hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
+    hits: &[(TargetKind::Host, ""), (TargetKind::Link, ""), (TargetKind::Route, "")],
     needs: &[
         (TargetKind::Host, Lack::Proxy),
         (TargetKind::Link, Lack::Replicas),
         (TargetKind::Link, Lack::Proxy),
+        (TargetKind::Route, Lack::Proxy),
     ],
     brings: Some(Condition::Lagging),
     // Nobody could measure it.
@@ -117,12 +118,13 @@ pub(super) const LAG: Row = Row {
 pub(super) const CUT: Row = Row {
     verbs: ["cut", "cutting", "cut"],
     mark: 'C',
-    hits: &[(TargetKind::Host, ""), (TargetKind::Link, "")],
+    hits: &[(TargetKind::Host, ""), (TargetKind::Link, ""), (TargetKind::Route, "")],
     needs: &[
         (TargetKind::Host, Lack::OwnHosts),
         (TargetKind::Host, Lack::Containers),
         (TargetKind::Link, Lack::Replicas),
         (TargetKind::Link, Lack::Proxy),
+        (TargetKind::Route, Lack::Proxy),
     ],
     brings: Some(Condition::Cut),
     not_while: &[Condition::Down],

@@ -21,12 +21,14 @@ pub enum Target {
     Client(ServerId),
 }
 
-/// Connections between hosts, by which replicas and Sentinels work. Those within a host are not among them.
+/// Connections between hosts, by which replicas and Sentinels work, or of an app server to a host. Those within a host are not among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
     /// All connections between these two hosts.
     Between(HostId, HostId),
+    /// Those of an app server to the lock node of a host.
+    Route(ServerId, HostId),
     /// Those of all replicas to their master, wherever it is.
     Replication,
     /// Those of all Sentinels, to replicated nodes and to each other.
@@ -34,13 +36,13 @@ pub enum Link {
 }
 
 impl Link {
-    /// The links that are not between two hosts.
+    /// The links of several hosts.
     pub const GROUPS: [Self; 2] = [Self::Replication, Self::Sentinels];
 
-    /// Its word in scenarios; `None` if it is between two hosts.
+    /// Its word in scenarios; `None` if it has two ends.
     pub const fn word(self) -> Option<&'static str> {
         match self {
-            Self::Between(..) => None,
+            Self::Between(..) | Self::Route(..) => None,
             Self::Replication => Some("replication"),
             Self::Sentinels => Some("sentinels"),
         }
@@ -53,6 +55,7 @@ impl Target {
         match self {
             Self::Host(_) => TargetKind::Host,
             Self::Server(_) => TargetKind::Server,
+            Self::Link(Link::Route(..)) => TargetKind::Route,
             Self::Link(_) => TargetKind::Link,
             Self::Client(_) => TargetKind::Client,
         }
@@ -64,6 +67,7 @@ impl Target {
             Self::Host(id) => id.0.to_string(),
             Self::Server(id) | Self::Client(id) => id.0.to_string(),
             Self::Link(Link::Between(one, other)) => format!("{}-{}", one.0, other.0),
+            Self::Link(Link::Route(server, host)) => format!("{}-{}", server.0, host.0),
             Self::Link(link) => link.word().unwrap_or_default().to_owned(),
         }
     }
@@ -77,6 +81,8 @@ impl Target {
             Self::Host(_) | Self::Server(_) | Self::Client(_) => " on the way from it".to_owned(),
             Self::Link(Link::Between(one, other)) if is_there => format!(" from {one} to {other}"),
             Self::Link(Link::Between(one, other)) => format!(" from {other} to {one}"),
+            Self::Link(Link::Route(server, host)) if is_there => format!(" from {server} to {host}"),
+            Self::Link(Link::Route(server, host)) => format!(" from {host} to {server}"),
             Self::Link(Link::Replication) if is_there => " from the master to its replicas".to_owned(),
             Self::Link(Link::Replication) => " from the replicas to their master".to_owned(),
             Self::Link(Link::Sentinels) if is_there => " from the Sentinels".to_owned(),
@@ -92,6 +98,7 @@ impl fmt::Display for Target {
             Self::Server(id) => id.fmt(f),
             Self::Client(id) => write!(f, "the clients of {id}"),
             Self::Link(Link::Between(one, other)) => write!(f, "the link of hosts {} and {}", one.0, other.0),
+            Self::Link(Link::Route(server, host)) => write!(f, "the link of {server} and {host}"),
             Self::Link(Link::Replication) => f.write_str("replication"),
             Self::Link(Link::Sentinels) => f.write_str("the network of the Sentinels"),
         }
@@ -108,6 +115,8 @@ pub enum TargetKind {
     Server,
     /// Connections between hosts.
     Link,
+    /// Connections of an app server to a host.
+    Route,
     /// The programs of `client` locks, by app server.
     Client,
 }
@@ -124,6 +133,7 @@ impl TargetKind {
             Self::Host => "a host",
             Self::Server => "an app server",
             Self::Link => "a link",
+            Self::Route => "the link of an app server",
             Self::Client => "a client",
         }
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use strum::VariantArray;
 
 use super::super::expectation::Trigger;
-use super::super::lock::LockKind;
+use super::super::lock::{LockKind, LockNodes};
 use super::super::reader::Reader;
-use super::super::spec::{FaultSpec, FaultStart, LabSpec};
+use super::super::spec::{ArmSpec, FaultSpec, FaultStart, LabSpec};
 use super::super::suggest;
 use super::super::tree::Value;
 use super::super::value;
@@ -285,7 +285,7 @@ fn earliest(faults: &[FaultSpec], n: usize) -> Option<Result<Duration, String>> 
     None
 }
 
-/// `host:1,2`, `server:3`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.
+/// `host:1,2`, `server:3`, `route:3-1`, `link:1-2`, `replication`, `sentinels`, `minority`, `majority`, `primary`, `replicas` or `all`.
 fn targets(text: &str, lab: &LabSpec, servers: usize, known: Known<'_>) -> Result<Targets, String> {
     let text = text.trim();
     let seat = Seat::VARIANTS.iter().find(|seat| seat.word() == text);
@@ -302,6 +302,13 @@ fn targets(text: &str, lab: &LabSpec, servers: usize, known: Known<'_>) -> Resul
             let has_clients = known.arms.iter().any(|arm| arm.lock == LockKind::Client);
             if targets.iter().any(|target| target.kind() == TargetKind::Client) && !has_clients {
                 return Err(format!("\"{text}\": no arm has lock = \"client\""));
+            }
+            let is_route = |target: &Target| target.kind() == TargetKind::Route;
+            let on_lock_nodes = |arm: &ArmSpec| matches!(arm.nodes(), LockNodes::OneHost | LockNodes::EveryHost);
+            if targets.iter().any(is_route) && !known.arms.iter().any(on_lock_nodes) {
+                return Err(format!(
+                    "\"{text}\" needs an arm whose lock is on the lock nodes of hosts (single or redlock)"
+                ));
             }
             if targets.iter().any(is_link) && lab.replicated.is_none() {
                 return Err(format!(
@@ -327,6 +334,7 @@ fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String
         "all" => Ok(first(hosts)),
         other => match other.split_once(':') {
             Some((word, list)) if word == TargetKind::Link.word() => links(list, hosts),
+            Some((word, list)) if word == TargetKind::Route.word() => routes(list, servers, hosts),
             Some((word, list)) if word == TargetKind::Host.word() => {
                 numbers(list, word, hosts, |n| Target::Host(HostId(n)))
             }
@@ -341,6 +349,7 @@ fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String
                     TargetKind::Host,
                     TargetKind::Server,
                     TargetKind::Link,
+                    TargetKind::Route,
                     TargetKind::Client,
                 ];
                 let kinds = kinds.map(TargetKind::word);
@@ -351,7 +360,7 @@ fn named(text: &str, hosts: usize, servers: usize) -> Result<Vec<Target>, String
                 let near = suggest::meant(other.split(':').next().unwrap_or(other), words);
                 Err(format!(
                     "\"{other}\" is not host:1, host:1,2, server:3, client:3, minority, majority, primary, replicas, all, link:1-2, \
-                     replication or sentinels{near}"
+                     route:1-2, replication or sentinels{near}"
                 ))
             }
         },
@@ -373,6 +382,33 @@ fn numbers(list: &str, what: &str, most: usize, target: fn(usize) -> Target) -> 
         targets.push(target(n));
     }
     Ok(targets)
+}
+
+/// The links of app servers and hosts in `1-2,1-3`.
+fn routes(list: &str, servers: usize, hosts: usize) -> Result<Vec<Target>, String> {
+    let mut found = Vec::new();
+    for route in list.split(',').map(str::trim) {
+        let ends = route
+            .split_once('-')
+            .and_then(|(server, host)| Some((server.trim().parse().ok()?, host.trim().parse().ok()?)));
+        let Some((server, host)) = ends else {
+            return Err(format!(
+                "\"{route}\" is not the link of an app server and a host; write it like \"route:1-2\""
+            ));
+        };
+        if !(1..=servers).contains(&server) {
+            return Err(format!("there is no app server {server}; 1 to {servers} are there"));
+        }
+        if !(1..=hosts).contains(&host) {
+            return Err(format!("there is no host {host}; host:1 to host:{hosts} are there"));
+        }
+        let target = Target::Link(Link::Route(ServerId(server), HostId(host)));
+        if found.contains(&target) {
+            return Err(format!("names {target} twice"));
+        }
+        found.push(target);
+    }
+    Ok(found)
 }
 
 /// The links in `1-2,1-3`.

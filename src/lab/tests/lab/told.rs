@@ -1,13 +1,14 @@
 //! Faults that nodes are told to bring about, those of connections, and the loss of a disk, as another client sees them.
 
+use std::collections::BTreeSet;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId};
+use lockstorm_data::model::{Action, Condition, Direction, Fault, Finding, HostId, Link, ServerId};
 use lockstorm_data::scenario::{LabSpec, Persistence};
 use lockstorm_kit::beside;
 use lockstorm_kit::lab::{KILL, RESTART, ask, carry_out, connect, options};
-use lockstorm_lab::{Lab, LabOptions};
+use lockstorm_lab::{Lab, LabError, LabOptions};
 use redis::Connection;
 
 const H1: HostId = HostId(1);
@@ -280,5 +281,71 @@ async fn a_lost_disk_has_nothing_of_what_a_kill_keeps() {
     assert!(!lab.has_files(H1));
     carry_out(&lab, RESTART, H1).await;
     assert_eq!(count(&mut session(&lab), 5), 0);
+    lab.down().await;
+}
+
+#[tokio::test]
+async fn one_app_server_is_cut_off_from_one_host_one_way_or_both() {
+    let _one = beside();
+    let options = LabOptions {
+        proxy: true,
+        routes: 2,
+        ..options()
+    };
+    let lab = Lab::up(&LabSpec::of(2), options).await.expect("the lab comes up");
+    let port = |server, host: usize| lab.lock_nodes_from(Some(ServerId(server)))[host - 1].1.port();
+    let all: BTreeSet<u16> = [port(1, 1), port(1, 2), port(2, 1), port(2, 2), entrance(&lab)].into();
+    assert_eq!(all.len(), 5, "each has a door of its own");
+    let name = lab.names().find(|name| name.host == Some(H1)).expect("a node");
+    assert_eq!(
+        lab.servers(name).len(),
+        4,
+        "itself, the door of all, and one for each of two"
+    );
+    let hears = |port| {
+        let mut connection = connect(&lab, port);
+        connection
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .expect("a limit");
+        redis::cmd("PING").query::<String>(&mut connection).is_ok()
+    };
+    let counted = |key: &str| ask::<Option<u64>>(&mut session(&lab), &["GET", key]);
+    let link = Link::Route(ServerId(1), H1);
+    for (direction, key, arrives) in [
+        (Direction::Back, "back", Some(1)),
+        (Direction::There, "there", None),
+        (Direction::Both, "both", None),
+    ] {
+        let mut before = connect(&lab, port(1, 1));
+        let cut = Action::Fault(Fault::Cut { direction });
+        let verified = lab.apply_to_link(cut, link).await.expect("it is cut");
+        assert!(
+            matches!(verified.proof[0].finding, Finding::Silence { .. }),
+            "{verified:?}"
+        );
+        before
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .expect("a limit");
+        assert!(
+            redis::cmd("INCR").arg(key).query::<u64>(&mut before).is_err(),
+            "no reply"
+        );
+        assert_eq!(counted(key), arrives, "{key}");
+        assert!(hears(port(2, 1)) && hears(port(1, 2)) && hears(entrance(&lab)));
+        lab.apply_to_link(Action::Undo(Condition::Cut), link)
+            .await
+            .expect("it heals");
+        assert!(hears(port(1, 1)));
+        assert_eq!(counted(key), arrives, "what was lost stays lost");
+    }
+    let unknown = Link::Route(ServerId(3), H1);
+    let direction = Direction::Both;
+    let refused = lab
+        .apply_to_link(Action::Fault(Fault::Cut { direction }), unknown)
+        .await;
+    assert!(
+        matches!(refused, Err(LabError::Unmeasurable { .. })),
+        "it uses the door of all"
+    );
     lab.down().await;
 }

@@ -593,6 +593,20 @@ fn a_lost_disk_is_forgotten_and_a_crash_with_its_disk_is_not() {
 
 #[test]
 #[ignore = "slow: .ci/long scenarios"]
+fn an_app_server_without_replies_takes_no_lock_and_keeps_nobody_out() {
+    let _turn = alone();
+    holds("one-way-partition");
+    let one_host = [
+        "fault.1.on=route:1-3",
+        "fault.2.on=route:1-3",
+        "expect.single.no_quorum=== 0",
+        "expect.redlock.no_quorum=== 0",
+    ];
+    held(builtin("one-way-partition", &one_host));
+}
+
+#[test]
+#[ignore = "slow: .ci/long scenarios"]
 fn keys_that_are_deleted_or_evicted_are_lost_votes() {
     let _turn = alone();
     for scenario in ["operator-flush", "eviction"] {
