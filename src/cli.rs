@@ -1197,7 +1197,7 @@ pub struct UpArgs {
     /// Start the servers with a library of ours (`LD_PRELOAD`), so that `lab clock` and `lab power-loss` work.
     #[arg(long)]
     pub preload: bool,
-    /// Put a proxy in front of the nodes of the hosts, so that `lab lag` and `lab cut` can break their network. The URLs are then those of
+    /// Put a proxy in front of the nodes of the hosts, so that `lab lag`, `cut`, `refuse` and `slow-link` can break their network. The URLs are then those of
     /// the proxy, at any ports that are free.
     #[arg(long)]
     pub network: bool,

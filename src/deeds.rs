@@ -177,7 +177,8 @@ impl Options {
         let row =
             keys().find(|row| row.section == "[[fault]]" && row.each().any(|name| name == option.get_id().as_str()));
         let option = match row {
-            Some(row) => option.help(row.what),
+            // "of a lag: how much later …"
+            Some(row) => option.help(row.what.split_once(": ").map_or(row.what, |(_, what)| what)),
             None => option,
         };
         self.0 = std::mem::take(&mut self.0).arg(option);

@@ -40,7 +40,7 @@ fn file(recipes: &[Described], nodes: usize, number: usize, control: bool) -> Re
         let playable = recipes.iter().filter(|recipe| recipe.scenario.is_some());
         let numbers: Vec<String> = playable.map(|recipe| recipe.number.to_string()).collect();
         Failure::usage(format!(
-            "recipe {number} has no scenario, since a scenario can't set a node's clock or hold back a single message; these \
+            "recipe {number} has no scenario, since a scenario can't hold back a single message; these \
              recipes have one: {}",
             numbers.join(", ")
         ))

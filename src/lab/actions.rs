@@ -22,7 +22,9 @@ use crate::server::probe;
 use crate::topology::failover;
 use crate::topology::replication;
 use lockstorm_data::metrics::in_micros;
-use lockstorm_data::model::{Action, Condition, Fault, Finding, HostId, How, Observer, Skew, Target, Verified};
+use lockstorm_data::model::{
+    Action, Condition, Fault, Finding, HostId, How, Observer, Obstacle, Skew, Target, Verified,
+};
 
 /// An effect that takes longer than this is reported as late: a node may have to save before it ends, and to load before
 /// it answers.
@@ -39,8 +41,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const TRANSFERS_PER_SECOND: u64 = 10;
 const LEAST_TRANSFER: u64 = 64;
 
-/// The pause before a clock is read again that does not show yet what it should.
-const CLOCK_PAUSE: Duration = Duration::from_millis(20);
+/// The pause before something is looked at again that does not show yet what it should.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 impl Lab {
     /// Carries out `action` on all nodes of `host`, and returns when the effect on every one is verified: a killed or shut
@@ -71,6 +73,13 @@ impl Lab {
         let _turn = nodes.imposed.turn.lock().await;
         first();
         self.admit(action, Target::Host(host), &self.state(host).conditions)?;
+        if let (Action::Fault(fault @ (Fault::Lag { .. } | Fault::SlowLink { .. })), true) =
+            (action, nodes.imposed.refuses())
+        {
+            // Nobody could measure it.
+            let obstacle = Obstacle::First(Condition::Degraded, Fault::Refuse.how());
+            return Err(LabError::of(fault.into(), Target::Host(host), obstacle));
+        }
         if let Some(done) = self.told(nodes, action).await {
             return done;
         }
@@ -206,13 +215,16 @@ impl Lab {
                 let down = |slot: &Slot| slot.state.conditions.has(Condition::Down);
                 self.reaches(node, action, down).await?;
                 found.add(Finding::ProcessGone, Observer::Keeper);
+                if matches!(action, Action::Fault(Fault::PowerLoss | Fault::DiskLoss)) {
+                    told::clear(node).map_err(|error| unverified(action, node, &error.to_string()))?;
+                }
                 if action == Action::Fault(Fault::PowerLoss) {
                     let bytes = node
                         .lose_unsynced()
                         .map_err(|error| unverified(action, node, &error.to_string()))?;
                     found.add(Finding::Unsynced { bytes }, Observer::Files);
                 }
-                if action == Action::Fault(Fault::DiskLoss) {
+                if action == Action::Fault(Fault::DiskLoss) && node.name.role != Role::Sentinel {
                     let files =
                         data_files::remove(node.dir()).map_err(|error| unverified(action, node, &error.to_string()))?;
                     found.add(Finding::FilesGone { files }, Observer::Files);
@@ -300,24 +312,32 @@ impl Lab {
                 found.add(Finding::Accepts { port: door.port() }, Observer::Connect);
             }
             Action::Fault(Fault::SlowLink { bytes_per_second }) => {
-                let transfer = self.transfer(node, bytes_per_second, |took, least| took >= least).await;
+                // Beside a load it may take much longer, or for ever.
+                let transfer = self
+                    .transfer(host, node, bytes_per_second, |took, least| took >= least)
+                    .await;
                 let (since, transfer) = transfer.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
                 found.add_since(since, transfer, Observer::Ping);
             }
             Action::Fault(Fault::Lag { delay, direction }) => {
                 let later = delay * direction.times();
-                let round_trip = self.round_trip(node, later, |took| took >= later).await;
+                let round_trip = self.round_trip(host, node, later, |took| took >= later).await;
                 let (since, round_trip) = round_trip.ok_or_else(|| unverified(action, node, NO_ANSWER))?;
                 found.add_since(since, round_trip, Observer::Ping);
             }
             Action::Undo(Condition::Lagging) => {
                 if let Some(bytes_per_second) = host.imposed.speed() {
-                    let transfer = self.transfer(node, bytes_per_second, |took, least| took < least).await;
-                    found.add(transfer.map_or(Finding::NoDelay, |(_, found)| found), Observer::Ping);
+                    match self
+                        .transfer(host, node, bytes_per_second, |took, least| took < least)
+                        .await
+                    {
+                        Some((_, transfer)) => found.add(transfer, Observer::Ping),
+                        None => found.add(Finding::NoDelay, Observer::Proxy),
+                    }
                     return Ok(());
                 }
                 let later = host.delay();
-                match self.round_trip(node, later, |took| took < later).await {
+                match self.round_trip(host, node, later, |took| took < later).await {
                     Some((_, round_trip)) => found.add(round_trip, Observer::Ping),
                     // Its network is in order again, whatever else it suffers from.
                     None => found.add(Finding::NoDelay, Observer::Proxy),
@@ -349,7 +369,7 @@ impl Lab {
                 Err(why) if self.node_state(node.name).is_up() => return Err(unverified(action, node, &why)),
                 Err(_) => {}
             }
-            sleep(CLOCK_PAUSE).await;
+            sleep(LOOK_PAUSE).await;
         }
     }
 
@@ -362,6 +382,7 @@ impl Lab {
     /// opening of its connection; `None` if the node stops to answer.
     async fn round_trip(
         &self,
+        host: &Host,
         node: &Node,
         later: Duration,
         wanted: impl Fn(Duration) -> bool,
@@ -382,15 +403,18 @@ impl Lab {
                 _ if !self.node_state(node.name).conditions.answers() || self.site.client.slot(node.id).cut => {
                     return None;
                 }
+                None if host.imposed.refuses() => return None,
                 _ => {}
             }
         }
     }
 
     /// Sends so many bytes to the place where a node is used, and back, that this takes a while at this speed, until it takes as long as
-    /// `wanted` of the least that it can take, and returns when that began; `None` if the node stops to answer.
+    /// `wanted` of the least that it can take, and returns when that began; `None` if the node stops to answer. It is not waited for longer
+    /// than that least.
     async fn transfer(
         &self,
+        host: &Host,
         node: &Node,
         bytes_per_second: u64,
         wanted: impl Fn(Duration, Duration) -> bool,
@@ -400,13 +424,13 @@ impl Lab {
         let least = Duration::from_secs_f64(2.0 * bytes as f64 / bytes_per_second as f64);
         loop {
             let start = Instant::now();
-            match probe::transfer(&entrance, bytes, least * 10 + ANSWER_TIMEOUT).await {
+            match probe::transfer(&entrance, bytes, least).await {
                 Some(took) if wanted(took, least) => {
                     let took_us = in_micros(took);
                     return Some((start, Finding::Transfer { bytes, took_us }));
                 }
-                None if !self.node_state(node.name).conditions.answers() => return None,
-                _ => {}
+                None if !self.node_state(node.name).conditions.answers() || host.imposed.refuses() => return None,
+                _ => sleep(LOOK_PAUSE).await,
             }
         }
     }

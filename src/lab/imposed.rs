@@ -40,6 +40,13 @@ impl Imposed {
         }
     }
 
+    /// Whether new connections are refused.
+    pub(crate) fn refuses(&self) -> bool {
+        let conditions = self.conditions();
+        let how = conditions.get(Condition::Degraded).map(|degraded| &degraded.how);
+        matches!(how, Some(Some(How::By(Fault::Refuse))))
+    }
+
     /// The speed of a slow link, in bytes a second; `None` if it is not slow.
     pub(crate) fn speed(&self) -> Option<u64> {
         match self.conditions().get(Condition::Lagging)?.how {

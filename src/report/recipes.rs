@@ -40,8 +40,6 @@ fn one(recipe: &Described, paint: Paint) -> String {
         Some(_) => format!(
             "     On real nodes: lockstorm recipes --nodes {nodes} --scenario {number} > recipe.toml && lockstorm run recipe.toml\n"
         ),
-        None => {
-            "     In virtual time only: a scenario can't set a node's clock or hold back a single message.\n".to_owned()
-        }
+        None => "     In virtual time only: a scenario can't hold back a single message.\n".to_owned(),
     }
 }

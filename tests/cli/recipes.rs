@@ -44,7 +44,7 @@ fn a_directory_gets_every_scenario_and_they_are_valid() {
     let out = directory.path().join("new");
     printed(&["--nodes", "5", "--out", out.to_str().unwrap()]);
     let files: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(files.len(), 10, "{files:?}");
+    assert_eq!(files.len(), 22, "{files:?}");
     for file in files {
         program::printed(0, &["check", file.to_str().unwrap()]);
     }
@@ -63,7 +63,7 @@ fn bad_input_is_refused_in_one_line() {
     refused(&["--scenario", "99"], 2, &["no recipe 99", "1 to 9"]);
     refused(&["--scenario", "0"], 2, &["no recipe 0"]);
     let virtual_only = json("3").iter().find(|recipe| recipe["scenario"].is_null()).unwrap()["number"].to_string();
-    refused(&["--scenario", &virtual_only], 2, &["has no scenario", "clock"]);
+    refused(&["--scenario", &virtual_only], 2, &["has no scenario", "message"]);
     refused(&["--control"], 2, &["--scenario"]);
     refused(&["--scenario", "1", "--json"], 2, &["--json"]);
     let directory = TempDir::new().unwrap();
@@ -100,6 +100,24 @@ fn does_what_it_says(nodes: &str, title: &str) {
         assert_eq!(code, Some(0), "{said}");
         assert_eq!(record["arms"][0]["lost_updates"], lost, "{said}");
     }
+}
+
+#[test]
+#[ignore = "slow: .ci/long recipes"]
+fn every_recipe_that_real_nodes_can_follow_does_what_it_says_and_its_control_does_not() {
+    let mut played = 0;
+    for nodes in ["3", "5"] {
+        for recipe in json(nodes).iter().filter(|recipe| recipe["scenario"].is_string()) {
+            does_what_it_says(nodes, recipe["title"].as_str().unwrap());
+            played += 1;
+        }
+    }
+    assert_eq!(played, 18);
+}
+
+#[test]
+fn two_clocks_that_jump_by_the_ttl_make_two_holders_on_real_nodes() {
+    does_what_it_says("3", "the clocks of nodes 1 and 2 jump forward");
 }
 
 #[test]

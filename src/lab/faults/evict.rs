@@ -1,5 +1,7 @@
 //! A cache on the same server fills its memory, so that keys are evicted, locks among them.
 
+use std::time::{Duration, Instant};
+
 use super::telling::{each, info, is_replica, keys, open};
 use crate::findings::Found;
 use crate::server::node::Node;
@@ -11,10 +13,11 @@ const ROOM: u64 = 256 * 1024;
 /// What the cache keeps under each key, and how many of these are sent at once.
 const VALUE: usize = 1024;
 const AT_ONCE: usize = 16;
-/// The most keys that it writes: an eviction that has not begun by then never will.
-const MOST: usize = 20_000;
+/// The longest time for which it writes.
+const LONGEST: Duration = Duration::from_secs(5);
 
-/// Lets the node evict keys by the policy allkeys-lru, until it has evicted twice as many as it had, and takes the cache away again.
+/// Lets the node evict keys by the policy allkeys-lru, until it has evicted twice as many as it had, or for some seconds, and takes the cache
+/// away again.
 ///
 /// # Errors
 /// It does not answer, or has evicted nothing.
@@ -24,34 +27,32 @@ pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> 
         return Ok(());
     }
     let tag = own_tag(&mut session).await?;
+    let since = Instant::now();
     let filled = fill(node, &mut session, &tag).await;
     let undone = node.changed.undo(&mut session).await;
-    let cache: Vec<String> = keys(&mut session)
-        .await?
-        .into_iter()
-        .filter(|key| key.starts_with(&tag))
-        .collect();
+    let cache = keys(&mut session, &tag).await?;
     each(&mut session, "DEL", &cache).await?;
     undone?;
     let (evicted, gone) = filled?;
     if evicted == 0 {
         return Err("it has evicted nothing".to_owned());
     }
-    found.add(Finding::Evicted { evicted, gone }, Observer::Info);
+    // Nobody knows when the first one went.
+    found.add_since(since, Finding::Evicted { evicted, gone }, Observer::Info);
     Ok(())
 }
 
 /// Fills its memory, and returns how many keys it says that it has evicted, and how many are gone of those that it had.
 async fn fill(node: &Node, session: &mut Session, tag: &str) -> Result<(u64, u64), String> {
-    let before = keys(session).await?;
+    let before = keys(session, "").await?;
     let had = info(session, "evicted_keys").await?;
     let limit = info(session, "used_memory").await? + ROOM;
     node.changed.set(session, "maxmemory-policy", "allkeys-lru").await?;
     node.changed.set(session, "maxmemory", &limit.to_string()).await?;
     let enough = had + 2 * before.len() as u64 + 100;
     let value = "x".repeat(VALUE);
-    let mut written = 0;
-    while written < MOST && info(session, "evicted_keys").await? < enough {
+    let (mut written, start) = (0, Instant::now());
+    while start.elapsed() < LONGEST && info(session, "evicted_keys").await? < enough {
         let names: Vec<String> = (written..written + AT_ONCE).map(|n| format!("{tag}{n}")).collect();
         let sets: Vec<[&str; 3]> = names
             .iter()

@@ -31,6 +31,9 @@ pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> 
 /// It does not answer, or goes on refusing writes.
 pub(super) async fn end(node: &Node, found: &mut Found) -> Result<(), String> {
     let mut session = open(node).await?;
+    if is_replica(&mut session).await? {
+        return node.changed.undo(&mut session).await;
+    }
     node.changed.undo(&mut session).await?;
     match refusal(&mut session).await? {
         Some(answer) if answer.starts_with("OOM ") => Err(format!("it answers a write with {answer}")),

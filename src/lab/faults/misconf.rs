@@ -86,6 +86,9 @@ pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> 
 /// It does not answer, its directory can't be changed, or it goes on refusing writes.
 pub(super) async fn end(node: &Node, found: &mut Found) -> Result<(), String> {
     let mut session = open(node).await?;
+    if is_replica(&mut session).await? {
+        return node.changed.undo(&mut session).await;
+    }
     let place = Place::of(node);
     let kept_one = place.kept.is_file();
     place.free().map_err(|error| error.to_string())?;

@@ -11,13 +11,13 @@ use lockstorm_data::model::{Finding, Observer};
 /// It does not answer, or a connection that was open before works on.
 pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> {
     let (mut before, mut session) = (open(node).await?, open(node).await?);
-    order(&mut before, &["PING"]).await?;
+    order(&mut before, &["ECHO", "1"]).await?;
     let mut connections = 0;
     for kind in ["normal", "pubsub"] {
         let closed = order(&mut session, &["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"]).await?;
         connections += closed.number::<u64>().unwrap_or(0);
     }
-    if before.ask(&["PING"]).await.is_ok() {
+    if before.ask(&["ECHO", "1"]).await.is_ok() {
         return Err("a connection that was open before works on".to_owned());
     }
     // The last one was made to see that.

@@ -11,24 +11,28 @@ use crate::server::node::Node;
 use crate::server::sessions::{self, words};
 use lockstorm_data::metrics::in_micros;
 use lockstorm_data::model::{Finding, Observer};
-use lockstorm_lock::Session;
 
-/// A script that counts. It can't look at the time: for scripts that stands still, from Redis 7.2 on.
-const COUNT: &str = "for i = 1, tonumber(ARGV[1]) do end return 1";
-/// How far it counts first, to see how long that takes.
-const TRIAL: f64 = 250_000.0;
-/// A trial that is shorter says little.
-const LONG_ENOUGH: Duration = Duration::from_millis(4);
+/// A script that counts until its thread has used so many seconds of a processor, so that it runs at least as long. It can't look at the
+/// clock: for scripts that stands still, from Redis 7.2 on.
+const COUNT: &str = "
+local function used()
+    local said = redis.call('INFO', 'cpu')
+    local function of(name)
+        return tonumber(string.match(said, name .. '_main_thread:([%d.]+)') or string.match(said, name .. ':([%d.]+)'))
+    end
+    return of('used_cpu_user') + of('used_cpu_sys')
+end
+local over = used() + tonumber(ARGV[1])
+while used() < over do for i = 1, 20000 do end end
+return 1";
 /// Without an answer for so long, or half the length if that is shorter, a node counts as stalled.
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// Lets it stand still for about this long, and returns as soon as that is seen.
+/// Lets it stand still for this long at least, and returns as soon as that is seen.
 ///
 /// # Errors
 /// It does not answer before, or answers all the time.
 pub(super) async fn begin(node: &Node, length: Duration, found: &mut Found) -> Result<(), String> {
-    let mut session = open(node).await?;
-    let count = count_for(&mut session, length).await?;
     let mut asking = open(node).await?;
     let limit = length * 10 + TIMEOUT;
     let script: JoinHandle<Result<(), String>> = tokio::spawn({
@@ -36,13 +40,14 @@ pub(super) async fn begin(node: &Node, length: Duration, found: &mut Found) -> R
         async move {
             let opened = sessions::open(&address, limit).await;
             let mut session = opened.map_err(|error| words(&error))?;
-            run(&mut session, count).await
+            let seconds = length.as_secs_f64().to_string();
+            order(&mut session, &["EVAL", COUNT, "0", &seconds]).await.map(drop)
         }
     });
     let silence = SILENCE.min(length / 2);
     while !script.is_finished() {
         let start = Instant::now();
-        if timeout(silence, asking.ask(&["PING"])).await.is_err() {
+        if timeout(silence, asking.ask(&["ECHO", "1"])).await.is_err() {
             let for_us = in_micros(start.elapsed());
             found.add_since(start, Finding::Silence { for_us }, Observer::Ping);
             return Ok(());
@@ -52,24 +57,4 @@ pub(super) async fn begin(node: &Node, length: Duration, found: &mut Found) -> R
         Ok(Err(why)) => Err(why),
         _ => Err("it answered all the time".to_owned()),
     }
-}
-
-/// How far it counts in this time.
-async fn count_for(session: &mut Session, length: Duration) -> Result<f64, String> {
-    let mut count = TRIAL;
-    loop {
-        let start = Instant::now();
-        run(session, count).await?;
-        let took = start.elapsed();
-        if took >= LONG_ENOUGH {
-            return Ok(count * length.as_secs_f64() / took.as_secs_f64());
-        }
-        count *= 2.0;
-    }
-}
-
-async fn run(session: &mut Session, count: f64) -> Result<(), String> {
-    order(session, &["EVAL", COUNT, "0", &format!("{count:.0}")])
-        .await
-        .map(drop)
 }

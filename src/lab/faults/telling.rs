@@ -1,13 +1,17 @@
 //! Conversations with a node that is to bring about a fault.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::server::node::Node;
+use crate::server::probe_keys::scan;
 use crate::server::sessions::{self, words};
 use lockstorm_lock::{Reply, Session};
 
 /// How long connecting may take, and each answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
+/// How many commands are sent at once.
+const AT_ONCE: usize = 1_000;
 /// A key that is written to see whether a node takes writes, and how long it may live.
 const PROBE: [&str; 5] = ["SET", "lockstorm:probe", "1", "PX", "1"];
 
@@ -25,23 +29,29 @@ pub(super) async fn order(session: &mut Session, command: &[&str]) -> Result<Rep
 
 /// Sends one command for each of these keys, and returns the replies.
 pub(super) async fn each(session: &mut Session, command: &str, keys: &[String]) -> Result<Vec<Reply>, String> {
-    if keys.is_empty() {
-        return Ok(Vec::new());
+    let mut replies = Vec::with_capacity(keys.len());
+    for some in keys.chunks(AT_ONCE) {
+        let commands: Vec<[&str; 2]> = some.iter().map(|key| [command, key.as_str()]).collect();
+        let commands: Vec<&[&str]> = commands.iter().map(|command| &command[..]).collect();
+        replies.extend(session.ask_all(&commands).await.map_err(|error| words(&error))?);
     }
-    let commands: Vec<[&str; 2]> = keys.iter().map(|key| [command, key.as_str()]).collect();
-    let commands: Vec<&[&str]> = commands.iter().map(|command| &command[..]).collect();
-    session.ask_all(&commands).await.map_err(|error| words(&error))
+    Ok(replies)
 }
 
-/// All keys of the database in which locks are.
-pub(super) async fn keys(session: &mut Session) -> Result<Vec<String>, String> {
-    let found = order(session, &["KEYS", "*"]).await?;
-    Ok(found
-        .parts()
-        .iter()
-        .filter_map(Reply::text)
-        .map(str::to_owned)
-        .collect())
+/// All keys of the session's database that begin with this.
+pub(super) async fn keys(session: &mut Session, prefix: &str) -> Result<Vec<String>, String> {
+    let (mut cursor, mut all) = ("0".to_owned(), Vec::new());
+    loop {
+        let (next, found) = scan(session, &cursor, prefix).await?;
+        all.extend(found);
+        if next == "0" {
+            // A table that is resized meanwhile may show a key twice.
+            let mut seen = HashSet::new();
+            all.retain(|key: &String| seen.insert(key.clone()));
+            return Ok(all);
+        }
+        cursor = next;
+    }
 }
 
 /// Whether it only repeats what its master says.

@@ -85,6 +85,10 @@ impl Actor<'_> {
 
     async fn apply(self, action: Action, target: Target) -> Acted {
         let ordered = Instant::now();
+        let kept = match target {
+            Target::Host(host) if !self.lab.has_files(host) => Persistence::None,
+            _ => self.persistence,
+        };
         let applied = match target {
             Target::Host(host) => self.lab.apply(action, host).await,
             Target::Link(link) => self.lab.apply_to_link(action, link).await,
@@ -96,7 +100,7 @@ impl Actor<'_> {
         let (effect, words) = match applied {
             Ok(verified) => {
                 effect_us = Some(monotonic_ns(verified.at) / 1000);
-                (Effect::Verified, self.done(action, target, &verified))
+                (Effect::Verified, done(action, target, kept, &verified))
             }
             Err(LabError::Impossible { obstacle, .. }) if obstacle.is_done() => (
                 Effect::Already,
@@ -113,26 +117,26 @@ impl Actor<'_> {
         self.log.add(action, target, ordered, &acted);
         acted
     }
+}
 
-    /// The meaning of an effect, with its proof.
-    fn done<T>(self, action: Action, target: Target, verified: &Verified<T>) -> String {
-        let took_over = |proof: &Proof<T>| match proof.finding {
-            // A Sentinel may have chosen another host.
-            Finding::TakesWrites { host } => Some(Target::Host(host)),
-            _ => None,
-        };
-        let (asked, target) = (target, verified.proof.iter().find_map(took_over).unwrap_or(target));
-        let meaning = match (action, target) {
-            (Action::Undo(condition), Target::Host(host)) if condition.forgets() => is_back(host, self.persistence),
-            _ => action.done_to(target),
-        };
-        let chosen = if target == asked {
-            String::new()
-        } else {
-            format!("; the Sentinels chose it, and not {asked}: `--by hand` takes the one that you name")
-        };
-        format!("{meaning}: {}{chosen}", verified.prose())
-    }
+/// The meaning of an effect, with its proof. `kept` is what a host has that comes back.
+fn done<T>(action: Action, target: Target, kept: Persistence, verified: &Verified<T>) -> String {
+    let took_over = |proof: &Proof<T>| match proof.finding {
+        // A Sentinel may have chosen another host.
+        Finding::TakesWrites { host } => Some(Target::Host(host)),
+        _ => None,
+    };
+    let (asked, target) = (target, verified.proof.iter().find_map(took_over).unwrap_or(target));
+    let meaning = match (action, target) {
+        (Action::Undo(condition), Target::Host(host)) if condition.forgets() => is_back(host, kept),
+        _ => action.done_to(target),
+    };
+    let chosen = if target == asked {
+        String::new()
+    } else {
+        format!("; the Sentinels chose it, and not {asked}: `--by hand` takes the one that you name")
+    };
+    format!("{meaning}: {}{chosen}", verified.prose())
 }
 
 fn failed(action: Action, target: Target, error: LabError) -> (Effect, String) {

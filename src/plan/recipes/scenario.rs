@@ -12,7 +12,7 @@ use super::steps;
 /// A node that must be away for the acquire dies in a section before it, in which all nodes have voted.
 const DIES: &str = "1s";
 
-/// The file, or `None` if a scenario can't do this: set a node's clock, or hold back a single message.
+/// The file, or `None` if a scenario can't do this: hold back a single message.
 pub(super) fn scenario(recipe: &Recipe) -> Option<String> {
     write(recipe, false)
 }
@@ -24,7 +24,7 @@ pub(super) fn control(recipe: &Recipe) -> Option<String> {
 }
 
 fn is_playable(schedule: &Schedule) -> bool {
-    let playable = |(_, fault)| matches!(fault, NodeFault::Away | NodeFault::Forgets);
+    let playable = |(_, fault)| matches!(fault, NodeFault::Away | NodeFault::Forgets | NodeFault::ClockJumps);
     let clients = schedule.of_clients().count();
     let client = schedule.has(ClientFault::FirstPauses) || schedule.has(ClientFault::SectionTooLong);
     schedule.of_nodes().all(playable) && (clients == 0 || clients == 1 && client && schedule.len() == 1)
@@ -34,7 +34,7 @@ fn write(recipe: &Recipe, control: bool) -> Option<String> {
     let schedule = &recipe.schedule;
     is_playable(schedule).then(|| {
         let sizes = Sizes::of(schedule, control);
-        let faults = faults(schedule, control);
+        let faults = faults(schedule, sizes.ttl, control);
         [
             head(recipe, control),
             body(schedule, &sizes),
@@ -89,7 +89,7 @@ fn head(recipe: &Recipe, control: bool) -> String {
         ));
         add("");
         add(match recipe.schedule.of_clients().next() {
-            None => "Here one node fewer forgets, and nobody else gets in.",
+            None => "Here one key fewer is lost, and nobody else gets in.",
             Some(ClientFault::SectionTooLong) => "Here the TTL is longer than the section, and nobody else gets in.",
             Some(_) => "Here nobody pauses, and nobody else gets in.",
         });
@@ -155,13 +155,14 @@ timeout      = \"25s\"
     )
 }
 
-fn faults(schedule: &Schedule, control: bool) -> String {
+fn faults(schedule: &Schedule, ttl: &str, control: bool) -> String {
     let hosts = |nodes: &[usize]| {
         let numbers: Vec<String> = nodes.iter().map(|node| (node + 1).to_string()).collect();
         format!("host:{}", numbers.join(","))
     };
     let (away, mut forget) = (schedule.having(NodeFault::Away), schedule.having(NodeFault::Forgets));
-    if control {
+    let mut jump = schedule.having(NodeFault::ClockJumps);
+    if control && jump.pop().is_none() {
         forget.pop();
     }
     let mut text = String::new();
@@ -181,12 +182,12 @@ on   = \"{on}\"
 "
         );
     }
+    let start = if away.is_empty() {
+        "when  = \"redlock.acquired >= 1 and redlock.partial == 0\""
+    } else {
+        "after = \"fault:2 + 500ms\""
+    };
     if !forget.is_empty() {
-        let start = if away.is_empty() {
-            "when  = \"redlock.acquired >= 1 and redlock.partial == 0\""
-        } else {
-            "after = \"fault:2 + 500ms\""
-        };
         let gap = if text.is_empty() { "" } else { "\n" };
         text += &format!(
             "{gap}# Back at once, and empty.
@@ -197,6 +198,19 @@ on    = \"{}\"
 for   = \"100ms\"
 ",
             hosts(&forget)
+        );
+    }
+    if !jump.is_empty() {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text += &format!(
+            "{gap}# By the TTL: the first client's key is over there.
+[[fault]]
+{start}
+do    = \"clock\"
+ahead = \"{ttl}\"
+on    = \"{}\"
+",
+            hosts(&jump)
         );
     }
     if schedule.has(ClientFault::FirstPauses) && !control {
@@ -270,7 +284,7 @@ mod tests {
 
     #[test]
     fn every_file_is_a_valid_scenario_without_warnings() {
-        for (nodes, playable) in [(3, 4), (5, 5)] {
+        for (nodes, playable) in [(3, 7), (5, 11)] {
             let mut files = 0;
             for (n, recipe) in search(nodes).unwrap().iter().enumerate() {
                 let too_long = recipe.schedule.has(ClientFault::SectionTooLong);

@@ -67,13 +67,13 @@ pub enum Fault {
         /// On which ways.
         direction: Direction,
     },
-    /// New connections are refused; those that are open work on.
+    /// New connections are refused; those that are open go on working.
     Refuse,
     /// All connections of clients are closed.
     Reset,
     /// A long script runs, and nothing else is answered.
     Stall {
-        /// For about how long.
+        /// For so long at least.
         #[serde(rename = "length_us", with = "in_us")]
         #[schemars(with = "u64")]
         length: Duration,

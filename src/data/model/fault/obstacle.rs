@@ -51,6 +51,13 @@ impl Action {
         let standing = match self {
             Self::Fault(_) if !self.is_for(kind) => return Some(Obstacle::NotFor(self, kind)),
             Self::Fault(fault) => {
+                let first = |condition: &Condition| {
+                    now.get(*condition)
+                        .filter(|_| fault.row().not_while.contains(condition))
+                };
+                if let (Some(down), true) = (first(&Condition::Down), fault.brings() == Some(Condition::Down)) {
+                    return told(Obstacle::First, down);
+                }
                 if let Some(already) = fault.brings().and_then(|condition| now.get(condition)) {
                     // By another fault, or with other parameters, it is another state, and not there yet. Whatever is down is down.
                     let is_of_degree = !matches!(already.condition, Condition::Down | Condition::Paused);

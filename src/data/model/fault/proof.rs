@@ -125,7 +125,7 @@ pub enum Finding {
         /// How many others were, by the server's count.
         connections: u64,
     },
-    /// So many bytes, and as many back, over the way that app servers use.
+    /// So many bytes, and as many back, over the way that app servers use. It was not waited for longer than told.
     Transfer {
         /// How many each way.
         bytes: u64,
@@ -239,13 +239,14 @@ impl fmt::Display for Finding {
             Self::InNetwork => f.write_str("its container is in the network again"),
             Self::Unsynced { bytes } => write!(f, "it has lost {bytes} bytes that were not synced"),
             Self::FilesGone { files } => write!(f, "it has lost {files} of its files"),
+            Self::Gone { keys: 0 } => f.write_str("it had no keys"),
             Self::Gone { keys } => write!(f, "it has lost {keys} of its keys"),
             Self::Evicted { evicted, gone } => write!(f, "it has evicted {evicted} keys, of its own {gone}"),
             Self::OutOfMemory => f.write_str("it refuses a write (OOM)"),
             Self::CannotSave => f.write_str("it refuses a write (MISCONF)"),
             Self::NotRefused => f.write_str("it takes a write"),
             Self::Disconnected { connections } => {
-                write!(f, "it has closed a connection of ours and {connections} others")
+                write!(f, "it has closed a connection of the lab and {connections} more")
             }
             Self::Transfer { bytes, took_us } => {
                 write!(f, "{bytes} bytes there and back take {}", millis(*took_us))

@@ -82,6 +82,8 @@ pub(super) const POWER_LOSS: Row = Row {
     needs: &[(TargetKind::Host, Lack::OwnHosts), (TargetKind::Host, Lack::Preload)],
     brings: Some(Condition::Down),
     by: "powered off",
+    // What is on its disk is settled.
+    not_while: &[Condition::Down],
     ..ON_HOST
 };
 
@@ -161,6 +163,7 @@ pub(super) const DISK_LOSS: Row = Row {
     mark: 'D',
     brings: Some(Condition::Down),
     by: "killed, its disk lost",
+    not_while: &[Condition::Down],
     ..ON_HOST
 };
 
@@ -169,7 +172,13 @@ pub(super) const FORGET: Row = Row {
     happens: ["forgets", "forget"],
     mark: 'F',
     loses_keys: true,
-    not_while: SILENT,
+    not_while: &[
+        Condition::Down,
+        Condition::Paused,
+        Condition::Cut,
+        // It may refuse to delete.
+        Condition::Degraded,
+    ],
     examples: &[(TargetKind::Host, "1"), (TargetKind::Host, "1 --every 10")],
     ..ON_HOST
 };

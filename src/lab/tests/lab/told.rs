@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lockstorm_data::model::{Action, Condition, Direction, Fault, Finding, HostId, Link, ServerId};
 use lockstorm_data::scenario::{LabSpec, Persistence};
 use lockstorm_kit::beside;
-use lockstorm_kit::lab::{KILL, RESTART, ask, carry_out, connect, options};
+use lockstorm_kit::lab::{KILL, PAUSE, RESTART, RESUME, ask, carry_out, connect, options};
 use lockstorm_lab::{Lab, LabError, LabOptions};
 use redis::Connection;
 
 const H1: HostId = HostId(1);
+const SLOW: Action = Action::Fault(Fault::SlowLink {
+    bytes_per_second: 20_000,
+});
 const REPAIR: Action = Action::Undo(Condition::Degraded);
 
 async fn lab(persistence: Persistence, proxy: bool) -> Lab {
@@ -85,6 +89,12 @@ async fn a_node_forgets_all_keys_or_one_in_so_many_and_goes_on() {
     assert_eq!(count(&mut session, 40), 0);
     assert_eq!(info(&mut session, "process_id"), process);
     assert!(lab.state(H1).is_up(), "nothing is left to undo");
+    ask::<()>(&mut session, &["SELECT", "7"]);
+    set(&mut session, 3);
+    carry_out(&lab, Fault::Forget { every: 1 }.into(), H1).await;
+    assert_eq!(count(&mut session, 3), 0, "in each database");
+    let none = carry_out(&lab, Fault::Forget { every: 1 }.into(), H1).await;
+    assert_eq!(none.prose(), "it had no keys");
     lab.down().await;
 }
 
@@ -168,12 +178,24 @@ async fn without_snapshots_writes_are_refused_and_none_is_left_that_should_not_b
             assert_eq!(setting(&mut session, "save"), before);
         }
         carry_out(&lab, misconf, H1).await;
+        let forget = refused(&lab, Fault::Forget { every: 1 }.into()).await;
+        assert!(forget.contains("can't save"), "{forget}");
+        carry_out(&lab, Fault::Reset.into(), H1).await;
+        carry_out(&lab, PAUSE, H1).await;
+        let first = refused(&lab, REPAIR).await;
+        assert!(first.ends_with("it is paused; resume it first"), "{first}");
+        // It refuses even PING now.
+        carry_out(&lab, RESUME, H1).await;
         carry_out(&lab, KILL, H1).await;
         carry_out(&lab, RESTART, H1).await;
         let mut session = self::session(&lab);
         assert_eq!(write(&mut session), "OK");
         let kept = if persistence == Persistence::None { 0 } else { 3 };
         assert_eq!(count(&mut session, 3), kept, "{persistence:?}");
+        carry_out(&lab, misconf, H1).await;
+        carry_out(&lab, Fault::DiskLoss.into(), H1).await;
+        carry_out(&lab, RESTART, H1).await;
+        assert_eq!(count(&mut self::session(&lab), 3), 0, "{persistence:?}");
         lab.down().await;
     }
 }
@@ -190,9 +212,13 @@ async fn a_node_that_runs_a_long_script_answers_nobody_until_it_is_over() {
     };
     assert!(for_us >= 200_000, "{for_us}");
     // It is said before it is over, and it is over without anybody's doing.
-    let start = Instant::now();
-    ask::<()>(&mut session, &["PING"]);
-    assert!(start.elapsed() >= Duration::from_millis(100), "{:?}", start.elapsed());
+    let stats: String = ask(&mut session, &["INFO", "commandstats"]);
+    let took = stats
+        .split("cmdstat_eval:calls=1,usec=")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    let took: u64 = took.and_then(|took| took.parse().ok()).expect("the time of the script");
+    assert!(took >= 1_500_000, "{took}");
     assert!(lab.state(H1).is_up());
     lab.down().await;
 }
@@ -233,6 +259,45 @@ async fn new_connections_are_refused_and_those_that_are_open_work_on() {
         assert!(lab.state(H1).is_up());
     }
     assert!(connects());
+    let (delay, direction) = (Duration::from_millis(20), Direction::Both);
+    let lag = Action::from(Fault::Lag { delay, direction });
+    carry_out(&lab, refuse, H1).await;
+    let first = refused(&lab, lag).await;
+    assert!(first.ends_with("(refuses connections); repair it first"), "{first}");
+    carry_out(&lab, REPAIR, H1).await;
+    for (slow, undone) in [(lag, "its proxy delays nothing"), (SLOW, "its proxy delays nothing")] {
+        carry_out(&lab, slow, H1).await;
+        carry_out(&lab, refuse, H1).await;
+        // Nobody can measure it without a new connection.
+        let unlag = carry_out(&lab, Action::Undo(Condition::Lagging), H1).await;
+        assert_eq!(unlag.prose(), undone);
+        carry_out(&lab, REPAIR, H1).await;
+    }
+    assert!(connects() && lab.state(H1).is_up());
+    lab.down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_link_is_proved_and_undone_beside_more_than_it_can_carry() {
+    let _one = beside();
+    let lab = lab(Persistence::None, true).await;
+    let mut busy = session(&lab);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let payload = "x".repeat(100_000);
+            while !over.load(Ordering::Relaxed) {
+                let _ = redis::cmd("ECHO").arg(&payload).query::<String>(&mut busy);
+            }
+        });
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                carry_out(&lab, SLOW, H1).await;
+                carry_out(&lab, Action::Undo(Condition::Lagging), H1).await;
+                over.store(true, Ordering::Relaxed);
+            });
+        });
+    });
     lab.down().await;
 }
 
@@ -276,6 +341,17 @@ async fn a_lost_disk_has_nothing_of_what_a_kill_keeps() {
     assert!(lab.has_files(H1));
     carry_out(&lab, RESTART, H1).await;
     assert_eq!(count(&mut session(&lab), 5), 5);
+    carry_out(&lab, KILL, H1).await;
+    for fault in [Fault::DiskLoss, Fault::Kill] {
+        let said = refused(&lab, fault.into()).await;
+        let is_so = if fault == Fault::Kill {
+            "already down (killed)"
+        } else {
+            "down (killed); restart it first"
+        };
+        assert!(said.ends_with(is_so), "{said}");
+    }
+    carry_out(&lab, RESTART, H1).await;
     let verified = carry_out(&lab, Fault::DiskLoss.into(), H1).await;
     assert!(verified.prose().contains("of its files"), "{}", verified.prose());
     assert!(!lab.has_files(H1));
