@@ -1,5 +1,6 @@
 //! The faults of a recorded run, again in virtual time.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::surroundings::Surroundings;
 use super::worlds::{FromWorld, in_parallel, seed_of};
 use lockstorm_data::facts::EventKind;
 use lockstorm_data::metrics::{Count, Time};
-use lockstorm_data::model::{Action, CheckResult, Condition, Direction, Fault, HostId, Target};
+use lockstorm_data::model::{Action, CheckResult, Condition, Direction, Fault, HostId, Link, Skew, Target};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence, Popularity, Renew, Scenario, WorkloadSpec};
 use lockstorm_lock::simulation::{Order, Span, World};
 use lockstorm_run::{ArmRecord, Record};
@@ -304,6 +305,8 @@ fn orders(record: &Record, hosts: &[HostId]) -> (Vec<(Duration, Order)>, Vec<Str
         Persistence::AofEverysec | Persistence::AofAlways => false,
     };
     let (mut orders, mut left_out) = (Vec::new(), Vec::new());
+    // How far the clocks of nodes are ahead.
+    let mut ahead = BTreeMap::new();
     for event in &record.events {
         let EventKind::Fault {
             action,
@@ -318,17 +321,35 @@ fn orders(record: &Record, hosts: &[HostId]) -> (Vec<(Duration, Order)>, Vec<Str
         let found = match target {
             // A host without a node of this lock does not matter to it.
             Target::Host(host) => match hosts.iter().position(|there| *there == host) {
-                Some(node) => of_node(action, node, servers, forgets),
+                Some(node) => match action {
+                    Action::Undo(Condition::Skewed) => ahead.remove(&node).map(|ms: i64| vec![jump(node, -ms)]),
+                    _ => of_node(action, node, servers, forgets),
+                },
                 None => continue,
             },
             Target::Server(server) => of_app_server(action, server.index()).map(|order| vec![order]),
+            Target::Link(Link::Route(server, host)) => match hosts.iter().position(|there| *there == host) {
+                Some(node) => of_route(action, server.index(), node),
+                None => continue,
+            },
             Target::Link(_) | Target::Client(_) => None,
         };
         match found {
-            Some(found) => orders.extend(found.into_iter().map(|order| (at, order))),
+            Some(found) => {
+                for order in &found {
+                    match order {
+                        Order::Jump { node, by } => ahead.insert(*node, millis(*by)),
+                        Order::JumpBack { node, by } => ahead.insert(*node, -millis(*by)),
+                        _ => None,
+                    };
+                }
+                orders.extend(found.into_iter().map(|order| (at, order)));
+                orders.extend(end_of_stall(action, at, target, hosts));
+            }
             None => left_out.push(event.text()),
         }
     }
+    orders.sort_by_key(|(at, _)| *at);
     (orders, left_out)
 }
 
@@ -344,11 +365,17 @@ fn of_node(action: Action, node: usize, servers: usize, forgets: impl Fn(Fault) 
         (0..servers).map(order).collect()
     };
     Some(match action {
-        Action::Fault(fault @ (Fault::Kill | Fault::Shutdown)) => vec![Order::Crash {
+        Action::Fault(fault @ (Fault::Kill | Fault::Shutdown | Fault::DiskLoss)) => vec![Order::Crash {
             node,
-            forgets: forgets(fault),
+            forgets: fault == Fault::DiskLoss || forgets(fault),
         }],
-        Action::Fault(Fault::Pause) => vec![Order::Pause { node }],
+        Action::Fault(Fault::Forget { every: 1 }) => {
+            let crash = Order::Crash { node, forgets: true };
+            vec![crash, Order::Restart { node }]
+        }
+        Action::Fault(Fault::Pause | Fault::Stall { .. }) => vec![Order::Pause { node }],
+        // One that runs at another rate can't be played, and what a correction undoes has to be a jump.
+        Action::Fault(Fault::Clock(skew)) if skew.rate_ppm == Skew::TRUE_RATE => vec![jump(node, skew.ahead_ms)],
         Action::Fault(Fault::Lag { delay, direction }) => match direction {
             Direction::Both => delayed(delay, delay),
             Direction::There => delayed(delay, Duration::ZERO),
@@ -359,6 +386,46 @@ fn of_node(action: Action, node: usize, servers: usize, forgets: impl Fn(Fault) 
         Action::Undo(Condition::Lagging) => delayed(Duration::ZERO, Duration::ZERO),
         _ => return None,
     })
+}
+
+/// Milliseconds of a clock, which is off by less than a day.
+fn millis(by: Duration) -> i64 {
+    i64::try_from(by.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A jump of a node's clock, ahead or back.
+const fn jump(node: usize, ahead_ms: i64) -> Order {
+    let by = Duration::from_millis(ahead_ms.unsigned_abs());
+    match ahead_ms {
+        0.. => Order::Jump { node, by },
+        _ => Order::JumpBack { node, by },
+    }
+}
+
+/// What is done to the connections of an app server to a node; `None` if it can't be played.
+fn of_route(action: Action, app_server: usize, node: usize) -> Option<Vec<Order>> {
+    let [there, back] = match action {
+        Action::Fault(Fault::Lag { delay, direction }) => {
+            [Direction::There, Direction::Back].map(|way| if direction.includes(way) { delay } else { Duration::ZERO })
+        }
+        Action::Undo(Condition::Lagging) => [Duration::ZERO; 2],
+        _ => return None,
+    };
+    Some(vec![Order::Delay {
+        app_server,
+        node,
+        there,
+        back,
+    }])
+}
+
+/// A stall is over by itself.
+fn end_of_stall(action: Action, at: Duration, target: Target, hosts: &[HostId]) -> Option<(Duration, Order)> {
+    let (Action::Fault(Fault::Stall { length }), Target::Host(host)) = (action, target) else {
+        return None;
+    };
+    let node = hosts.iter().position(|there| *there == host)?;
+    Some((at + length, Order::Resume { node }))
 }
 
 /// What is done to an app server; `None` if it can't be played.

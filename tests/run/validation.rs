@@ -215,3 +215,59 @@ fn a_plan_from_a_real_record_and_its_faults_again_in_virtual_time() {
         "{told}"
     );
 }
+
+/// Each fault that both worlds know.
+const BOTH_WORLDS: &str = r#"
+title = "Each fault that the virtual world knows, too"
+duration = "14s"
+warmup = "1s"
+seed = 3
+lab = { hosts = 3 }
+swarm = { servers = 4, workers = 4, think = "5ms" }
+workload = { kind = "inventory", products = 8, stock = 100000, hold = { median = "40ms", sigma = 0.6 } }
+arm = [
+    { name = "single", lock = "single", ttl = "1s", wait = "queue" },
+    { name = "redlock", lock = "redlock", ttl = "1s", wait = "queue" },
+]
+fault = [
+    { at = "1s", do = "clock", ahead = "10s", on = "host:1", for = "1s" },
+    { at = "3s", do = "forget", on = "host:1" },
+    { at = "4s", do = "stall", length = "600ms", on = "host:2" },
+    { at = "5s", do = "disk-loss", on = "host:1", for = "300ms" },
+    { at = "6s", do = "pause", on = "host:3", for = "500ms" },
+    { at = "7s", do = "lag", delay = "30ms", direction = "back", on = "route:1-1,1-2", for = "1s" },
+    { at = "9s", do = "lag", delay = "5ms", on = "host:1", for = "500ms" },
+    { at = "10s", do = "pause", on = "server:2", for = "1500ms" },
+    { at = "12s", do = "kill", on = "server:3" },
+]
+"#;
+
+#[test]
+fn each_fault_that_both_worlds_know_is_played_in_both_with_the_same_end() {
+    let _turn = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let path = record(&dir, BOTH_WORLDS);
+    let real = read(&path);
+    for (name, orders, is_shared) in [("single", 19, true), ("redlock", 25, false)] {
+        let both = json(
+            dir.path(),
+            &["plan", "record.json", "--arm", name, "--replay", "20", "--json"],
+            &[0],
+        );
+        let none: [Value; 0] = [];
+        assert_eq!(both["left_out"].as_array().unwrap()[..], none, "{both:#}");
+        assert_eq!(both["orders"], orders, "{both:#}");
+        let played = &both["figures"][0];
+        let [seen, mean] = ["real", "mean"].map(|what| played[what].as_f64().unwrap());
+        assert!((0.6..1.7).contains(&(mean / seen)), "{name}: {both:#}");
+        // Keys that one node loses cost the single lock its holders, and Redlock nothing, here and there.
+        let doubles = arm(&real, name)["double_holds"].as_u64().unwrap();
+        assert_eq!(
+            (doubles > 0, both["all"]["overlaps"].as_u64() > Some(0)),
+            (is_shared, is_shared),
+            "{name}: {doubles} {both:#}"
+        );
+        assert_eq!(arm(&real, name)["law_violations"], 0);
+        assert_eq!(both["all"]["violations"], 0, "{both:#}");
+    }
+}

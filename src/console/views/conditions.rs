@@ -6,7 +6,7 @@ use ratatui::style::Style;
 
 use crate::console::text;
 use crate::console::theme::Theme;
-use lockstorm_data::model::{Conditions, printable};
+use lockstorm_data::model::{Condition, Conditions, How, printable};
 use lockstorm_run::HostView;
 
 /// The symbol of the most important condition, all conditions with their ages, and their style: `DOWN 6.2 s`. `up` is the word for
@@ -16,7 +16,11 @@ pub(super) fn state(conditions: &Conditions<Duration>, up: &str, theme: &Theme) 
         return ("●", up.to_owned(), theme.good);
     };
     let words = conditions.iter().map(|ongoing| {
-        let word = ongoing.condition.word().to_uppercase();
+        let how = ongoing.how.as_ref().map(How::to_string);
+        // What it refuses says more: `OOM`.
+        let cause = how.filter(|_| ongoing.condition == Condition::Degraded);
+        let cause = cause.as_ref().and_then(|how| how.split(' ').next());
+        let word = cause.unwrap_or_else(|| ongoing.condition.word()).to_uppercase();
         format!("{word} {}", text::age(ongoing.since))
     });
     let words: Vec<String> = words.collect();

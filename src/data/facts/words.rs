@@ -1009,12 +1009,17 @@ impl fmt::Display for BlockedAct {
         let cure = match target.kind() {
             kind if !is.is_undone_on(kind) => "it does not come back, so R starts anew",
             TargetKind::Link | TargetKind::Route => "the story goes on after that",
+            TargetKind::Host | TargetKind::Server | TargetKind::Client if is.answers() => {
+                "r restores it and the story goes on"
+            }
             TargetKind::Host | TargetKind::Server | TargetKind::Client => "r brings it back and the story goes on",
         };
         let verb = match self.action.verbs()[0] {
             _ if self.is_bounce => "bounces".to_owned(),
-            "shut down" => "shuts down".to_owned(),
-            verb => format!("{verb}s"),
+            verb => match verb.split_once(' ') {
+                Some((verb, rest)) => format!("{verb}s {rest}"),
+                None => format!("{verb}s"),
+            },
         };
         write!(f, "act {act} {verb} {target}, which is {} already: {cure}", is.word())
     }

@@ -51,7 +51,7 @@ struct Sizes {
     ttl: &'static str,
     hold: &'static str,
     /// The time over which the workers start.
-    ramp: Option<&'static str>,
+    ramp: &'static str,
 }
 
 impl Sizes {
@@ -60,13 +60,13 @@ impl Sizes {
             requests: 2,
             ttl: "10s",
             hold: "4s",
-            ramp: None,
+            // Two that ask at once may split the votes.
+            ramp: "1s",
         };
         if schedule.has(ClientFault::FirstPauses) {
             Self {
                 ttl: "3s",
                 hold: "2s",
-                ramp: Some("1s"),
                 ..base
             }
         } else if schedule.has(ClientFault::SectionTooLong) && !control {
@@ -124,9 +124,6 @@ fn body(schedule: &Schedule, sizes: &Sizes) -> String {
         ramp,
         ..
     } = sizes;
-    let ramp = ramp.map_or(String::new(), |ramp| {
-        format!("ramp     = \"{ramp}\"   # server 1 is first\n")
-    });
     format!(
         "[lab]
 hosts       = {nodes}
@@ -136,7 +133,8 @@ persistence = \"none\"
 servers  = {requests}
 workers  = 1
 requests = {requests}
-{ramp}
+ramp     = \"{ramp}\"   # server 1 is first
+
 [workload]
 kind     = \"inventory\"
 products = 1

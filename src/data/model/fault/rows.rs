@@ -199,7 +199,7 @@ pub(super) const FULL: Row = Row {
     happened: "had no memory left",
     mark: 'O',
     brings: Some(Condition::Degraded),
-    by: "no memory left",
+    by: "OOM",
     not_while: SILENT,
     ..ON_HOST
 };
@@ -210,7 +210,7 @@ pub(super) const MISCONF: Row = Row {
     happened: "could not save",
     mark: 'X',
     brings: Some(Condition::Degraded),
-    by: "can't save",
+    by: "MISCONF",
     not_while: SILENT,
     ..ON_HOST
 };
