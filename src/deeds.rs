@@ -177,8 +177,15 @@ impl Options {
         let row =
             keys().find(|row| row.section == "[[fault]]" && row.each().any(|name| name == option.get_id().as_str()));
         let option = match row {
-            // "of a lag: how much later …"
-            Some(row) => option.help(row.what.split_once(": ").map_or(row.what, |(_, what)| what)),
+            Some(row) => {
+                // "of a lag: how much later …"
+                let what = row.what.split_once(": ").map_or(row.what, |(_, what)| what);
+                let default = match row.left_out {
+                    "" | "required there" => String::new(),
+                    left_out => format!(" [default: {left_out}]"),
+                };
+                option.help(format!("{}{}{default}", what[..1].to_uppercase(), &what[1..]))
+            }
             None => option,
         };
         self.0 = std::mem::take(&mut self.0).arg(option);

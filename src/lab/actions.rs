@@ -80,6 +80,11 @@ impl Lab {
             let obstacle = Obstacle::First(Condition::Degraded, Fault::Refuse.how());
             return Err(LabError::of(fault.into(), Target::Host(host), obstacle));
         }
+        let of_files = matches!(action, Action::Fault(Fault::DiskLoss | Fault::Misconf));
+        if of_files && self.nodes.plan.options.binary.is_found() {
+            let why = "its servers were started by somebody else, and where they keep their files is not known";
+            return Err(LabError::Other(format!("cannot {}: {why}", action.on(host))));
+        }
         if let Some(done) = self.told(nodes, action).await {
             return done;
         }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::telling::{info, info_text, is_replica, open, order, refusal};
 use crate::findings::Found;
@@ -13,6 +13,8 @@ use crate::server::node::Node;
 use lockstorm_data::model::{Finding, Observer};
 use lockstorm_lock::Session;
 
+/// How long it may take until it has tried.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is asked whether it has tried to save.
 const PAUSE: Duration = Duration::from_millis(10);
 /// What the answer begins with that names this reason.
@@ -111,6 +113,11 @@ pub(super) fn clear(node: &Node) -> io::Result<()> {
 
 /// Waits until it has tried to save.
 async fn save(session: &mut Session) -> Result<(), String> {
+    let tried = timeout(PATIENCE, try_to_save(session)).await;
+    tried.unwrap_or_else(|_| Err(format!("it has not tried to save within {PATIENCE:?}")))
+}
+
+async fn try_to_save(session: &mut Session) -> Result<(), String> {
     while info_text(session, "rdb_bgsave_in_progress").await? != "0" {
         sleep(PAUSE).await;
     }
