@@ -120,7 +120,7 @@ impl Lab {
         timeout(LIMIT, self.comes_true(action, hit)).await.unwrap_or_else(late)
     }
 
-    /// Tells the nodes of a host to do this, all at once, if it is something that nodes do themselves.
+    /// Tells the nodes of a host to do this, all at once, if it is something that nodes do themselves. Each kind has limits of its own.
     async fn told(&self, host: &Host, action: Action) -> Option<Result<Verified<Instant>, LabError>> {
         let conditions = host.imposed.conditions();
         let degraded_by = conditions
@@ -149,9 +149,11 @@ impl Lab {
         let told: Result<Vec<Found>, LabError> = told?.into_iter().collect();
         Some(match told {
             Ok(found) => {
-                let verified = verified(found);
-                host.imposed.undergo(action, verified.at);
-                Ok(verified)
+                let verified = shown(action, host, found);
+                if let Ok(verified) = &verified {
+                    host.imposed.undergo(action, verified.at);
+                }
+                verified
             }
             Err(error) => {
                 // What may have begun on some of them can be undone.
@@ -207,7 +209,7 @@ impl Lab {
         let host = self.nodes.host(host)?;
         // All at once: what time shows would be later on each node.
         let found = try_join_all(host.nodes.iter().map(|node| self.effect_on(host, node, action))).await?;
-        let verified = verified(found);
+        let verified = shown(action, host, found)?;
         host.imposed.undergo(action, verified.at);
         Ok(verified)
     }
@@ -479,6 +481,18 @@ fn set_clocks(host: &Host, skew: Skew) -> Result<(), LabError> {
     clocks
         .try_for_each(|clock| clock.set(skew))
         .map_err(|error| LabError::Other(format!("the clock of {} can't be changed: {error}", host.id)))
+}
+
+/// What was found on the nodes of a host. A fault of which nothing was found has not come true.
+fn shown(action: Action, host: &Host, found: Vec<Found>) -> Result<Verified<Instant>, LabError> {
+    let verified = verified(found);
+    match action {
+        Action::Fault(_) if verified.proof.is_empty() => Err(LabError::Other(format!(
+            "{action} of {} could not be verified: nothing has shown it",
+            host.id
+        ))),
+        _ => Ok(verified),
+    }
 }
 
 /// That the effect of an action was not found, for this reason.

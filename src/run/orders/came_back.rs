@@ -18,6 +18,8 @@ pub(crate) struct Returning {
     forgets: bool,
     /// Of one that stays up, how keys end early there.
     early: Option<Early>,
+    /// Whether all keys of its nodes are deleted while they are up.
+    is_wiped: bool,
     arms: Vec<ArmLocks>,
 }
 
@@ -73,6 +75,8 @@ pub(crate) struct CameBack {
     forgets: bool,
     /// Of one that stays up, how keys end early there.
     early: Option<Early>,
+    /// Whether all its keys were deleted while it was up.
+    is_wiped: bool,
     /// When it was looked for its keys, which is when they were gone for certain.
     looked: Instant,
     /// What it lacks of the locks that it voted for and that are held, for each arm by its position; `None` if it did not answer, or
@@ -102,6 +106,14 @@ impl CameBack {
     /// What it may have lost, or lose, of these locks, and nobody can see: keys that expire early after the look.
     pub fn unseen_loss(&self, arm: usize, event: u64) -> Option<Loss> {
         let Early { jump, rate_ppm } = self.early?;
+        if self.is_wiped {
+            // Those that had ended when it was looked for them, too.
+            return Some(Loss {
+                asked_before: monotonic_ns(self.died),
+                keys: LostKeys::All,
+                ..self.loss(arm, event)?
+            });
+        }
         let is_fast = rate_ppm > Skew::TRUE_RATE;
         let loss = self.loss(arm, event).filter(|_| is_fast || jump > 0)?;
         Some(Loss {
@@ -137,6 +149,8 @@ impl Returning {
         Self {
             forgets,
             early,
+            // A replica forgets only what its master does.
+            is_wiped: action == Fault::Forget { every: 1 }.into() && lab.names().all(|name| !has_replicas(name.role)),
             nodes: lab.names().filter(keeps_locks).filter_map(down).collect(),
             arms,
         }
@@ -160,12 +174,17 @@ impl Returning {
                 back,
                 forgets: self.forgets,
                 early: self.early,
+                is_wiped: self.is_wiped,
                 looked,
                 lacks,
             });
         }
         all
     }
+}
+
+const fn has_replicas(role: Role) -> bool {
+    matches!(role, Role::Replicated) || role.is_in_cluster()
 }
 
 #[cfg(test)]

@@ -423,6 +423,21 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_is_offered_has_a_mark_of_its_own_and_says_by_what_a_host_is_degraded() {
+        let mut marks = std::collections::BTreeSet::from(['B', 'R']);
+        for fault in Fault::kinds() {
+            assert!(marks.insert(fault.row().mark), "{fault:?}: another one has its mark");
+            let is_kind = |other: &Fault| std::mem::discriminant(other) == std::mem::discriminant(&fault);
+            // These have keys.
+            let has_key = matches!(fault, Fault::Kill | Fault::Pause);
+            assert_eq!(Fault::OFFERED.iter().any(is_kind), !has_key, "{fault:?} in OFFERED");
+            // What undoes it is found by that, and the console shows its first word.
+            let is_degraded = fault.brings() == Some(Condition::Degraded);
+            assert!(!is_degraded || !fault.way().is_empty(), "{fault:?}: `by` in its row");
+        }
+    }
+
+    #[test]
     fn details_say_where_a_fault_acts() {
         let between = Target::Link(Link::Between(HostId(1), HostId(3)));
         let replication = Target::Link(Link::Replication);

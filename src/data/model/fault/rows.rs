@@ -8,9 +8,10 @@ use super::target::TargetKind;
 pub(super) struct Row {
     /// Its verb in three forms.
     pub verbs: [&'static str; 3],
-    /// As something that happens to one target, and to several; empty if that is said like what was done: `is paused`.
+    /// As something that happens to one target, and to several, before its parameters: `host 1 stalls for 2 s`; empty if that is said like
+    /// what was done: `is paused`.
     pub happens: [&'static str; 2],
-    /// The same of a host as something that has happened; empty if that is said like what was done.
+    /// The same of a host as something that has happened, in a run's story: `host 1 died`; empty if that is said like what was done.
     pub happened: &'static str,
     /// One capital letter on a time axis.
     pub mark: char,
@@ -20,7 +21,8 @@ pub(super) struct Row {
     pub needs: &'static [(TargetKind, Lack)],
     /// The condition that it brings, if its target is in another one afterwards.
     pub brings: Option<Condition>,
-    /// How its target came into that condition; empty if there is one way only, or its parameters say it.
+    /// How its target came into that condition; empty if there is one way only, or its parameters say it. Of a host that is degraded the
+    /// console shows its first word: `OOM`.
     pub by: &'static str,
     /// Whether nodes that stay up may lose keys by it.
     pub loses_keys: bool,
