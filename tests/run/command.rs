@@ -380,7 +380,7 @@ fn a_fault_that_is_late_counts_when_it_comes_true() {
     let port = run.now().hosts[2].port;
     let _busy = send(port, "EVAL \"while true do end\" 0\r\n");
     run.until("it is late", |s| {
-        is_said(s, "shutdown host 3 (fault 1): not verified within 10 s")
+        is_said(s, "shut down host 3 (fault 1): not verified within 10 s")
     });
     assert!(conditions(&run.now(), 3).is_up());
     let _end = send(port, "SCRIPT KILL\r\n");

@@ -51,6 +51,7 @@ impl Doors {
 #[derive(Debug)]
 pub(crate) struct Proxy {
     doors: BTreeMap<DoorName, (SocketAddr, Arc<AtomicU64>)>,
+    lanes: BTreeMap<NodeName, [Arc<Lane>; 2]>,
     network: watch::Sender<Network>,
     /// Its thread ends when this is dropped.
     _open: oneshot::Sender<()>,
@@ -64,6 +65,7 @@ impl Proxy {
         let nodes: BTreeMap<NodeName, (Behind, [Arc<Lane>; 2])> = behind
             .map(|behind| (behind.name, (behind, Default::default())))
             .collect();
+        let lanes = nodes.iter().map(|(name, (_, lanes))| (*name, lanes.clone())).collect();
         let with_node = |(name, (place, socket)): (DoorName, (SocketAddr, TcpSocket))| {
             let (behind, lanes) = nodes.get(&name.node)?;
             let door = Door {
@@ -97,6 +99,7 @@ impl Proxy {
             .unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Self {
             doors: known,
+            lanes,
             network,
             _open: keep_open,
         })
@@ -142,6 +145,11 @@ impl Proxy {
     /// Ends the fault that brought a condition.
     pub(crate) fn leave(&self, target: Target, condition: Condition) {
         self.network.send_modify(|network| network.leave(target, condition));
+        if let (Target::Host(host), Condition::Lagging) = (target, condition) {
+            // What a slow link still had to carry has arrived.
+            let of_host = self.lanes.iter().filter(|(node, _)| node.host == Some(host));
+            of_host.flat_map(|(_, lanes)| lanes).for_each(|lane| lane.clear());
+        }
     }
 
     /// What happens now on a path.

@@ -47,9 +47,6 @@ pub(super) async fn pump(
         } else if lost || closed {
             return Ended::Over;
         }
-        if state.speed.is_none() {
-            line.lane.clear();
-        }
         tokio::select! {
             // What has changed holds for what is read after it. What is due goes before what is read, so that a chunk without
             // delay has arrived before its sender's close is seen.

@@ -86,7 +86,7 @@ impl Condition {
             },
             Self::Degraded => Row {
                 word: "degraded",
-                symbol: "◌",
+                symbol: "◐",
                 undo: ["repair", "repairing", "repaired"],
                 undone_on: &[TargetKind::Host],
                 undo_needs: &[(TargetKind::Host, Lack::OwnHosts)],
