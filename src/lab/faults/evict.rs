@@ -28,12 +28,17 @@ pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> 
     }
     let tag = own_tag(&mut session).await?;
     let since = Instant::now();
-    let filled = fill(node, &mut session, &tag).await;
-    let undone = node.changed.undo(&mut session).await;
+    let had = info(&mut session, "evicted_keys").await?;
+    let before = keys(&mut session, "").await?;
+    let filled = fill(node, &mut session, &tag, had + 2 * before.len() as u64 + 100).await;
+    node.changed.undo(&mut session).await?;
+    // Only now nothing more is evicted.
+    let evicted = info(&mut session, "evicted_keys").await?.saturating_sub(had);
+    let left = each(&mut session, "EXISTS", &before).await?;
+    let gone = left.iter().filter(|reply| **reply == Reply::Int(0)).count() as u64;
     let cache = keys(&mut session, &tag).await?;
     each(&mut session, "DEL", &cache).await?;
-    undone?;
-    let (evicted, gone) = filled?;
+    filled?;
     if evicted == 0 {
         return Err("it has evicted nothing".to_owned());
     }
@@ -42,14 +47,11 @@ pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> 
     Ok(())
 }
 
-/// Fills its memory, and returns how many keys it says that it has evicted, and how many are gone of those that it had.
-async fn fill(node: &Node, session: &mut Session, tag: &str) -> Result<(u64, u64), String> {
-    let before = keys(session, "").await?;
-    let had = info(session, "evicted_keys").await?;
+/// Fills its memory until it says that it has evicted so many keys in all.
+async fn fill(node: &Node, session: &mut Session, tag: &str, enough: u64) -> Result<(), String> {
     let limit = info(session, "used_memory").await? + ROOM;
     node.changed.set(session, "maxmemory-policy", "allkeys-lru").await?;
     node.changed.set(session, "maxmemory", &limit.to_string()).await?;
-    let enough = had + 2 * before.len() as u64 + 100;
     let value = "x".repeat(VALUE);
     let (mut written, start) = (0, Instant::now());
     while start.elapsed() < LONGEST && info(session, "evicted_keys").await? < enough {
@@ -62,10 +64,7 @@ async fn fill(node: &Node, session: &mut Session, tag: &str) -> Result<(u64, u64
         session.ask_all(&sets).await.map_err(|error| error.to_string())?;
         written += AT_ONCE;
     }
-    let evicted = info(session, "evicted_keys").await?.saturating_sub(had);
-    let left = each(session, "EXISTS", &before).await?;
-    let gone = left.iter().filter(|reply| **reply == Reply::Int(0)).count() as u64;
-    Ok((evicted, gone))
+    Ok(())
 }
 
 /// What the keys of the cache begin with: in a cluster they must belong to this node.

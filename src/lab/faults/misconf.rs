@@ -88,10 +88,11 @@ pub(super) async fn begin(node: &Node, found: &mut Found) -> Result<(), String> 
 /// It does not answer, its directory can't be changed, or it goes on refusing writes.
 pub(super) async fn end(node: &Node, found: &mut Found) -> Result<(), String> {
     let mut session = open(node).await?;
-    if is_replica(&mut session).await? {
-        return node.changed.undo(&mut session).await;
-    }
     let place = Place::of(node);
+    if !place.snapshot.is_dir() {
+        // A replica, which was left alone.
+        return Ok(());
+    }
     let kept_one = place.kept.is_file();
     place.free().map_err(|error| error.to_string())?;
     save(&mut session).await?;
@@ -102,7 +103,10 @@ pub(super) async fn end(node: &Node, found: &mut Found) -> Result<(), String> {
     if !kept_one && !node.saves() {
         fs::remove_file(&place.snapshot).map_err(|error| error.to_string())?;
     }
-    found.add(Finding::NotRefused, Observer::Write);
+    // A master that refused PING may have become a replica meanwhile, which takes no writes.
+    if !is_replica(&mut session).await? {
+        found.add(Finding::NotRefused, Observer::Write);
+    }
     Ok(())
 }
 

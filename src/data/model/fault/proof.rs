@@ -241,7 +241,9 @@ impl fmt::Display for Finding {
             Self::FilesGone { files } => write!(f, "it has lost {files} of its files"),
             Self::Gone { keys: 0 } => f.write_str("it had no keys"),
             Self::Gone { keys } => write!(f, "it has lost {keys} of its keys"),
-            Self::Evicted { evicted, gone } => write!(f, "it has evicted {evicted} keys, of its own {gone}"),
+            Self::Evicted { evicted, gone } => {
+                write!(f, "it has evicted {evicted} keys, and {gone} that it had are gone")
+            }
             Self::OutOfMemory => f.write_str("it refuses a write (OOM)"),
             Self::CannotSave => f.write_str("it refuses a write (MISCONF)"),
             Self::NotRefused => f.write_str("it takes a write"),
