@@ -475,6 +475,65 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
     );
 }
 
+/// Two app servers whose clients grant every lock, and `say` something each time. The clock of the first is an hour ahead for two seconds.
+fn with_a_wrong_clock(say: &str) -> String {
+    let script = format!(r#"{STARTED}{ANSWER}{say}; echo "{{\"id\":$id,\"is\":\"held\"}}" {REST}"#);
+    let script = toml::Value::from(script).to_string();
+    format!(
+        r#"
+        duration = "5s"
+        swarm = {{ servers = 2, workers = 1 }}
+        workload = {{ kind = "inventory", products = 4, stock = 100000, hold = "20ms" }}
+        [[arm]]
+        name = "client"
+        lock = "client"
+        command = ["sh", "-c", {script}]
+        ttl = "500ms"
+        timeout = "4s"
+        [[fault]]
+        at = "1500ms"
+        do = "clock"
+        ahead = "1h"
+        on = "client:1"
+        for = "2s"
+        "#
+    )
+}
+
+#[test]
+fn the_clock_that_a_client_reads_goes_wrong_and_is_corrected_and_one_that_reads_none_was_not_tried() {
+    let _lab = beside();
+    let dir = tempfile::TempDir::new().unwrap();
+    let say = format!("date +%s >> {}/$$", dir.path().display());
+    let record = Run::begin(scenario(&with_a_wrong_clock(&say), &[])).finish();
+    let told = told(&record);
+    assert!(told.contains("its clock is 3600000.0 ms ahead"), "{told}");
+    assert!(told.contains("its clock is right"), "{told}");
+    let mut jumps: Vec<Vec<u64>> = Vec::new();
+    for file in std::fs::read_dir(dir.path()).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let times: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
+        let steps = times.windows(2).map(|pair| pair[0].abs_diff(pair[1]));
+        jumps.push(steps.filter(|step| *step > 60).collect());
+    }
+    // One that is tried out at the start is among the others.
+    jumps.sort();
+    let Some((wrong, others)) = jumps.split_last() else {
+        panic!("no client")
+    };
+    assert!(others.iter().all(Vec::is_empty) && !others.is_empty(), "{jumps:?}");
+    let is_hour = |step: &u64| step.abs_diff(3600) < 10;
+    assert!(
+        wrong.len() == 2 && wrong.iter().all(is_hour),
+        "there and back: {jumps:?}"
+    );
+    // A shell that grants locks asks nobody for the time.
+    let record = Run::begin(scenario(&with_a_wrong_clock(":"), &[])).finish();
+    let told = self::told(&record);
+    assert!(!record.inconclusive.is_empty(), "{told}");
+    assert!(told.contains("has not read its wall clock"), "{told}");
+}
+
 #[test]
 fn a_program_that_does_not_exist_is_refused_before_anything_starts() {
     let mut run = lockstorm_kit::lockstorm(

@@ -20,7 +20,18 @@ pub(crate) async fn begin(node: &Node, fault: Fault, found: &mut Found) -> Optio
         Fault::Misconf => misconf::begin(node, found).await,
         Fault::Stall { length } => stall::begin(node, length, found).await,
         Fault::Reset => reset::begin(node, found).await,
-        _ => return None,
+        // The keeper does these, the preload, the proxy, or Redis among its nodes.
+        Fault::Kill
+        | Fault::Shutdown
+        | Fault::PowerLoss
+        | Fault::DiskLoss
+        | Fault::Pause
+        | Fault::Clock(_)
+        | Fault::Cut { .. }
+        | Fault::Lag { .. }
+        | Fault::SlowLink { .. }
+        | Fault::Refuse
+        | Fault::Failover { .. } => return None,
     })
 }
 

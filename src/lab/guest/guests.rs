@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Mutex as Turn;
 
+use crate::imposed::Imposed;
 use crate::protocol::Start;
 use lockstorm_data::model::ServerId;
 
@@ -24,6 +25,8 @@ pub(crate) struct Guests {
 pub struct Guest {
     pub(super) server: ServerId,
     pub(super) start: Start,
+    /// What is wrong with its clock.
+    pub(super) imposed: Arc<Imposed>,
     /// Whether it was killed on order and not started again.
     is_killed: Arc<AtomicBool>,
     /// How often it was killed on order.
@@ -47,6 +50,7 @@ impl Guest {
         Self {
             server,
             start,
+            imposed: Arc::default(),
             is_killed: Arc::default(),
             kills: Arc::default(),
         }

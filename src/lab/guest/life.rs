@@ -1,21 +1,27 @@
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
+use tokio::time::sleep;
 
 use super::guests::Guest;
 use crate::client::Slot;
 use crate::error::LabError;
 use crate::findings::{Found, verified};
 use crate::lab::Lab;
+use crate::preload::control::Control;
 use crate::protocol::{NodeOrder, Start};
 use crate::server::node::last_lines;
 use lockstorm_data::model::{
-    Action, Condition, Conditions, Fault, Finding, Observer, Obstacle, ServerId, Target, TargetKind, Verified,
+    Action, Condition, Conditions, Fault, Finding, Lack, Observer, Obstacle, ServerId, Skew, Target, TargetKind,
+    Verified,
 };
 
 /// How long the kernel may take to stop, continue or end one.
 const LIMIT: Duration = Duration::from_secs(10);
+/// How often it is looked whether one has read its clock.
+const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
 impl Lab {
     /// Starts a program for an app server, in the working directory of this process. Its stdin and stdout are a connection to the socket
@@ -32,6 +38,8 @@ impl Lab {
             return Err(LabError::Other("a client needs a command".to_owned()));
         };
         let dir = std::env::current_dir().map_err(|error| LabError::Other(format!("no working directory: {error}")))?;
+        let library = self.nodes.plan.preload.as_ref();
+        let control = library.map(|library| Control::create(library, talk.with_extension("preload")));
         let start = Start {
             id: self.site.client.another(),
             program: program.into(),
@@ -39,7 +47,7 @@ impl Lab {
             dir,
             log: talk.with_extension("log"),
             talk: Some(talk),
-            control: None,
+            control: control.transpose()?.map(Box::new),
         };
         let guest = Guest::new(server, start);
         self.begin(&guest).await?;
@@ -61,12 +69,19 @@ impl Lab {
 
     /// What is wrong with the guests of an app server, and since when; `None` if it has none.
     pub fn guest_conditions(&self, server: ServerId) -> Option<Conditions<Instant>> {
-        let conditions = |guest: &Guest| self.site.client.slot(guest.start.id).state.conditions;
         let all = self.guests.of(server);
-        all.iter().map(conditions).reduce(|mut all, other| {
-            all.join(other);
-            all
-        })
+        all.iter()
+            .map(|guest| self.conditions_of(guest))
+            .reduce(|mut all, other| {
+                all.join(other);
+                all
+            })
+    }
+
+    fn conditions_of(&self, guest: &Guest) -> Conditions<Instant> {
+        let mut conditions = self.site.client.slot(guest.start.id).state.conditions;
+        conditions.join(guest.imposed.conditions());
+        conditions
     }
 
     /// How a guest ended that nobody has killed, with the last lines that it wrote to stderr; `None` if it runs, or was killed on order.
@@ -92,10 +107,7 @@ impl Lab {
     /// There are none, the action makes sense for none of them, or it failed.
     pub async fn apply_to_guests(&self, action: Action, server: ServerId) -> Result<Verified<Instant>, LabError> {
         let _turn = self.guests.turn.lock().await;
-        let admit = |guest: &Guest| {
-            let slot = self.site.client.slot(guest.start.id);
-            self.admit(action, Target::Client(server), &slot.state.conditions)
-        };
+        let admit = |guest: &Guest| self.admit(action, Target::Client(server), &self.conditions_of(guest));
         let guests = self.guests.of(server);
         let fit: Vec<&Guest> = guests.iter().filter(|guest| admit(guest).is_ok()).collect();
         if fit.is_empty() {
@@ -126,6 +138,8 @@ impl Lab {
             Action::Fault(Fault::Kill) => (NodeOrder::Kill, Finding::ProcessGone),
             Action::Fault(Fault::Pause) => (NodeOrder::Pause, Finding::ProcessStopped),
             Action::Undo(Condition::Paused) => (NodeOrder::Continue, Finding::ProcessRuns),
+            Action::Fault(Fault::Clock(skew)) => return self.set_clock(guest, action, skew).await,
+            Action::Undo(Condition::Skewed) => return self.set_clock(guest, action, Skew::NONE).await,
             Action::Undo(Condition::Down) => {
                 self.begin(guest).await?;
                 return Ok(found(guest, Finding::ProcessRuns));
@@ -147,8 +161,33 @@ impl Lab {
         };
         let late = || Err(format!("no effect within {LIMIT:?}"));
         let seen = self.site.client.wait_slot(id, LIMIT, seen).await?.unwrap_or_else(late);
-        seen.map_err(|why| LabError::Other(format!("{} could not be verified: {why}", action.on(target))))?;
+        seen.map_err(|why| unverified(action, guest, &why))?;
         Ok(found(guest, finding))
+    }
+
+    /// Shifts the wall clock that a guest reads, and waits until it has read it.
+    async fn set_clock(&self, guest: &Guest, action: Action, skew: Skew) -> Result<Found, LabError> {
+        let fails = |error: io::Error| unverified(action, guest, &error.to_string());
+        let not_for = || LabError::of(action, Target::Client(guest.server), Obstacle::Lacks(Lack::Preload));
+        let control = guest.start.control.as_ref().ok_or_else(not_for)?;
+        control.set(skew).map_err(fails)?;
+        // It can be undone even if nobody has read it.
+        guest.imposed.undergo(action, Instant::now());
+        let end = Instant::now() + LIMIT;
+        loop {
+            if let Some((ahead_us, at)) = control.first_reading().map_err(fails)? {
+                let now = Instant::now();
+                let since = now.checked_sub(at.elapsed().unwrap_or_default()).unwrap_or(now);
+                let mut found = Found::on(Target::Client(guest.server).to_string());
+                found.add_since(since, Finding::Clock { ahead_us }, Observer::Process);
+                return Ok(found);
+            }
+            if Instant::now() >= end || self.guest_pid(guest).is_none() {
+                let why = format!("it has not read its wall clock within {LIMIT:?}");
+                return Err(unverified(action, guest, &why));
+            }
+            sleep(LOOK_PAUSE).await;
+        }
     }
 }
 
@@ -156,6 +195,11 @@ fn found(guest: &Guest, finding: Finding) -> Found {
     let mut found = Found::on(Target::Client(guest.server).to_string());
     found.add(finding, Observer::Keeper);
     found
+}
+
+fn unverified(action: Action, guest: &Guest, why: &str) -> LabError {
+    let on = action.on(Target::Client(guest.server));
+    LabError::Other(format!("{on} could not be verified: {why}"))
 }
 
 /// Its last lines, each on a line of its own.

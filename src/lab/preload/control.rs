@@ -26,9 +26,13 @@ const TURN: u64 = 8;
 const LOADED: u64 = 12;
 const SLOTS: u64 = 16;
 const SLOT: usize = 24;
+const RAW: u64 = 64;
+const SHOWN: u64 = 72;
+const READ: u64 = 80;
 const SIZE: usize = 8192;
 
-/// The library in a server, and its file. The server reads it while it is written here: numbers in the order of bytes of this machine.
+/// The library in a server or a client, and its file, which that reads while it is written here: numbers in the order of bytes of this
+/// machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Control {
     path: PathBuf,
@@ -58,9 +62,8 @@ impl Control {
     /// How long a server may go on with the time that it read before: Valkey 9 keeps it for a millisecond.
     pub(super) const KEPT: Duration = Duration::from_millis(2);
 
-    /// For a server in this directory, whose clock is right, and of whose files nothing was synced yet.
-    pub(crate) fn create(library: &Path, dir: &Path) -> Result<Self, LabError> {
-        let file = dir.join("preload");
+    /// For a process whose clock is right, and of whose files nothing was synced yet; `file` is made.
+    pub(crate) fn create(library: &Path, file: PathBuf) -> Result<Self, LabError> {
         let mut content: Vec<u8> = MAGIC.iter().flat_map(|word| word.to_ne_bytes()).collect();
         content.extend([0; 8]);
         content.extend(slot(Skew::NONE, 0));
@@ -97,6 +100,23 @@ impl Control {
         let turn = word(&file, TURN)?.wrapping_add(1);
         file.write_all_at(&slot(skew, now), SLOTS + u64::from(turn & 1) * SLOT as u64)?;
         file.write_all_at(&turn.to_ne_bytes(), TURN)
+    }
+
+    /// By how many microseconds the clock was ahead of ours when its process read it first since the last change, and when that was; `None`
+    /// if it has not.
+    pub(crate) fn first_reading(&self) -> io::Result<Option<(i64, SystemTime)>> {
+        let file = self.open()?;
+        let turn = word(&file, TURN)?;
+        let at = |place| {
+            let mut number = [0; 8];
+            file.read_exact_at(&mut number, place)?;
+            Ok::<_, io::Error>(i64::from_ne_bytes(number))
+        };
+        let (raw, shown) = (at(RAW)?, at(SHOWN)?);
+        // Two threads may be the first at once, but they agree.
+        let is_read = turn != 0 && word(&file, READ)? == turn && raw > 0;
+        let ns = Duration::from_nanos(raw.unsigned_abs());
+        Ok(is_read.then(|| ((shown - raw) / 1000, UNIX_EPOCH + ns)))
     }
 
     /// Since when its clock is wrong; `None` if it is right.

@@ -1,10 +1,10 @@
 /*
- * To be loaded into a server with LD_PRELOAD (Linux, 64 bit). Steered by a file
+ * To be loaded into a server or a client with LD_PRELOAD (Linux, 64 bit). Steered by a file
  * of 8192 bytes, named in the environment variable LOCKSTORM_PRELOAD and mapped
  * (preload/control.rs writes and reads it), it does two things:
  *
- *   - it shifts, slows, hurries or stops the wall clock that the server reads
- *     (struct clock, at offset 0);
+ *   - it shifts, slows, hurries or stops the wall clock that the program reads
+ *     (struct clock, at offset 0), and notes the first reading after a change;
  *   - it notes how much of each file was synced to disk, so that a loss of power
  *     can be played by cutting every file to that length (struct table, at 4096).
  *
@@ -41,7 +41,13 @@
 /* shown = base_shown + (raw - base_raw) * rate / 10^9, in nanoseconds. */
 struct slot { int64_t base_raw, base_shown, rate; };
 /* Slot (turn & 1) holds. To change it, fill the other one, then add 1 to turn. */
-struct clock { uint32_t magic, version, turn, loaded; struct slot slot[2]; };
+struct clock {
+    uint32_t magic, version, turn, loaded;
+    struct slot slot[2];
+    /* The first reading since the last change, which was the one of this turn. */
+    int64_t raw, shown;
+    uint32_t read;
+};
 
 /* The time of birth is there because inode numbers are used again. An entry with
  * inode 0 is not filled yet. If a file has two entries (two threads were the
@@ -87,11 +93,16 @@ int clock_gettime(clockid_t id, struct timespec *ts)
     if (syscall(SYS_clock_gettime, CLOCK_REALTIME, ts) != 0)
         return -1;
     /* The product is taken in parts, none of which overflows. */
-    int64_t ns = ts->tv_sec * SECOND + ts->tv_nsec - s.base_raw;
+    int64_t raw = ts->tv_sec * SECOND + ts->tv_nsec, ns = raw - s.base_raw;
     int64_t whole = s.rate / SECOND, part = s.rate % SECOND;
     ns = s.base_shown + ns * whole + ns / SECOND * part + ns % SECOND * part / SECOND;
     ts->tv_sec = ns / SECOND - (ns % SECOND < 0);
     ts->tv_nsec = ns - ts->tv_sec * SECOND;
+    if (LOAD(&ctl->read) != turn) {
+        STORE(&ctl->raw, raw);
+        STORE(&ctl->shown, ns);
+        STORE(&ctl->read, turn);
+    }
     return 0;
 }
 

@@ -124,7 +124,7 @@ impl Node {
         let control = plan
             .preload
             .as_ref()
-            .map(|library| Control::create(library, &dir))
+            .map(|library| Control::create(library, dir.join("preload")))
             .transpose()?;
         let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
         loop {

@@ -96,8 +96,12 @@ impl Condition {
                 word: "skewed",
                 symbol: "◷",
                 undo: ["correct", "correcting", "corrected"],
-                undone_on: &[TargetKind::Host],
-                undo_needs: &[(TargetKind::Host, Lack::OwnHosts), (TargetKind::Host, Lack::Preload)],
+                undone_on: &[TargetKind::Host, TargetKind::Client],
+                undo_needs: &[
+                    (TargetKind::Host, Lack::OwnHosts),
+                    (TargetKind::Host, Lack::Preload),
+                    (TargetKind::Client, Lack::Preload),
+                ],
                 ends: &[],
             },
         }

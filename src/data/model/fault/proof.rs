@@ -212,6 +212,8 @@ pub enum Observer {
     Info,
     /// TIME, and the PTTL of a key that was given a time to expire at.
     Time,
+    /// The process itself, when it read its clock.
+    Process,
     /// The app server itself.
     AppServer,
 }

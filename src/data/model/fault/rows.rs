@@ -139,7 +139,12 @@ pub(super) const CUT: Row = Row {
 pub(super) const CLOCK: Row = Row {
     verbs: ["skew", "skewing", "skewed"],
     mark: 'T',
-    needs: &[(TargetKind::Host, Lack::OwnHosts), (TargetKind::Host, Lack::Preload)],
+    hits: &[(TargetKind::Host, ""), (TargetKind::Client, "")],
+    needs: &[
+        (TargetKind::Host, Lack::OwnHosts),
+        (TargetKind::Host, Lack::Preload),
+        (TargetKind::Client, Lack::Preload),
+    ],
     brings: Some(Condition::Skewed),
     loses_keys: true,
     // Nobody could ask it for the time.
