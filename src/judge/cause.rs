@@ -15,8 +15,12 @@ use crate::doubt::meets_no_fault;
 #[expect(missing_docs, reason = "see `words`; numbers are of locks, writes and double holds")]
 pub enum Cause {
     AtomicUpdate,
+    /// Its read and its write are one transaction, and the row is locked from the read on.
+    RowLock,
     NoLock,
     OwnMutex,
+    /// A lock of a session is free as soon as that has ended, of which its holder hears later.
+    SessionEnded,
     ReleasedEarly,
     PayeeUnlocked,
     WaitsInCircle,
@@ -79,6 +83,7 @@ impl Cause {
     pub const fn is_bad(self) -> bool {
         match self {
             Self::AtomicUpdate
+            | Self::RowLock
             | Self::FenceRefused { .. }
             | Self::KeptVotes { .. }
             | Self::NoFaultTested
@@ -119,8 +124,10 @@ impl Cause {
         let words = workload.about().display().words;
         match self {
             Self::AtomicUpdate => "one atomic update",
+            Self::RowLock => "a row lock",
             Self::NoLock => words.without_lock,
             Self::OwnMutex => words.own_mutex,
+            Self::SessionEnded => "its session ended",
             Self::ReleasedEarly => "released too early",
             Self::PayeeUnlocked => "payee is not locked",
             Self::WaitsInCircle => "waits in a circle",
@@ -203,6 +210,8 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
     add(law_violations > 0, Cause::Unexplained { times: law_violations });
     add(deleted > 0, Cause::Deleted { times: deleted });
     add(expired_holds > 0, Cause::TtlOver { times: expired_holds });
+    let has_ended = arm.lock == LockKind::Postgres && figures.counts[Count::LocksLost] > 0;
+    add(double_holds > 0 && has_ended, Cause::SessionEnded);
     // Locks that were forgotten did no harm if no other client acquired one meanwhile; then the rest explains more, as do more sections
     // that outlasted their lock.
     let overran = figures.counts[Count::Overran];
@@ -250,14 +259,15 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
 
 /// What the arm's lock leaves open, whatever happens to its nodes.
 fn by_design(arm: &ArmSpec, figures: &Figures, workload: &WorkloadSpec) -> Vec<Cause> {
-    let is_atomic = arm.update == Update::Atomic;
+    let has_update = |update| arm.update == update;
     // Other workloads have no accounts.
     let waits_in_circle = arm.locks == AccountLocks::AsPaid && figures.outcomes.contended > 0;
     let checks_again = arm.second_look || !matches!(workload, WorkloadSpec::Job(_));
     let had_no_lock = figures.outcomes.no_quorum + figures.outcomes.unknown > 0;
     let possible = [
-        (is_atomic, Cause::AtomicUpdate),
-        (arm.lock == LockKind::None && !is_atomic, Cause::NoLock),
+        (has_update(Update::Atomic), Cause::AtomicUpdate),
+        (has_update(Update::RowLock), Cause::RowLock),
+        (arm.lock == LockKind::None && !arm.update.is_guarded(), Cause::NoLock),
         (arm.lock == LockKind::Local, Cause::OwnMutex),
         (arm.release == Release::BeforeWrite, Cause::ReleasedEarly),
         (arm.locks == AccountLocks::Payer, Cause::PayeeUnlocked),

@@ -3,7 +3,7 @@
 use lockstorm_data::facts::{Caveat, CheckedExpectation};
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Figures, Metric};
 use lockstorm_data::model::CheckResult;
-use lockstorm_data::scenario::{ArmSpec, LockKind, Op, Scenario, Update, WorkloadSpec};
+use lockstorm_data::scenario::{ArmSpec, LockKind, Op, Scenario, WorkloadSpec};
 
 use crate::cause::{Cause, causes};
 use crate::doubt::{Doubts, is_void, meets_no_fault};
@@ -188,7 +188,7 @@ impl ArmJudgement {
 
 /// Whether an arm is there to show what happens without a lock: it has none, and another one of the scenario has.
 pub fn is_control(scenario: &Scenario, arm: &ArmSpec) -> bool {
-    let is_bare = |spec: &ArmSpec| spec.lock == LockKind::None && spec.update != Update::Atomic;
+    let is_bare = |spec: &ArmSpec| spec.lock == LockKind::None && !spec.update.is_guarded();
     is_bare(arm) && !scenario.arms.iter().all(is_bare)
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lockstorm_data::facts::{Event, EventKind, OrderedBy};
 use lockstorm_data::metrics::{ConsequenceKind, Entry, Metric};
 use lockstorm_data::model::{Action, CheckResult, Condition, Fault, HostId, Target};
-use lockstorm_data::scenario::{LockKind, Update, builtin};
+use lockstorm_data::scenario::{LockKind, builtin};
 use lockstorm_kit::alone;
 use lockstorm_kit::console::{Console, Screen, Size};
 use lockstorm_run::Record;
@@ -189,7 +189,7 @@ fn is_true(shown: &Shown) {
         for text in [screen, printed].into_iter().filter(|text| text.contains("verdict")) {
             let row = row_of(text, &arm.name);
             match (spec.lock, arm.doubt.is_some()) {
-                (LockKind::None, _) if spec.update != Update::Atomic => assert!(row.contains("control"), "{row}"),
+                (LockKind::None, _) if !spec.update.is_guarded() => assert!(row.contains("control"), "{row}"),
                 // What is in the books stands, whatever else is in doubt.
                 (_, true) => {
                     let stands = damage && arm.damage_stands && row.contains("✖ UNSAFE");

@@ -152,10 +152,10 @@ impl Postgres {
         self.signal(Signal::SIGCONT);
     }
 
-    /// Runs statements as the superuser.
-    pub fn run(&self, statements: &str) {
+    /// Runs statements as the superuser, and returns what they select, a row a line.
+    pub fn run(&self, statements: &str) -> String {
         let mut psql = program("psql", self.dir.path());
-        psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statements]);
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statements]);
         succeed(psql.env("PGPASSWORD", &self.password).args([
             "-h",
             "127.0.0.1",
@@ -164,7 +164,7 @@ impl Postgres {
             "-U",
             USER,
             "postgres",
-        ]));
+        ]))
     }
 
     fn signal(&self, signal: Signal) {
@@ -223,7 +223,7 @@ fn program(name: &str, dir: &Path) -> Command {
     command
 }
 
-fn succeed(command: &mut Command) {
+fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| {
         panic!(
             "{} does not run ({error}): run this test by `.ci/postgres COMMAND`, or put PostgreSQL's programs on PATH",
@@ -232,6 +232,7 @@ fn succeed(command: &mut Command) {
     });
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {said}", command.get_program().display());
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Starts the server of a cluster and waits until it is ready; `None` if it has ended instead.

@@ -82,6 +82,49 @@ arm = [
 "redlock.errors"       = "< 1000000000"
 "#;
 
+/// The same sale, guarded by the database alone.
+const GUARDED: &str = r#"
+title = "Forty units of one product"
+duration = "60s"
+seed = 1
+swarm = { servers = 2, workers = 4, requests = 120 }
+workload = { kind = "inventory", products = 1, stock = 40, hold = "20ms" }
+arm = [
+    { name = "none", lock = "none" },
+    { name = "session", lock = "postgres", timeout = "60s" },
+    { name = "impatient", lock = "postgres", wait = "fail-fast" },
+    { name = "row", lock = "none", update = "row-lock" },
+]
+[expect]
+"none.oversold"        = ">= 1"
+"session.oversold"     = "== 0"
+"session.lost_updates" = "== 0"
+"session.orders"       = "== 40"
+"session.contended"    = "== 0"
+"impatient.oversold"   = "== 0"
+"impatient.contended"  = ">= 1"
+"row.oversold"         = "== 0"
+"row.lost_updates"     = "== 0"
+"row.orders"           = "== 40"
+"#;
+
+/// Work of two seconds under a lock that is a session's.
+const SESSIONS: &str = r#"
+title = "Work under session locks"
+duration = "8s"
+seed = 1
+swarm = { servers = 2, workers = 3 }
+workload = { kind = "inventory", products = 2, stock = 1000000, hold = "2s" }
+arm = [
+    { name = "session", lock = "postgres", timeout = "20s" },
+]
+[expect]
+"session.acquired" = "> 0"
+"#;
+
+/// The locks of keys: those of schemas have two numbers.
+const OF_KEYS: &str = "FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1";
+
 /// A figure that a test compares.
 type Figure = fn(&Figures) -> u64;
 
@@ -241,6 +284,54 @@ fn a_postgresql_whose_processes_stay_stopped_is_named() {
         server.pause();
         run.until("redlock: its database has not answered for 2 s");
     });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: make test-postgres"]
+fn locks_of_sessions_and_of_rows_oversell_nothing() {
+    let server = Database::start();
+    let place = Place::new("guarded.toml", GUARDED);
+    let ended = end(&place, start(&place, Some(server.url()), &[]), "no password is here");
+    assert_eq!(ended.code, Some(0), "{}", ended.said());
+    // What locks of the database lack: nodes, of which one could be lost.
+    assert!(ended.stdout.contains("a row lock"), "{}", ended.stdout);
+}
+
+/// Plays work under session locks, and does something to the server while locks are held and waited for.
+fn under_sessions(harm: impl FnOnce(&Postgres)) -> Figures {
+    let server = Postgres::start();
+    let place = Place::new("sessions.toml", SESSIONS);
+    let mut run = start(&place, Some(&server.url()), &[]);
+    run.until_it_sells();
+    let count = |of: &str| server.run(&format!("SELECT count(*) {OF_KEYS} {of}"));
+    eventually("each product is locked by one", || count("AND granted").trim() == "2");
+    eventually("the others wait for it", || count("AND NOT granted").trim() == "4");
+    let held = format!("SELECT count(*), count(DISTINCT objid) {OF_KEYS} AND granted");
+    for _ in 0..10 {
+        let seen = server.run(&held);
+        let (holders, keys) = seen.trim().split_once('|').expect("two numbers");
+        assert_eq!(holders, keys, "holders and keys");
+    }
+    harm(&server);
+    let ended = end(&place, run, server.password());
+    assert_eq!(count("").trim(), "0", "nothing is left");
+    arm(&ended.record.unwrap_or_else(|| panic!("{}", ended.stderr)), "session")
+        .figures
+        .clone()
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: make test-postgres"]
+fn a_lock_of_a_session_has_one_holder_until_the_session_ends_and_then_its_holder_hears_of_it() {
+    let figures = under_sessions(|_| ());
+    let counted = |figures: &Figures| (figures.double_holds > 0, figures.counts[Count::LocksLost] > 0);
+    assert_eq!((counted(&figures), figures.law_violations), ((false, false), 0));
+    assert_eq!(figures.booked(Entry::LostUpdatesPeak), 0);
+    let figures = under_sessions(|server| {
+        server.run(&format!("SELECT pg_terminate_backend(pid) {OF_KEYS} AND granted"));
+    });
+    assert_eq!((counted(&figures), figures.law_violations), ((true, true), 0));
+    assert!(figures.booked(Entry::LostUpdatesPeak) > 0);
 }
 
 /// A run that must be refused because of its database. Returns what it said.

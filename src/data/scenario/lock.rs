@@ -22,6 +22,8 @@ pub enum LockKind {
     Redlock,
     /// `SET key token NX PX ttl` on the master of a Redis Cluster that has the key's slot.
     Cluster,
+    /// An advisory lock of a session of the database, which is PostgreSQL.
+    Postgres,
     /// Whatever another program does with the nodes that it is told: the arm's command, once for each app server.
     Client,
     /// That of a program that has reported what its locks did. Nothing plays it, so no scenario can name it.
@@ -36,6 +38,7 @@ impl VariantArray for LockKind {
         Self::Single,
         Self::Redlock,
         Self::Cluster,
+        Self::Postgres,
         Self::Client,
     ];
 }
@@ -111,7 +114,7 @@ impl fmt::Display for Voter {
 /// The lock nodes that a lock uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockNodes {
-    /// None: the lock is in the app server, or there is no lock.
+    /// None: the lock is in the app server or the database, or there is no lock.
     Nowhere,
     /// The lock node of the host that the arm names.
     OneHost,
@@ -178,6 +181,12 @@ impl LockKind {
                 nodes: LockNodes::Cluster,
                 topologies: &[Topology::Cluster],
                 keys: &[WAITING, LEASE, REPLICAS, &["lifetime"]],
+            },
+            Self::Postgres => Row {
+                label: "PostgreSQL session",
+                nodes: LockNodes::Nowhere,
+                topologies: &[Topology::Independent],
+                keys: &[WAITING, &["on_loss", "on_outage"]],
             },
             Self::Client => Row {
                 label: "client",

@@ -449,6 +449,7 @@ impl ArmSpec {
         };
         let lock = match (self.update, self.wait_replicas) {
             (Update::Atomic, _) => "atomic update".to_owned(),
+            (Update::RowLock, _) => "row lock".to_owned(),
             (_, 0) => format!("{lock}{on}"),
             (_, replicas) => format!("{lock}{on}, WAIT {replicas}"),
         };
@@ -499,6 +500,15 @@ pub enum Update {
     ReadWrite,
     /// One conditional statement: `UPDATE … WHERE units > 0`, or a script on Redis.
     Atomic,
+    /// Read it under a lock on its row (`SELECT … FOR UPDATE`), think, and write, all in one transaction.
+    RowLock,
+}
+
+impl Update {
+    /// Whether the database itself lets nobody in between the read and the write.
+    pub const fn is_guarded(self) -> bool {
+        matches!(self, Self::Atomic | Self::RowLock)
+    }
 }
 
 /// Where the stock checks the token that each holder draws under its lock. It refuses a token that is older than the

@@ -69,11 +69,13 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The number of database connections that a run opens: the pools of all app servers and arms, and for each arm one
-    /// that reads its books and one that locks its schema.
+    /// The number of database connections that a run opens at most: the pools of all app servers and arms, for each arm one that reads its
+    /// books and one that locks its schema, and if its locks are sessions, one for each worker.
     pub fn connections(&self) -> u64 {
         let (servers, arms) = (self.swarm.servers as u64, self.arms.len() as u64);
-        servers * arms * u64::from(self.database.pool) + 2 * arms
+        let are_sessions = self.arms.iter().filter(|arm| arm.lock == LockKind::Postgres);
+        let sessions = are_sessions.count() as u64 * servers * self.swarm.workers as u64;
+        servers * arms * u64::from(self.database.pool) + 2 * arms + sessions
     }
 
     /// The shortest and the longest TTL of the arms that use lock nodes; `None` without such arms.

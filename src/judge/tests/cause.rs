@@ -1,5 +1,5 @@
 use lockstorm_data::metrics::{Consequence, ConsequenceKind, Count, Entry, Figures};
-use lockstorm_data::scenario::{ReportedSpec, WorkloadSpec, builtin};
+use lockstorm_data::scenario::{LockKind, ReportedSpec, Update, WorkloadSpec, builtin};
 
 use super::scenario;
 use crate::cause::causes;
@@ -31,6 +31,23 @@ fn payments_say_which_lock_is_missing_and_who_waits_in_a_circle() {
     // Who has no quorum waits for nobody.
     assert!(!all("both as paid", |figures| figures.outcomes.no_quorum = 1).contains(&circle));
     assert!(!all("both in order", |figures| figures.outcomes.contended = 1).contains(&circle));
+}
+
+#[test]
+fn a_session_that_ended_explains_a_second_holder_and_nothing_else() {
+    let mut scenario = scenario("flash-sale");
+    let spec = &mut scenario.arms[0];
+    (spec.lock, spec.update) = (LockKind::Postgres, Update::ReadWrite);
+    let first = |double_holds, lost| {
+        let mut figures = Figures::default();
+        (figures.double_holds, figures.counts[Count::LocksLost]) = (double_holds, lost);
+        causes(&scenario, &scenario.arms[0], &figures)
+            .first()
+            .map(|cause| cause.words(&scenario.workload))
+    };
+    assert_eq!(first(2, 1).as_deref(), Some("its session ended"));
+    assert_eq!(first(2, 0).as_deref(), Some("two held it, 2 ×"));
+    assert_ne!(first(0, 1).as_deref(), Some("its session ended"));
 }
 
 #[test]

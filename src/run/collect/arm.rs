@@ -12,7 +12,7 @@ use super::live_swarm::LiveSwarm;
 use crate::client::{self, Clients, Complaints, Price};
 use crate::error::RunError;
 use crate::show::notice::Notice;
-use crate::store::ArmDatabase;
+use crate::store::{ArmDatabase, SessionLocks};
 use crate::under_test::OtherLocks;
 use crate::workload;
 use lockstorm_base::output::Stream;
@@ -33,8 +33,8 @@ pub(crate) struct Arm {
     pub collector: Collector,
     pub audit: Option<LiveAudit>,
     pub holds: HoldAudit,
-    /// What makes its lock, if that is another program's, and what is wrong with these programs.
-    pub clients: Option<Arc<dyn OtherLocks>>,
+    /// What makes its lock, if it is not one of the engine's.
+    pub other: Option<Arc<dyn OtherLocks>>,
     pub complaints: Arc<Complaints>,
     /// What the pipe to them costs.
     price: Option<Price>,
@@ -88,19 +88,23 @@ impl Arm {
         };
         let complaints = Arc::<Complaints>::default();
         let is_client = spec.lock == LockKind::Client;
-        let clients: Option<Arc<dyn OtherLocks>> = is_client.then(|| {
-            let (lab, workers) = (Arc::clone(lab), scenario.swarm.workers);
-            let clients = Clients::new(lab, Arc::clone(&arm), index, workers, Arc::clone(&complaints));
-            Arc::new(clients) as _
-        });
+        let other: Option<Arc<dyn OtherLocks>> = match spec.lock {
+            LockKind::Client => {
+                let (lab, workers) = (Arc::clone(lab), scenario.swarm.workers);
+                let clients = Clients::new(lab, Arc::clone(&arm), index, workers, Arc::clone(&complaints));
+                Some(Arc::new(clients))
+            }
+            LockKind::Postgres => Some(Arc::new(SessionLocks::new(&scenario.database).map_err(store_error)?)),
+            _ => None,
+        };
         let price = is_client.then(|| {
             let (lab, servers) = (Arc::clone(lab), scenario.swarm.servers);
             Price::measure(lab, Arc::clone(&arm), index, servers, Arc::clone(timeline))
         });
         let mut holds = HoldAudit::new(spec, scenario.seed);
-        holds.servers = clients.as_ref().map(|_| client::servers(lab, spec));
+        holds.servers = is_client.then(|| client::servers(lab, spec));
         Ok(Self {
-            clients,
+            other,
             complaints,
             price,
             index,

@@ -68,7 +68,7 @@ async fn start_all(
                 spec: arm.spec.clone(),
                 database: arm.database.clone(),
                 recorder,
-                other: other_locks.get(&spec.name).cloned().or_else(|| arm.clients.clone()),
+                other: other_locks.get(&spec.name).cloned().or_else(|| arm.other.clone()),
                 intake: swarm.load.intake(server, index),
             });
         }

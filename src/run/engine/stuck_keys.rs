@@ -53,7 +53,7 @@ impl Engine {
             // Nothing is counted for the arms.
             recorder: Arc::new(Recorder::new(Arc::clone(&self.timing.timeline))),
             // Whatever lock an arm has, it is the engine that tries its keys; but only another program knows what its keys are.
-            other: arm.clients.clone(),
+            other: arm.other.clone(),
             intake: self.swarm.load.intake(0, arm.index),
         };
         let arms = self.arms.iter().map(arm_plan).collect();

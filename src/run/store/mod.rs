@@ -11,10 +11,12 @@ mod numbers;
 mod schema;
 mod schema_lock;
 mod schema_name;
+mod session_lock;
 mod statements;
 
 pub use arm_database::ArmDatabase;
 pub use connect::free_connections;
 pub use error::StoreError;
 pub use fence::Token;
+pub use session_lock::SessionLocks;
 pub use statements::{Mark, Order, Store};

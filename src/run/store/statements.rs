@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
-use sqlx::{Any, AnyPool};
+use sqlx::{Any, AnyPool, Transaction};
 
 use super::error::StoreError;
 use super::numbers::{signed, unsigned};
@@ -11,6 +11,7 @@ use lockstorm_base::timer::Timer;
 
 const PROVIDE: &str = "SELECT value FROM catalogue WHERE cache = $1 AND key = $2 AND page = $3";
 const UNITS: &str = "SELECT units FROM stock WHERE product = $1";
+const LOCK_ROW: &str = "SELECT units FROM stock WHERE product = $1 FOR UPDATE";
 const SELL: &str = "UPDATE stock SET units = $2, buyer = $3, at_us = $4, measured = $5 WHERE product = $1";
 const SELL_ONE: &str = "UPDATE stock SET units = units - 1, buyer = $2, at_us = $3, measured = $4
     WHERE product = $1 AND units > 0";
@@ -92,6 +93,29 @@ pub struct Store {
     timer: Timer,
 }
 
+/// The row of a product, locked by a transaction. If this is dropped, nothing is written.
+#[derive(Debug)]
+pub struct LockedRow {
+    transaction: Transaction<'static, Any>,
+    units: u64,
+}
+
+impl LockedRow {
+    /// Units left.
+    pub const fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Writes the units `left` and appends the order, and commits both.
+    ///
+    /// # Errors
+    /// The database failed. If its connection was lost, nobody knows whether it was written.
+    pub async fn sell(mut self, product: u64, left: u64, mark: Mark<'_>) -> Result<(), StoreError> {
+        sale(SELL, product, left, mark).execute(&mut *self.transaction).await?;
+        Ok(self.transaction.commit().await?)
+    }
+}
+
 impl Store {
     pub(super) fn new(pool: AnyPool) -> Self {
         Self {
@@ -161,6 +185,22 @@ impl Store {
             return Err(StoreError::NoProduct(product));
         }
         Ok(())
+    }
+
+    /// Locks the row of a product, which must be PostgreSQL's, and reads its units at the start of the `service` time. It keeps its
+    /// connection while it waits, and until the sale.
+    ///
+    /// # Errors
+    /// The database failed, or has no such product.
+    pub async fn lock_row(&self, product: u64, service: Duration) -> Result<LockedRow, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let units = sqlx::query_scalar(LOCK_ROW)
+            .bind(signed(product))
+            .fetch_optional(&mut *transaction)
+            .await?;
+        self.spend(service).await;
+        let units = units.map(unsigned).ok_or(StoreError::NoProduct(product))?;
+        Ok(LockedRow { transaction, units })
     }
 
     /// Sells one unit if there is one, including the order, in one statement. Returns whether it did.

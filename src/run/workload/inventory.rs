@@ -74,6 +74,7 @@ impl Inventory {
         let sold = match self.tools.arm.update {
             Update::ReadWrite => self.read_and_write(product, &by, &mut section, rng).await,
             Update::Atomic => self.update(product, &by, &section, rng).await,
+            Update::RowLock => self.update_row(product, &by, &section, rng).await,
         };
         section.leave(&sold).await;
         if !sold? {
@@ -173,6 +174,24 @@ impl Inventory {
                 Ok(taken.ok_or(CacheError::NoStock(product))?)
             }
         }
+    }
+
+    /// The transactional way: whoever reads the row first keeps the others waiting until the sale is committed.
+    async fn update_row(
+        &self,
+        product: u64,
+        by: &str,
+        section: &Section<'_>,
+        rng: &mut SmallRng,
+    ) -> Result<bool, Failed> {
+        let row = self.tools.store.lock_row(product, draw(self.read, rng)).await?;
+        let Some(left) = row.units().checked_sub(1) else {
+            return Ok(false);
+        };
+        self.think(section.counter, rng).await?;
+        section.check()?;
+        row.sell(product, left, section.mark(by)).await?;
+        Ok(true)
     }
 
     async fn think(&self, counter: Counter<'_>, rng: &mut SmallRng) -> Result<(), Failed> {

@@ -7,7 +7,7 @@ use super::super::forms::{read_renew, read_wait, read_wait_in_line};
 use super::super::keys::{Key, keys};
 use super::super::lock::{LockKind, Topology};
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, ClusterSpec, LabSpec};
+use super::super::spec::{ArmSpec, ClusterSpec, DatabaseSpec, LabSpec, Update};
 use super::super::tree::Value;
 use super::super::value;
 use super::super::workload::{WorkloadName, WorkloadSpec};
@@ -21,7 +21,12 @@ const NODE_TIMEOUT: Duration = Duration::from_millis(50);
 /// How long a master waits for its replicas.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(200);
 
-pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> Vec<ArmSpec> {
+pub(super) fn read(
+    root: &mut Reader<'_>,
+    lab: &LabSpec,
+    workload: &WorkloadSpec,
+    database: &DatabaseSpec,
+) -> Vec<ArmSpec> {
     let written = root.has("arm");
     let mut tables = root.tables("arm");
     if !written || (tables.is_empty() && root.sound(&["arm"])) {
@@ -40,6 +45,13 @@ pub(super) fn read(root: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec
         if table.sound(&["name"]) && arms.iter().any(|other| other.name == arm.name) {
             let why = format!("two arms are called \"{}\"; each needs a name of its own", arm.name);
             table.complain("name", why);
+        }
+        let (by_session, by_row) = (arm.lock == LockKind::Postgres, arm.update == Update::RowLock);
+        let key = if by_session { "lock" } else { "update" };
+        if (by_session || by_row) && database.url.is_sqlite() && table.sound(&[key]) {
+            let what = if by_session { "session" } else { "row" };
+            let cure = "set [database] url = \"postgres://user@host/name\", or url_env";
+            table.complain(key, format!("a {what} lock needs PostgreSQL: {cure}"));
         }
         table.finish();
         arms.push(arm);

@@ -110,7 +110,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
     let mut lab = lab::read(root.table("lab"));
     let mut workload = workload::read(root.table("workload"));
     let database = database::read(root.table("database"));
-    let arms = arms::read(&mut root, &lab, &workload);
+    let arms = arms::read(&mut root, &lab, &workload, &database);
     if arms.iter().any(|arm| arm.topology == Topology::Replicated) {
         lab.replicated.get_or_insert_default();
     } else if lab.replicated.is_some() && root.sound(&["arm"]) {

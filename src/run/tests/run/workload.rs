@@ -195,7 +195,9 @@ impl Bench {
             LockKind::Local => Lock::local(),
             LockKind::Single | LockKind::Cluster => Lock::single(&nodes, 0, 1),
             LockKind::Redlock => Lock::redlock(&nodes, 1),
-            LockKind::Client | LockKind::Reported => unreachable!("no test here has another program's"),
+            LockKind::Postgres | LockKind::Client | LockKind::Reported => {
+                unreachable!("no test here has another program's")
+            }
         };
         let timeline = Timeline::from(std::time::Instant::now());
         let bench = Self {

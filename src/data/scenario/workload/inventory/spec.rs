@@ -49,16 +49,23 @@ impl WorkloadKind for InventorySpec {
     /// A fence belongs to the stock, not to the lock: any lock may have one, and without a lock it amounts to optimistic
     /// locking.
     fn check_arm(&self, arm: &ArmSpec, table: &Reader<'_>) {
-        let (is_atomic, is_fenced) = (arm.update == Update::Atomic, arm.fence != Fence::Off);
-        if is_atomic && arm.lock.is_some() && table.sound(&["lock"]) {
-            table.complain("update", "an atomic update needs no lock; write lock = \"none\"");
+        let (is_guarded, is_fenced) = (arm.update.is_guarded(), arm.fence != Fence::Off);
+        if is_guarded && arm.lock.is_some() && table.sound(&["lock"]) {
+            let what = match arm.update {
+                Update::Atomic => "an atomic update",
+                _ => "an update under a row lock",
+            };
+            table.complain("update", format!("{what} needs no lock; write lock = \"none\""));
+        }
+        if arm.update == Update::RowLock && self.stock_in == StockIn::Redis {
+            let why = "is a lock of the database, and the stock is in Redis; leave out workload.stock_in";
+            table.complain("update", why);
         }
         if is_fenced && self.stock_in == StockIn::Redis {
             let why = "is checked by the database, and the stock is in Redis; leave out workload.stock_in";
             table.complain("fence", why);
-        } else if is_fenced && is_atomic {
-            let why =
-                "guards a write that follows a read, and an atomic update reads nothing; leave out one of the two";
+        } else if is_fenced && is_guarded {
+            let why = "guards a write that follows a read, and here nobody else can write in between; leave out one of the two";
             table.complain("fence", why);
         }
         if arm.release == Release::BeforeWrite && !arm.lock.is_some() && table.sound(&["lock"]) {
