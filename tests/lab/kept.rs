@@ -772,6 +772,25 @@ fn a_card_that_is_a_pipe_is_no_lab() {
 }
 
 /// What a kept lab was told to do, by its log.
+#[test]
+fn what_lasts_for_a_time_leaves_alone_what_others_have_done_since() {
+    let place = Place::new();
+    place.up();
+    let first = place.command(&["lab", "full", "1", "--for", "4s"]);
+    let first = std::thread::spawn(move || { first }.output().expect("lockstorm"));
+    eventually("it refuses writes", || {
+        state(&place.status(), 1).starts_with("degraded")
+    });
+    place.good(&["restore", "1"]);
+    place.good(&["full", "1"]);
+    let output = first.join().expect("no panic");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("somebody else has undone that meanwhile"), "{said}");
+    assert!(state(&place.status(), 1).starts_with("degraded"));
+    place.good(&["full", "2", "--for", "50ms"]);
+    assert_eq!(state(&place.status(), 2), "up");
+}
+
 fn logged(place: &Place) -> Vec<Value> {
     let lines = place.good(&["log", "--json"]);
     lines

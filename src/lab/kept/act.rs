@@ -42,11 +42,30 @@ impl Actor<'_> {
                 ..done
             },
             (Some(lasts), Some(undo)) if done.effect == Effect::Verified => {
+                let since = self.since(undo, target);
                 sleep(lasts).await;
-                done.then(self.apply(undo, target).await)
+                // Whatever somebody else has undone and done again is not ours.
+                match self.since(undo, target) == since {
+                    true => done.then(self.apply(undo, target).await),
+                    false => Acted {
+                        words: format!("{}; somebody else has undone that meanwhile", done.words),
+                        ..done
+                    },
+                }
             }
             _ => done,
         }
+    }
+
+    /// Since when a target has been in the condition that this undoes, if it is.
+    fn since(self, undo: Action, target: Target) -> Option<Instant> {
+        let Action::Undo(condition) = undo else { return None };
+        let conditions = match target {
+            Target::Host(host) => self.lab.state(host).conditions,
+            Target::Link(link) => self.lab.link_conditions(link),
+            Target::Server(_) | Target::Client(_) => return None,
+        };
+        conditions.get(condition).map(|ongoing| ongoing.since)
     }
 
     /// Undoes whatever is wrong with it. It can be several things, if somebody else has killed or stopped one of its nodes.
