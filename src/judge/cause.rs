@@ -244,7 +244,8 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
         add(true, Cause::KeptVotes { votes, of });
     }
     add(meets_no_fault(scenario, arm, figures), Cause::NoFaultTested);
-    let held = arm.lock.uses_nodes() && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none();
+    let is_shared = arm.lock.uses_nodes() || arm.lock == LockKind::Postgres;
+    let held = is_shared && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none();
     add(held, Cause::Guarded);
     let times = figures.counts[Count::LateWrites];
     add(is_reported && times > 0, Cause::WroteLate { times });

@@ -22,8 +22,8 @@ pub enum RunError {
     Database(#[from] StoreError),
     /// The database has fewer free connections than the scenario needs.
     #[error(
-        "the database has {free} connections left and this scenario needs {needed} (app servers × arms × pool + 2 × arms): \
-         lower database.pool, or raise max_connections"
+        "the database has {free} connections left and this scenario needs {needed} (app servers × arms × pool + 2 × arms, and \
+         one for each worker of a session lock): lower database.pool, or raise max_connections"
     )]
     Connections {
         /// How many the scenario needs.

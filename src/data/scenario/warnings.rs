@@ -150,8 +150,8 @@ fn connections(scenario: &Scenario) -> Option<String> {
     let most = scenario.connections();
     (!scenario.database.url.is_sqlite() && most > 90).then(|| {
         format!(
-            "database.pool: {most} connections in all (app servers × arms × pool + 2 × arms); PostgreSQL gives 97 unless its \
-             max_connections is raised"
+            "database.pool: {most} connections in all (app servers × arms × pool + 2 × arms, and one for each worker of a session \
+             lock); PostgreSQL gives 97 unless its max_connections is raised"
         )
     })
 }
