@@ -475,8 +475,8 @@ fn a_client_that_is_killed_alone_renews_nothing_and_comes_back() {
     );
 }
 
-/// Two app servers whose clients grant every lock, and `say` something each time. The clock of the first is an hour ahead for two seconds.
-fn with_a_wrong_clock(say: &str) -> String {
+/// Two app servers whose clients grant every lock, and `say` something each time. The clock of the first is wrong for two seconds.
+fn with_a_wrong_clock(say: &str, skew: &str) -> String {
     let script = format!(r#"{STARTED}{ANSWER}{say}; echo "{{\"id\":$id,\"is\":\"held\"}}" {REST}"#);
     let script = toml::Value::from(script).to_string();
     format!(
@@ -493,7 +493,7 @@ fn with_a_wrong_clock(say: &str) -> String {
         [[fault]]
         at = "1500ms"
         do = "clock"
-        ahead = "1h"
+        {skew}
         on = "client:1"
         for = "2s"
         "#
@@ -505,7 +505,7 @@ fn the_clock_that_a_client_reads_goes_wrong_and_is_corrected_and_one_that_reads_
     let _lab = beside();
     let dir = tempfile::TempDir::new().unwrap();
     let say = format!("date +%s >> {}/$$", dir.path().display());
-    let record = Run::begin(scenario(&with_a_wrong_clock(&say), &[])).finish();
+    let record = Run::begin(scenario(&with_a_wrong_clock(&say, "ahead = \"1h\""), &[])).finish();
     let told = told(&record);
     assert!(told.contains("its clock is 3600000.0 ms ahead"), "{told}");
     assert!(told.contains("its clock is right"), "{told}");
@@ -527,8 +527,14 @@ fn the_clock_that_a_client_reads_goes_wrong_and_is_corrected_and_one_that_reads_
         wrong.len() == 2 && wrong.iter().all(is_hour),
         "there and back: {jumps:?}"
     );
+    // A clock that runs twice as fast is right at first, which proves nothing.
+    let record = Run::begin(scenario(&with_a_wrong_clock(&say, "rate = 2"), &[])).finish();
+    let told = self::told(&record);
+    let ahead = told.split_once("its clock is ").expect(&told).1.split_once(" ms ahead");
+    let ahead: f64 = ahead.expect(&told).0.parse().expect(&told);
+    assert!((4.0..1000.0).contains(&ahead), "{told}");
     // A shell that grants locks asks nobody for the time.
-    let record = Run::begin(scenario(&with_a_wrong_clock(":"), &[])).finish();
+    let record = Run::begin(scenario(&with_a_wrong_clock(":", "ahead = \"1h\""), &[])).finish();
     let told = self::told(&record);
     assert!(!record.inconclusive.is_empty(), "{told}");
     assert!(told.contains("has not read its wall clock"), "{told}");

@@ -103,7 +103,7 @@ impl Control {
     }
 
     /// By how many microseconds the clock was ahead of ours when its process read it first since the last change, and when that was; `None`
-    /// if it has not.
+    /// if it has not. If two threads were the first at once, it may be a little wrong.
     pub(crate) fn first_reading(&self) -> io::Result<Option<(i64, SystemTime)>> {
         let file = self.open()?;
         let turn = word(&file, TURN)?;
@@ -113,10 +113,14 @@ impl Control {
             Ok::<_, io::Error>(i64::from_ne_bytes(number))
         };
         let (raw, shown) = (at(RAW)?, at(SHOWN)?);
-        // Two threads may be the first at once, but they agree.
         let is_read = turn != 0 && word(&file, READ)? == turn && raw > 0;
         let ns = Duration::from_nanos(raw.unsigned_abs());
         Ok(is_read.then(|| ((shown - raw) / 1000, UNIX_EPOCH + ns)))
+    }
+
+    /// Has the next reading noted in place of the first one.
+    pub(crate) fn note_again(&self) -> io::Result<()> {
+        self.open()?.write_all_at(&[0; 4], READ)
     }
 
     /// Since when its clock is wrong; `None` if it is right.

@@ -54,6 +54,14 @@ impl Control {
         }
     }
 
+    /// Whether a clock that was so far ahead of ours then is what this skew makes of the time, and can be told from the right time.
+    pub(crate) fn agrees(&self, skew: Skew, ahead_us: i64, then: SystemTime) -> io::Result<bool> {
+        let set = self.since()?.unwrap_or(then);
+        let expected = skew.ahead_us_after(then.duration_since(set).unwrap_or_default());
+        let is_told = skew == Skew::NONE || expected.abs() > 2 * TOLERANCE_US;
+        Ok(is_told && (ahead_us - expected).abs() <= TOLERANCE_US)
+    }
+
     /// Since when a server has shown what this skew makes of the time, and by how much it is ahead of ours now, in microseconds; `None` if it
     /// does not, or can't be told from the right time yet. If it `expires` keys of its own, they must follow.
     pub(crate) async fn shown(
@@ -78,7 +86,9 @@ impl Control {
             return Ok(None);
         }
         let since = now.checked_sub(age).filter(|_| skew != Skew::NONE).unwrap_or(now);
-        Ok(Some((since, shown.ahead_us)))
+        // What can't be told from the right time is right.
+        let ahead_us = if skew == Skew::NONE { 0 } else { shown.ahead_us };
+        Ok(Some((since, ahead_us)))
     }
 }
 

@@ -181,7 +181,12 @@ impl OtherLock for SessionLock {
             };
             let hold = Arc::new(OtherHold::new(granted, None));
             let (release, wanted) = oneshot::channel();
-            guarded(&self.held).insert(number, release);
+            {
+                let mut held = guarded(&self.held);
+                // Those that were cancelled are released by nobody.
+                held.retain(|_, release| !release.is_closed());
+                held.insert(number, release);
+            }
             tokio::spawn(keep(session, Arc::clone(&hold), wanted, Arc::clone(&self.free)));
             Ok(hold)
         })
