@@ -298,10 +298,10 @@ fn locks_of_sessions_and_of_rows_oversell_nothing() {
 }
 
 /// Plays work under session locks, and does something to the server while locks are held and waited for.
-fn under_sessions(harm: impl FnOnce(&Postgres)) -> Figures {
+fn under_sessions(duration: &str, harm: impl FnOnce(&Postgres)) -> Figures {
     let server = Postgres::start();
     let place = Place::new("sessions.toml", SESSIONS);
-    let mut run = start(&place, Some(&server.url()), &[]);
+    let mut run = start(&place, Some(&server.url()), &["--duration", duration]);
     run.until_it_sells();
     let count = |of: &str| server.run(&format!("SELECT count(*) {OF_KEYS} {of}"));
     eventually("each product is locked by one", || count("AND granted").trim() == "2");
@@ -323,11 +323,19 @@ fn under_sessions(harm: impl FnOnce(&Postgres)) -> Figures {
 #[test]
 #[ignore = "needs PostgreSQL: make test-postgres"]
 fn a_lock_of_a_session_has_one_holder_until_the_session_ends_and_then_its_holder_hears_of_it() {
-    let figures = under_sessions(|_| ());
+    // Another run on this database has locks of its own.
+    let figures = under_sessions("20s", |server| {
+        let other = Place::new("sessions.toml", SESSIONS);
+        let mut run = start(&other, Some(&server.url()), &["--duration", "2s"]);
+        run.until_it_sells();
+        let held = format!("SELECT count(*) {OF_KEYS} AND granted");
+        eventually("each run holds two", || server.run(&held).trim() == "4");
+        end(&other, run, server.password());
+    });
     let counted = |figures: &Figures| (figures.double_holds > 0, figures.counts[Count::LocksLost] > 0);
     assert_eq!((counted(&figures), figures.law_violations), ((false, false), 0));
     assert_eq!(figures.booked(Entry::LostUpdatesPeak), 0);
-    let figures = under_sessions(|server| {
+    let figures = under_sessions("8s", |server| {
         server.run(&format!("SELECT pg_terminate_backend(pid) {OF_KEYS} AND granted"));
     });
     assert_eq!((counted(&figures), figures.law_violations), ((true, true), 0));

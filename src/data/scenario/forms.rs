@@ -122,7 +122,7 @@ fn waiting_word(value: &Value) -> Result<Wait, String> {
 pub(super) fn read_wait_in_line(table: &mut Reader<'_>) -> Wait {
     let read = |value: &Value| match value {
         Value::Text(text) if text == FAIL_FAST => Ok(Wait::FailFast),
-        _ => Err("an in-process mutex wakes its waiters in line; leave wait out, or write \"fail-fast\"".to_owned()),
+        _ => Err("whoever waits for such a lock waits in line; leave wait out, or write \"fail-fast\"".to_owned()),
     };
     table.get("wait", read).unwrap_or(RETRIES)
 }

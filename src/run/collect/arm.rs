@@ -94,7 +94,9 @@ impl Arm {
                 let clients = Clients::new(lab, Arc::clone(&arm), index, workers, Arc::clone(&complaints));
                 Some(Arc::new(clients))
             }
-            LockKind::Postgres => Some(Arc::new(SessionLocks::new(&scenario.database).map_err(store_error)?)),
+            LockKind::Postgres => Some(Arc::new(
+                SessionLocks::new(&scenario.database, run_id).map_err(store_error)?,
+            )),
             _ => None,
         };
         let price = is_client.then(|| {

@@ -37,17 +37,21 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long a worker pauses for which there is no session.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Advisory locks of a database.
+/// Advisory locks of a database, for one run.
 #[derive(Debug)]
-pub struct SessionLocks(Server);
+pub struct SessionLocks {
+    server: Server,
+    run: String,
+}
 
 impl SessionLocks {
-    /// Those of this database, which must be PostgreSQL.
+    /// Those of this database, which must be PostgreSQL. Other runs have others, by the name of this `run`.
     ///
     /// # Errors
     /// Its URL is wrong, or this program was built without PostgreSQL.
-    pub fn new(spec: &DatabaseSpec) -> Result<Self, StoreError> {
-        Server::postgres(spec.url.reveal()).map(Self)
+    pub fn new(spec: &DatabaseSpec, run: String) -> Result<Self, StoreError> {
+        let server = Server::postgres(spec.url.reveal())?;
+        Ok(Self { server, run })
     }
 }
 
@@ -55,7 +59,8 @@ impl OtherLocks for SessionLocks {
     fn connect(&self, _: Site) -> Reply<'_, Result<Lock, String>> {
         Box::pin(async {
             let lock = SessionLock {
-                server: self.0.clone(),
+                server: self.server.clone(),
+                run: self.run.clone(),
                 free: Arc::default(),
                 held: Mutex::default(),
                 numbers: AtomicU64::new(1),
@@ -75,6 +80,7 @@ type Release = oneshot::Sender<oneshot::Sender<bool>>;
 #[derive(Debug)]
 struct SessionLock {
     server: Server,
+    run: String,
     /// Sessions without a lock. There are never more of all kinds than workers.
     free: Arc<Mutex<Vec<Session>>>,
     /// By the number of each lock that is held, how it is released.
@@ -108,6 +114,7 @@ impl SessionLock {
     /// A session that was granted the lock on `key`.
     async fn granted(&self, key: &str, options: &AcquireOptions) -> Result<Session, Refusal> {
         let outage = || Refusal::NoQuorum { causes: Vec::new() };
+        let (end, mut patience) = (Instant::now() + options.timeout, options.timeout);
         loop {
             let free = guarded(&self.free).pop();
             let was_used = free.is_some();
@@ -115,7 +122,7 @@ impl SessionLock {
                 Some(session) => session,
                 None => self.open().await.map_err(|_| outage())?,
             };
-            match session.take(key, options).await {
+            match session.take(key, options.wait, patience).await {
                 Ok(true) => return Ok(session),
                 Ok(false) => {
                     guarded(&self.free).push(session);
@@ -127,6 +134,7 @@ impl SessionLock {
                     if !(was_used && is_over) {
                         return Err(outage());
                     }
+                    patience = end.saturating_duration_since(Instant::now());
                 }
             }
         }
@@ -134,16 +142,16 @@ impl SessionLock {
 }
 
 impl Session {
-    async fn take(&mut self, key: &str, options: &AcquireOptions) -> Result<bool, Error> {
+    async fn take(&mut self, key: &str, wait: Wait, patience: Duration) -> Result<bool, Error> {
         let connection = &mut self.connection;
-        if options.wait == Wait::FailFast {
+        if wait == Wait::FailFast {
             return sqlx::query_scalar(TRY).bind(key.to_owned()).fetch_one(connection).await;
         }
-        if self.patience != Some(options.timeout) {
+        if self.patience != Some(patience) {
             // 0 would be for ever.
-            let ms = options.timeout.as_millis().max(1).to_string();
+            let ms = patience.as_millis().max(1).to_string();
             sqlx::query(PATIENCE).bind(ms).execute(&mut *connection).await?;
-            self.patience = Some(options.timeout);
+            self.patience = Some(patience);
         }
         match sqlx::query(LOCK).bind(key.to_owned()).execute(connection).await {
             Ok(_) => Ok(true),
@@ -157,6 +165,7 @@ impl OtherLock for SessionLock {
     fn acquire<'a>(&'a self, key: &'a str, options: &'a AcquireOptions) -> Reply<'a, Result<Arc<OtherHold>, Refusal>> {
         Box::pin(async move {
             let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+            let locked = format!("{}:{key}", self.run);
             let granted = Granted {
                 key: key.to_owned(),
                 token: format!("session lock {number}"),
@@ -169,7 +178,7 @@ impl OtherLock for SessionLock {
                 is_renewed: false,
             };
             // If nobody answers, or this future is dropped, the connection is closed, and whatever was granted ends with it.
-            let session = match timeout(options.timeout + GRACE, self.granted(key, options)).await {
+            let session = match timeout(options.timeout + GRACE, self.granted(&locked, options)).await {
                 Ok(Ok(session)) => session,
                 Ok(Err(refusal)) => {
                     if refusal != Refusal::Contended {
@@ -187,7 +196,7 @@ impl OtherLock for SessionLock {
                 held.retain(|_, release| !release.is_closed());
                 held.insert(number, release);
             }
-            tokio::spawn(keep(session, Arc::clone(&hold), wanted, Arc::clone(&self.free)));
+            tokio::spawn(keep(session, locked, Arc::clone(&hold), wanted, Arc::clone(&self.free)));
             Ok(hold)
         })
     }
@@ -205,6 +214,7 @@ impl OtherLock for SessionLock {
 /// Keeps the session of a lock until its release is wanted, or its holder has gone, and then frees it for another.
 async fn keep(
     mut session: Session,
+    locked: String,
     hold: Arc<OtherHold>,
     mut wanted: oneshot::Receiver<oneshot::Sender<bool>>,
     free: Arc<Mutex<Vec<Session>>>,
@@ -225,8 +235,9 @@ async fn keep(
             return;
         }
     };
-    let key = hold.granted.key.clone();
-    let unlock = sqlx::query_scalar(UNLOCK).bind(key).fetch_one(&mut session.connection);
+    let unlock = sqlx::query_scalar(UNLOCK)
+        .bind(locked)
+        .fetch_one(&mut session.connection);
     let is_released = matches!(timeout(GRACE, unlock).await, Ok(Ok(true)));
     if is_released {
         hold.released();
