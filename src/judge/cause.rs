@@ -3,7 +3,7 @@
 use std::cmp::max;
 
 use lockstorm_data::metrics::units::{count, counted, micros};
-use lockstorm_data::metrics::{ConsequenceKind, Count, Figures, Metric};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Figures, Group, Metric};
 use lockstorm_data::scenario::{
     AccountLocks, ArmSpec, Fence, LockKind, OnOutage, Release, Scenario, Update, WorkloadSpec,
 };
@@ -244,7 +244,7 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
         add(true, Cause::KeptVotes { votes, of });
     }
     add(meets_no_fault(scenario, arm, figures), Cause::NoFaultTested);
-    let is_shared = arm.lock.uses_nodes() || arm.lock == LockKind::Postgres;
+    let is_shared = arm.lock.has(Group::Servers);
     let held = is_shared && figures.outcomes.acquired > 0 && Metric::proven(figures).next().is_none();
     add(held, Cause::Guarded);
     let times = figures.counts[Count::LateWrites];

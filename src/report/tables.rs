@@ -17,7 +17,7 @@ pub(super) fn locks(arms: &[Arm<'_>]) -> Option<Table> {
 
 /// The table of the sections under the locks; `None` without locks that may end before them.
 pub(super) fn sections(arms: &[Arm<'_>]) -> Option<Table> {
-    let any = arms.iter().any(|arm| arm.has(Group::Leases));
+    let any = arms.iter().any(|arm| arm.has(Group::Losses));
     any.then(|| table("sections", SECTIONS, arms))
 }
 

@@ -101,6 +101,10 @@ arm = [
 "session.lost_updates" = "== 0"
 "session.orders"       = "== 40"
 "session.contended"    = "== 0"
+"session.no_quorum"    = "== 0"
+"session.unknown"      = "== 0"
+"session.locks_lost"   = "== 0"
+"session.aborted"      = "== 0"
 "impatient.oversold"   = "== 0"
 "impatient.contended"  = ">= 1"
 "row.oversold"         = "== 0"
@@ -124,6 +128,7 @@ arm = [
 
 /// The locks of keys: those of schemas have two numbers.
 const OF_KEYS: &str = "FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1";
+const OF_SCHEMAS: &str = "FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted";
 
 /// A figure that a test compares.
 type Figure = fn(&Figures) -> u64;
@@ -331,6 +336,13 @@ fn a_lock_of_a_session_has_one_holder_until_the_session_ends_and_then_its_holder
         let held = format!("SELECT count(*) {OF_KEYS} AND granted");
         eventually("each run holds two", || server.run(&held).trim() == "4");
         end(&other, run, server.password());
+        let schemas = || server.run(&format!("SELECT min(pid) {OF_SCHEMAS}"));
+        let before = schemas();
+        server.run(&format!("SELECT pg_terminate_backend(pid) {OF_SCHEMAS}"));
+        eventually("the schema is locked again", || {
+            let now = schemas();
+            !now.trim().is_empty() && now != before
+        });
     });
     let counted = |figures: &Figures| (figures.double_holds > 0, figures.counts[Count::LocksLost] > 0);
     assert_eq!((counted(&figures), figures.law_violations), ((false, false), 0));
@@ -340,6 +352,46 @@ fn a_lock_of_a_session_has_one_holder_until_the_session_ends_and_then_its_holder
     });
     assert_eq!((counted(&figures), figures.law_violations), ((true, true), 0));
     assert!(figures.booked(Entry::LostUpdatesPeak) > 0);
+}
+
+/// Plays session locks with these changes, does something to the server, and returns the figures.
+fn sessions_with(changes: &[&str], harm: impl FnOnce(&mut Postgres)) -> Figures {
+    let mut server = Postgres::start();
+    server.run("ALTER ROLE lockstorm SET statement_timeout = '400ms'");
+    let place = Place::new("sessions.toml", SESSIONS);
+    let changes: Vec<&str> = changes.iter().flat_map(|change| ["--set", change]).collect();
+    let mut run = start(&place, Some(&server.url()), &changes);
+    run.until_it_sells();
+    harm(&mut server);
+    let ended = end(&place, run, server.password());
+    arm(&ended.record.unwrap_or_else(|| panic!("{}", ended.stderr)), "session")
+        .figures
+        .clone()
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: make test-postgres"]
+fn what_a_database_refuses_does_not_answer_and_ends_is_counted_apart() {
+    let outcomes = |figures: &Figures| (figures.outcomes.no_quorum > 0, figures.outcomes.unknown > 0);
+    // Whoever waits longer than a statement may take is refused.
+    let figures = sessions_with(&["workload.hold=1s"], |_| {});
+    assert_eq!(outcomes(&figures), (true, false));
+    assert_eq!(figures.counts[Count::LocksLost], 0);
+    assert!(figures.refused_seconds == 0, "one holds each lock");
+    let short = ["workload.hold=50ms", "arm.session.timeout=300ms"];
+    let figures = sessions_with(&short, |server| {
+        server.pause();
+        sleep(Duration::from_secs(3));
+        server.resume();
+    });
+    assert!(outcomes(&figures).1);
+    // A section of 50 ms is over before its holder asks for its session.
+    let figures = sessions_with(&short, |server| {
+        for _ in 0..20 {
+            server.run(&format!("SELECT pg_terminate_backend(pid) {OF_KEYS} AND granted"));
+        }
+    });
+    assert!(figures.counts[Count::LocksLost] > 0);
 }
 
 /// A run that must be refused because of its database. Returns what it said.

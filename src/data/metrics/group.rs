@@ -8,10 +8,14 @@ use strum::VariantArray;
 pub enum Group {
     /// Arms that take a lock.
     Locks,
+    /// Arms whose lock servers grant, which may refuse it, or not answer.
+    Servers,
+    /// Those, and reported ones: their locks may be lost.
+    Losses,
+    /// Arms whose lock has a TTL, so that it may end before the work under it does, and reported ones.
+    Leases,
     /// Arms whose lock asks lock nodes.
     LockNodes,
-    /// Arms whose lock may end before the work under it does: those with lock nodes, and reported ones.
-    Leases,
     /// Arms whose lock is on the replicated nodes, or on the cluster.
     Masters,
     /// Arms with `lock = "client"`.
@@ -49,8 +53,10 @@ impl Group {
     pub const fn who_has_it(self) -> &'static str {
         match self {
             Self::Locks => "arms with a lock",
+            Self::Servers => "arms whose lock servers grant",
+            Self::Losses => "arms whose lock servers grant, reported events",
+            Self::Leases => "arms whose lock has a TTL, reported events",
             Self::LockNodes => "arms with lock nodes",
-            Self::Leases => "arms with lock nodes, reported events",
             Self::Masters => "arms on replicated nodes or a cluster",
             Self::Clients => "arms with `lock = \"client\"`",
             Self::Load => "every arm",

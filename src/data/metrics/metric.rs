@@ -87,8 +87,8 @@ pub struct Evidence {
 
 use Alarm::{Damage, Doubt, Plain, Poor};
 use Group::{
-    CacheFill, Clients, Inventory, Job, Leases, Load, LockNodes, Locks, Masters, Now, OpenLoop, Pages, Payment,
-    Reported,
+    CacheFill, Clients, Inventory, Job, Leases, Load, LockNodes, Locks, Losses, Masters, Now, OpenLoop, Pages, Payment,
+    Reported, Servers,
 };
 use Quantile::{Max, P50, P90, P99, P999};
 use Value::{Booked, Counted, Duration, Largest, Level, Mean, Moment, Number, PerSecond};
@@ -183,12 +183,12 @@ metrics! {
     Acquired = "acquired", Number(|f| f.outcomes.acquired), Locks, Plain, "acquires that were granted";
     Contended = "contended", Number(|f| f.outcomes.contended), Locks, Plain,
         "acquires that were refused because somebody else holds the lock";
-    NoQuorum = "no quorum", Number(|f| f.outcomes.no_quorum), LockNodes, Doubt,
-        "acquires that were refused because too few nodes could be asked";
+    NoQuorum = "no quorum", Number(|f| f.outcomes.no_quorum), Servers, Doubt,
+        "acquires that were refused because too few nodes could be asked, or the one server that grants the lock could not";
     Expired = "expired", Number(|f| f.outcomes.expired), LockNodes, Doubt,
         "acquires whose votes came when no validity was left";
-    Unknown = "unknown", Number(|f| f.outcomes.unknown), Leases, Doubt,
-        "acquires whose outcome is not known, because nodes that could have completed the quorum did not answer in time. A timeout is unknown, never \"failed\"";
+    Unknown = "unknown", Number(|f| f.outcomes.unknown), Losses, Doubt,
+        "acquires whose outcome is not known, because servers that could have granted the lock did not answer in time. A timeout is unknown, never \"failed\"";
     AcquireP50 = "acquire p50", Duration(|f| f.acquire_us, P50), Locks, Plain, ACQUIRE;
     AcquireP90 = "acquire p90", Duration(|f| f.acquire_us, P90), Locks, Plain, ACQUIRE;
     AcquireP99 = "acquire p99", Duration(|f| f.acquire_us, P99), Locks, Plain, ACQUIRE;
@@ -198,21 +198,21 @@ metrics! {
     PipeP99 = "pipe p99", Duration(|f| f.pipe_us, P99), Clients, Plain, PIPE;
     ContendedP99 = "contended p99", Duration(|f| f.times[Time::Contended], P99), Locks, Plain,
         "time of the acquires that were refused because somebody else holds the lock";
-    NoQuorumP99 = "no quorum p99", Duration(|f| f.times[Time::NoQuorum], P99), LockNodes, Plain,
+    NoQuorumP99 = "no quorum p99", Duration(|f| f.times[Time::NoQuorum], P99), Servers, Plain,
         "time of the acquires that were refused because too few nodes could be asked";
     Attempts = "attempts", Number(|f| f.attempts), LockNodes, Plain,
         "attempts that the acquires took; the record and the summary list the commands that each node was sent";
-    RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), LockNodes, Doubt,
+    RefusedSeconds = "seconds refused", Number(|f| f.refused_seconds), Servers, Doubt,
         "whole seconds in which acquires were refused for lack of nodes and none was granted: how long the lock was not available. An acquire that waits is refused only when it gives up";
     Contested = "contested", Number(|f| f.contested), Locks, Plain,
         "how often a client met another one that held the lock: attempts of the engine's locks that were refused because of that, and requests that had waited for it when they were granted. Without any, nothing could show that a lock fails. Of reported events: how many locks were acquired by more than one client";
-    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, Figures::outages_known), Leases, Plain,
+    UnavailableMs = "unavailable ms", Largest(|f| f.longest_outage().lasted_us / 1000, Figures::outages_known), Losses, Plain,
         "the longest time, in milliseconds, in which a lock had no holder, at least one client asked for it, and every request was refused or still waited for its answer: from the first of these requests until the lock was granted, or refused for the last time. A grant that takes long counts, too. It is as fine as the load, and times below 10 ms, those of hand-overs, count as 0. Of reported events: the longest time until somebody got a lock in which clients waited for it and nobody held it";
-    AllUnavailableMs = "all unavailable ms", Largest(|f| f.outages.iter().map(|one| one.all_us).max().unwrap_or(0) / 1000, Figures::outages_known), LockNodes, Plain,
+    AllUnavailableMs = "all unavailable ms", Largest(|f| f.outages.iter().map(|one| one.all_us).max().unwrap_or(0) / 1000, Figures::outages_known), Servers, Plain,
         "the longest time, in milliseconds, in which this was so of all locks of the arm: none had a holder, at least one was asked for, and every request was refused";
-    UnavailableLocks = "unavailable locks", Largest(|f| f.outages.iter().map(|one| one.locks).max().unwrap_or(0), Figures::outages_known), LockNodes, Plain,
+    UnavailableLocks = "unavailable locks", Largest(|f| f.outages.iter().map(|one| one.locks).max().unwrap_or(0), Figures::outages_known), Servers, Plain,
         "how many locks were refused although they had no holder, by the cause for which these are the most";
-    RefusedWhileFree = "refused while free", Number(|f| f.outages.iter().map(|one| one.refusals).sum()), LockNodes, Plain,
+    RefusedWhileFree = "refused while free", Number(|f| f.outages.iter().map(|one| one.refusals).sum()), Servers, Plain,
         "how often a lock was refused although it had no holder, in times of 10 ms or more: attempts of the engine's locks, requests of other clients";
     Stuck = "stuck", Largest(|f| f.stuck.unwrap_or(0), |f| u64::from(f.stuck.is_some())), LockNodes, Doubt,
         "keys that nobody held at the end and that could still not be locked within the longest TTL + 1 s; up to 1,000 are tried, if all hosts are up and no link is broken";
@@ -220,21 +220,21 @@ metrics! {
         "locks that were asked for after a new master had accepted a write, and that an old one granted";
     LostAtFailover = "lost at failover", Largest(|f| f.lost_at_failover, |f| f.new_masters), Masters, Doubt,
         "locks that were held and still valid when a new master accepted its first write, and that it did not have";
-    Orphaned = "orphaned", Number(|f| f.orphaned), LockNodes, Plain,
+    Orphaned = "orphaned", Number(|f| f.orphaned), Servers, Plain,
         "valid locks that workers of an app server held when it was killed";
-    Takeovers = "takeovers", Number(|f| f.times[Time::Takeover].count), LockNodes, Plain,
+    Takeovers = "takeovers", Number(|f| f.times[Time::Takeover].count), Servers, Plain,
         "how many of the `orphaned` locks were granted again";
-    TakeoverP50 = "takeover p50", Duration(|f| f.times[Time::Takeover], P50), LockNodes, Plain, TAKEOVER;
-    TakeoverP99 = "takeover p99", Duration(|f| f.times[Time::Takeover], P99), LockNodes, Plain, TAKEOVER;
-    TakeoverMax = "takeover max", Duration(|f| f.times[Time::Takeover], Max), LockNodes, Plain, TAKEOVER;
+    TakeoverP50 = "takeover p50", Duration(|f| f.times[Time::Takeover], P50), Servers, Plain, TAKEOVER;
+    TakeoverP99 = "takeover p99", Duration(|f| f.times[Time::Takeover], P99), Servers, Plain, TAKEOVER;
+    TakeoverMax = "takeover max", Duration(|f| f.times[Time::Takeover], Max), Servers, Plain, TAKEOVER;
     Sections = "sections", Number(Figures::sections), Locks, Plain,
         "sections that had work: they found something to do (a unit to sell, a value to fill), and the end of the run did not cut them off. Whoever finds the stock sold out, or the value there, is done at once, whatever the TTL";
     CutOff = "cut off", Counted(Count::CutOff), Locks, Plain,
         "sections whose work the end of the run cut off, because it was stopped. They are in none of the other figures of sections, and none has done any damage";
     HoldP50 = "hold p50", Duration(|f| f.times[Time::Hold], P50), Locks, Plain, HOLD;
     HoldP99 = "hold p99", Duration(|f| f.times[Time::Hold], P99), Locks, Plain, HOLD;
-    LocksLost = "locks lost", Counted(Count::LocksLost), Leases, Doubt,
-        "locks lost while they were held, as the lock engine told the holder";
+    LocksLost = "locks lost", Counted(Count::LocksLost), Losses, Doubt,
+        "locks lost while they were held, as the lock told its holder";
     Overran = "overran", Counted(Count::Overran), Leases, Doubt,
         "those of the `sections` that outlasted the validity of their lock";
     LateWrites = "late writes", Counted(Count::LateWrites), Leases, Doubt,
@@ -263,7 +263,7 @@ metrics! {
         "held locks that lost votes in a fault and still had enough to keep others out: how often the law could have been broken";
     ZombieKeys = "zombie keys", Largest(|f| f.zombie_keys.unwrap_or(0), |f| u64::from(f.zombie_keys.is_some())), LockNodes, Doubt,
         "keys that lock nodes had of locks that nobody held, found by two looks a second apart: left by a killed app server, by a release that did not arrive, or by a `SET` that a node ran after its client had given it up. Each attempt to lock counts once, however many nodes have its key. Until its TTL has passed, such a key takes the node's vote from others. Of another program's locks they are found if it keeps the lock's name as its key; otherwise, with a TTL of 1 s or less, and on servers that are not ours, they are not known";
-    Aborted = "aborted", Counted(Count::Aborted), LockNodes, Doubt,
+    Aborted = "aborted", Counted(Count::Aborted), Servers, Doubt,
         "requests that were dropped because the holder heard in time that its lock was lost (`on_loss = \"abort\"`)";
     Offered = "offered", Number(|f| f.offered), Load, Plain,
         "requests that were due (`rate`) or begun: the sum of `completed`, `dropped`, `unfinished` and `never_begun`";

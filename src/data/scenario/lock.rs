@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
+use crate::metrics::Group;
 use crate::model::HostId;
 
 /// The lock of an arm.
@@ -140,6 +141,8 @@ pub(super) struct Row {
     pub topologies: &'static [Topology],
     /// The groups of `[[arm]]` keys that it takes, apart from those of every lock; the workload may still refuse them.
     pub keys: &'static [&'static [&'static str]],
+    /// What is known of its locks, apart from masters.
+    pub figures: &'static [Group],
 }
 
 /// The keys of all locks that somebody else can hold.
@@ -149,6 +152,26 @@ const LEASE: &[&str] = &["ttl", "renew", "node_timeout", "on_loss", "on_outage"]
 /// The keys of locks on nodes with replicas.
 const REPLICAS: &[&str] = &["wait_replicas", "wait_timeout"];
 
+/// What is known of a lock on servers.
+const ON_SERVERS: &[Group] = &[Group::Locks, Group::Servers, Group::Losses];
+/// What is known of a lock on lock nodes.
+const ON_NODES: &[Group] = &[
+    Group::Locks,
+    Group::Servers,
+    Group::Losses,
+    Group::Leases,
+    Group::LockNodes,
+];
+/// What is known of a lock that a program of somebody else has on lock nodes.
+const OF_CLIENTS: &[Group] = &[
+    Group::Locks,
+    Group::Servers,
+    Group::Losses,
+    Group::Leases,
+    Group::LockNodes,
+    Group::Clients,
+];
+
 impl LockKind {
     pub(super) const fn row(self) -> Row {
         match self {
@@ -157,48 +180,56 @@ impl LockKind {
                 nodes: LockNodes::Nowhere,
                 topologies: &[Topology::Independent],
                 keys: &[],
+                figures: &[],
             },
             Self::Local => Row {
                 label: "in-process mutex",
                 nodes: LockNodes::Nowhere,
                 topologies: &[Topology::Independent],
                 keys: &[WAITING],
+                figures: &[Group::Locks],
             },
             Self::Single => Row {
                 label: "single",
                 nodes: LockNodes::OneHost,
                 topologies: &[Topology::Independent, Topology::Replicated],
                 keys: &[WAITING, LEASE, REPLICAS, &["lifetime", "topology", "host", "follow"]],
+                figures: ON_NODES,
             },
             Self::Redlock => Row {
                 label: "redlock",
                 nodes: LockNodes::EveryHost,
                 topologies: &[Topology::Independent, Topology::Cluster],
                 keys: &[WAITING, LEASE, &["lifetime", "topology", "hosts"]],
+                figures: ON_NODES,
             },
             Self::Cluster => Row {
                 label: "cluster",
                 nodes: LockNodes::Cluster,
                 topologies: &[Topology::Cluster],
                 keys: &[WAITING, LEASE, REPLICAS, &["lifetime"]],
+                figures: ON_NODES,
             },
             Self::Postgres => Row {
                 label: "PostgreSQL session",
                 nodes: LockNodes::Nowhere,
                 topologies: &[Topology::Independent],
                 keys: &[WAITING, &["on_loss", "on_outage"]],
+                figures: ON_SERVERS,
             },
             Self::Client => Row {
                 label: "client",
                 nodes: LockNodes::EveryHost,
                 topologies: &[Topology::Independent, Topology::Replicated, Topology::Cluster],
                 keys: &[WAITING, LEASE, &["topology", "hosts", "follow", "command"]],
+                figures: OF_CLIENTS,
             },
             Self::Reported => Row {
                 label: "reported",
                 nodes: LockNodes::Nowhere,
                 topologies: &[Topology::Independent],
                 keys: &[],
+                figures: &[Group::Locks, Group::Losses, Group::Leases],
             },
         }
     }
@@ -206,6 +237,11 @@ impl LockKind {
     /// Whether this is a lock at all.
     pub const fn is_some(self) -> bool {
         !matches!(self, Self::None)
+    }
+
+    /// Whether these figures are known of its locks.
+    pub fn has(self, group: Group) -> bool {
+        self.row().figures.contains(&group)
     }
 
     /// Whether it uses lock nodes.

@@ -4,10 +4,11 @@
 //! A schema is dropped only if its name is one that runs give, it belongs to our user, and it has the mark. Others may make
 //! schemas in the same database, and may name and mark them as they like; they can't make one that belongs to us.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Error, raw_sql};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 use super::connect::{CONNECT, Server};
 use super::error::StoreError;
@@ -29,7 +30,8 @@ const UNLOCK: &str = "SELECT pg_advisory_unlock(1819239275, hashtext($1))";
 
 /// The settings of these sessions. Every function and operator is PostgreSQL's own, whatever others have put where the
 /// user's search path leads. A schema is dropped only when nobody uses it, so the wait for somebody who still does is limited.
-const SESSION: &str = "SET search_path TO pg_catalog, pg_temp; SET lock_timeout TO '2s'";
+const SESSION: &str =
+    "SET search_path TO pg_catalog, pg_temp; SET lock_timeout TO '2s'; SET application_name TO 'lockstorm: a schema'";
 
 /// The transaction sees the catalogue as it was when it began, and what it has done to it.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
@@ -37,12 +39,20 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 /// How long it may take to drop the schemas of all killed runs. What is left then is for the next run.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// Protects a schema from being dropped by other runs, for as long as this lives.
+/// How often it is asked whether the session of a lock is still there.
+const LOOKS: Duration = Duration::from_secs(1);
+
+/// Protects a schema from being dropped by other runs, for as long as this lives. If PostgreSQL ends its session, it is locked again
+/// within [`LOOKS`] once that answers.
 #[derive(Debug)]
 pub struct SchemaLock {
-    /// Never used again, only kept open. It is in a mutex because a connection can't be shared between threads, but an
-    /// arm's database is.
-    _session: Mutex<AnyConnection>,
+    keeping: JoinHandle<()>,
+}
+
+impl Drop for SchemaLock {
+    fn drop(&mut self) {
+        self.keeping.abort();
+    }
 }
 
 /// Drops the schemas of killed runs, and creates a new one.
@@ -51,18 +61,41 @@ pub async fn make(server: &Server, schema: &SchemaName) -> Result<SchemaLock, St
     if let Err(error) = server.briefly(SWEEP, sweep).await {
         tracing::warn!(%error, "the schemas of earlier runs were not dropped");
     }
-    let mut session = server.connect().await?;
+    // Locked before it exists, so that it never exists without its lock.
+    let mut session = lock(server, schema).await?;
     let made = async {
-        raw_sql(SESSION).execute(&mut session).await?;
-        // Locked before it exists, so that it never exists without its lock.
-        sqlx::query(SHARE).bind(schema.text()).execute(&mut session).await?;
         let make = format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{MARK}'");
         raw_sql(AssertSqlSafe(make)).execute(&mut session).await
     };
     server.within(CONNECT, made).await?;
-    Ok(SchemaLock {
-        _session: Mutex::new(session),
-    })
+    let keeping = tokio::spawn(keep(server.clone(), schema.clone(), session));
+    Ok(SchemaLock { keeping })
+}
+
+/// A session that shares the lock of the schema.
+async fn lock(server: &Server, schema: &SchemaName) -> Result<AnyConnection, StoreError> {
+    let mut session = server.connect().await?;
+    let locked = async {
+        raw_sql(SESSION).execute(&mut session).await?;
+        sqlx::query(SHARE).bind(schema.text()).execute(&mut session).await
+    };
+    server.within(CONNECT, locked).await?;
+    Ok(session)
+}
+
+/// Locks the schema again whenever its session has ended.
+async fn keep(server: Server, schema: SchemaName, mut session: AnyConnection) {
+    loop {
+        sleep(LOOKS).await;
+        if let Ok(Ok(())) = timeout(CONNECT, session.ping()).await {
+            continue;
+        }
+        // A server that stands still keeps the old session, and its lock, until this is dropped.
+        match lock(&server, &schema).await {
+            Ok(other) => session = other,
+            Err(error) => tracing::warn!(%error, %schema, "the schema is not locked"),
+        }
+    }
 }
 
 /// Drops a schema with all its contents, and returns whether it did: it leaves one that is not ours or not marked.

@@ -28,7 +28,7 @@ const PATIENCE: &str = "SELECT set_config('lock_timeout', $1, false)";
 /// The code of the error that the lock was not granted within `lock_timeout`.
 const NOT_GRANTED: &str = "55P03";
 /// Every function is PostgreSQL's own, whatever others have put where the user's search path leads.
-const SESSION: &str = "SET search_path TO pg_catalog, pg_temp";
+const SESSION: &str = "SET search_path TO pg_catalog, pg_temp; SET application_name TO 'lockstorm: a lock'";
 
 /// How often a holder asks whether its session is still there.
 const ASKS: Duration = Duration::from_millis(250);
@@ -238,12 +238,16 @@ async fn keep(
     let unlock = sqlx::query_scalar(UNLOCK)
         .bind(locked)
         .fetch_one(&mut session.connection);
-    let is_released = matches!(timeout(GRACE, unlock).await, Ok(Ok(true)));
+    let answer = timeout(GRACE, unlock).await;
+    let is_released = matches!(answer, Ok(Ok(true)));
     if is_released {
         hold.released();
         guarded(&free).push(session);
+    } else if let Ok(Ok(false) | Err(_)) = answer {
+        // It had ended before.
+        hold.lose(Instant::now());
     }
-    // Otherwise its connection is closed, which ends whatever it has.
+    // A session that is not free is closed, which ends whatever it has.
     if let Some(tell) = tell {
         // Nobody may wait for it any more.
         let _ = tell.send(is_released);

@@ -123,6 +123,11 @@ impl OtherHold {
         self.term().lost.get_or_insert(at);
     }
 
+    /// Whether the lock has told that it is lost.
+    pub fn tells_loss(&self) -> bool {
+        self.term().lost.is_some()
+    }
+
     /// Until when its holder has reason to rely on it, as far as the lock has said by now; `None`: without end. A release changes
     /// nothing.
     pub fn relied_until(&self) -> Option<Instant> {

@@ -241,6 +241,14 @@ impl HeldLock {
         }
     }
 
+    /// Whether a lock that is not the engine's has told that it is lost. The engine's knows it at its release at the latest.
+    pub fn tells_loss(&self) -> bool {
+        match self {
+            Self::Engine(_) => false,
+            Self::Other(hold) => hold.tells_loss(),
+        }
+    }
+
     /// The number of nodes that were asked.
     pub fn nodes(&self) -> usize {
         match self {

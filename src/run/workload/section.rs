@@ -222,7 +222,8 @@ impl Section<'_> {
             counter.voted(guard.votes(), guard.nodes());
             self.count_late_votes(&guard);
         }
-        if guard.is_lost() {
+        let (was_lost, lock) = (guard.is_lost(), guard.held_lock());
+        if was_lost {
             counter.count(Count::LocksLost);
         }
         if is_stalled {
@@ -230,7 +231,12 @@ impl Section<'_> {
             held.is_stalled();
         }
         let replied = held.end();
-        replied(guard.release().await);
+        let is_released = guard.release().await;
+        // Some learn it only now.
+        if !is_released && !was_lost && lock.is_some_and(|lock| lock.tells_loss()) {
+            counter.count(Count::LocksLost);
+        }
+        replied(is_released);
     }
 
     /// Counts a section that had work: what it needed of its lock says something about a TTL.

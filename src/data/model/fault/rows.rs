@@ -57,7 +57,7 @@ pub(super) const KILL: Row = Row {
     mark: 'K',
     hits: &[
         (TargetKind::Host, ""),
-        (TargetKind::Server, "its locks keep their TTL"),
+        (TargetKind::Server, "its locks on nodes keep their TTL"),
         (TargetKind::Client, "nobody renews its locks, and the work goes on"),
     ],
     brings: Some(Condition::Down),

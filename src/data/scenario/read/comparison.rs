@@ -3,7 +3,6 @@
 use strum::VariantArray;
 
 use super::super::expectation::{Expectation, Op};
-use super::super::lock::LockKind;
 use super::super::reader::Reader;
 use super::super::spec::ArmSpec;
 use super::super::suggest;
@@ -49,20 +48,22 @@ impl Known<'_> {
         let own = self.workload.about().groups();
         match group {
             Group::Load | Group::Now => Ok(()),
-            Group::Locks if arm.lock.is_some() => Ok(()),
-            Group::Locks => Err(format!("\"{of}\" takes no lock, so it has no {name}")),
-            Group::LockNodes | Group::Leases if arm.lock.uses_nodes() => Ok(()),
-            Group::Leases if own.contains(&Group::Reported) => Ok(()),
-            Group::LockNodes | Group::Leases => Err(format!("the lock of \"{of}\" has no nodes, so it has no {name}")),
+            _ if arm.lock.has(group) || own.contains(&group) => Ok(()),
+            Group::Locks | Group::Servers | Group::Losses | Group::Leases | Group::LockNodes if !arm.lock.is_some() => {
+                Err(format!("\"{of}\" takes no lock, so it has no {name}"))
+            }
+            Group::Locks | Group::Servers | Group::Losses => {
+                Err(format!("the lock of \"{of}\" is on no server, so it has no {name}"))
+            }
+            Group::Leases => Err(format!("the lock of \"{of}\" has no TTL, so it has no {name}")),
+            Group::LockNodes => Err(format!("the lock of \"{of}\" has no nodes, so it has no {name}")),
             Group::Masters if arm.has_master() => Ok(()),
             Group::Masters => Err(format!(
                 "the lock of \"{of}\" is neither on replicated nodes nor on a cluster, so it has no {name}"
             )),
-            Group::Clients if arm.lock == LockKind::Client => Ok(()),
             Group::Clients => Err(format!("the lock of \"{of}\" is no client, so it has no {name}")),
             Group::OpenLoop if self.has_rate => Ok(()),
             Group::OpenLoop => Err(format!("without swarm.rate there is no {name}")),
-            _ if own.contains(&group) => Ok(()),
             Group::Pages if own.contains(&Group::CacheFill) => {
                 Err(format!("no cache has pages, so there are no {name}"))
             }
