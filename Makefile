@@ -6,7 +6,7 @@ SCENARIO ?= failover
 # The directory where rustup installs cargo, for shells that don't have it in PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: run test test-root test-postgres tools setup install bench picture demo help
+.PHONY: run test test-root test-postgres test-etcd tools setup install bench picture demo help
 
 run: setup ## run a scenario (another one: `make run SCENARIO=stampede`), in the console or, without a terminal, headless
 	$(CARGO) run --release --locked -- $(SCENARIO)
@@ -24,6 +24,11 @@ test-root: tools ## the tests that act as other users, as root
 # PostgreSQL's programs are missing, this says so.
 test-postgres: tools ## the tests on PostgreSQL
 	@.ci/postgres $(NEXTEST) --test-threads 1 --run-ignored only -E "$$(.ci/ignored --filter 'needs PostgreSQL: ')"
+
+# With the etcd on PATH, or with Debian's, which is fetched and not installed.
+test-etcd: tools ## the tests on etcd
+	@etcd=$$(command -v etcd || .ci/trixie etcd-server usr/bin/etcd) || { echo "tests on etcd: ignored, there is no etcd here and none can be fetched"; exit 0; }; \
+	PATH=$$(dirname "$$etcd"):$$PATH $(NEXTEST) --test-threads 1 --run-ignored only -E "$$(.ci/ignored --filter 'needs etcd: ')"
 
 tools: setup
 	@.ci/setup nextest

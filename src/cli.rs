@@ -165,6 +165,9 @@ pub struct Server {
 pub struct Nodes {
     #[command(flatten)]
     pub server: Server,
+    /// The etcd for arms with `lock = "etcd"`, 3.4 or newer. If left out, the first one on PATH.
+    #[arg(long, value_name = "PATH")]
+    pub etcd_bin: Option<PathBuf>,
     /// What the nodes run as: `process` (of this machine), `docker` (new containers), or `compose` (those of a stack that is up).
     ///
     /// The Docker engine is the one at `DOCKER_HOST`, or at its usual socket. If more than one stack is up, name its Compose

@@ -53,6 +53,7 @@ pub fn open(args: ConsoleArgs, look: Look) -> Result<ExitCode, Failure> {
             if held { for_a_talk(scenario) } else { scenario },
             RunOptions {
                 held,
+                etcd: args.play.nodes.etcd_bin.clone(),
                 ..server::options(&server)
             },
         )

@@ -53,6 +53,7 @@ fn once(args: &RunArgs, look: Look) -> Result<ExitCode, Failure> {
     let mut journal = journal.map_err(Failure::usage)?.flatten();
     let mut options = RunOptions {
         history: history.clone(),
+        etcd: args.play.nodes.etcd_bin.clone(),
         ..server::options(&server)
     };
     if let Some(journal) = &journal {

@@ -75,6 +75,7 @@ pub fn no_console_arguments(args: &ConsoleArgs) -> Result<(), Failure> {
         (args.play.changes.seed.is_some(), "--seed"),
         (args.play.changes.duration.is_some(), "--duration"),
         (args.play.nodes.server.server_bin.is_some(), "--server-bin"),
+        (args.play.nodes.etcd_bin.is_some(), "--etcd-bin"),
         (args.play.nodes.lab.is_some(), "--lab"),
         (args.play.nodes.image.is_some(), "--image"),
         (args.screen.theme.is_some(), "--theme"),

@@ -169,7 +169,7 @@ impl Doubts {
         let later: Vec<Caveat> = later.cloned().collect();
         general.extend(later);
         // A machine that is too busy explains what failed of locks that expire, and nothing else.
-        let busy = busy(evidence.processor_wait, evidence.elapsed).filter(|_| arm.lock.uses_nodes());
+        let busy = busy(evidence.processor_wait, evidence.elapsed).filter(|_| arm.lock.has_ttl());
         let shared = shared(evidence.used_by_others, evidence.elapsed);
         let mut of_results: Vec<Caveat> = busy.into_iter().chain(shared).collect();
         let stops = evidence

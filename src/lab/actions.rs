@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::{FutureExt, join_all, try_join_all};
 use tokio::time::{sleep, timeout};
 
 use crate::client::Slot;
@@ -19,6 +19,7 @@ use crate::server::node::Node;
 use crate::server::node_name::Role;
 use crate::server::nodes::Host;
 use crate::server::probe;
+use crate::topology::etcd::Etcd;
 use crate::topology::failover;
 use crate::topology::replication;
 use lockstorm_data::metrics::in_micros;
@@ -126,25 +127,21 @@ impl Lab {
         let degraded_by = conditions
             .get(Condition::Degraded)
             .and_then(|ongoing| ongoing.how.clone());
-        let telling = host
-            .nodes
-            .iter()
-            .filter(|node| node.name.role != Role::Sentinel)
-            .map(|node| {
-                let how = degraded_by.clone();
-                async move {
-                    let mut found = Found::on(node.name.to_string());
-                    let told = match (action, how) {
-                        (Action::Fault(fault), _) => told::begin(node, fault, &mut found).await,
-                        (Action::Undo(Condition::Degraded), Some(How::By(fault))) => {
-                            told::end(node, fault, &mut found).await
-                        }
-                        (Action::Undo(_), _) => None,
-                    };
-                    let told = told?.map_err(|why| unverified(action, node, &why));
-                    Some(told.map(|()| found))
-                }
-            });
+        let telling = host.nodes.iter().filter(|node| node.name.role.has_keys()).map(|node| {
+            let how = degraded_by.clone();
+            async move {
+                let mut found = Found::on(node.name.to_string());
+                let told = match (action, how) {
+                    (Action::Fault(fault), _) => told::begin(node, fault, &mut found).await,
+                    (Action::Undo(Condition::Degraded), Some(How::By(fault))) => {
+                        told::end(node, fault, &mut found).await
+                    }
+                    (Action::Undo(_), _) => None,
+                };
+                let told = told?.map_err(|why| unverified(action, node, &why));
+                Some(told.map(|()| found))
+            }
+        });
         let told: Option<Vec<_>> = join_all(telling).await.into_iter().collect();
         let told: Result<Vec<Found>, LabError> = told?.into_iter().collect();
         Some(match told {
@@ -186,6 +183,11 @@ impl Lab {
             told::clear(node).map_err(|error| LabError::Other(format!("{} can't be restarted: {error}", node.name)))?;
         }
         let starting = host.nodes.iter().filter(is_down).map(|node| async {
+            if let Some((etcd, host)) = node.member()
+                && !Etcd::has_data(node.dir())
+            {
+                etcd.replace(host).await?;
+            }
             node.restart(&self.site.client).await?;
             match &self.nodes.plan.spec.replicated {
                 Some(spec) if node.name.role == Role::Sentinel => replication::hurry(node, spec).await,
@@ -225,15 +227,18 @@ impl Lab {
                 if matches!(action, Action::Fault(Fault::PowerLoss | Fault::DiskLoss)) {
                     told::clear(node).map_err(|error| unverified(action, node, &error.to_string()))?;
                 }
-                if action == Action::Fault(Fault::PowerLoss) {
+                if action == Action::Fault(Fault::PowerLoss) && node.member().is_none() {
                     let bytes = node
                         .lose_unsynced()
                         .map_err(|error| unverified(action, node, &error.to_string()))?;
                     found.add(Finding::Unsynced { bytes }, Observer::Files);
                 }
                 if action == Action::Fault(Fault::DiskLoss) && node.name.role != Role::Sentinel {
-                    let files =
-                        data_files::remove(node.dir()).map_err(|error| unverified(action, node, &error.to_string()))?;
+                    let removed = match node.member() {
+                        Some(_) => Etcd::remove_data(node.dir()),
+                        None => data_files::remove(node.dir()),
+                    };
+                    let files = removed.map_err(|error| unverified(action, node, &error.to_string()))?;
                     found.add(Finding::FilesGone { files }, Observer::Files);
                 }
                 let mut refuses = probe::refuses(node.address()).await;
@@ -261,7 +266,7 @@ impl Lab {
                     self.effect_at_door(host, node, door, action, &mut found).await?;
                 }
             }
-            Action::Fault(Fault::Clock(_)) | Action::Undo(Condition::Skewed) if node.name.role == Role::Sentinel => {}
+            Action::Fault(Fault::Clock(_)) | Action::Undo(Condition::Skewed) if !node.name.role.has_keys() => {}
             Action::Fault(Fault::Clock(skew)) => self.shows_time(node, action, skew, &mut found).await?,
             Action::Undo(Condition::Skewed) => self.shows_time(node, action, Skew::NONE, &mut found).await?,
             Action::Fault(Fault::Failover { .. }) if node.name.role != Role::Replicated => {}
@@ -462,16 +467,26 @@ impl Lab {
         };
         let is_gone = |slot: &Slot| (slot.pid != Some(pid)).then_some(());
         let access = node.access();
+        let port = access.port();
+        let (answer, finding) = match node.member() {
+            // Without the others it says nothing.
+            Some(_) => (
+                probe::accepts(node.address()).map(Ok).left_future(),
+                Finding::Accepts { port },
+            ),
+            None => (
+                probe::answers(&access, inside, FOREVER).right_future(),
+                Finding::Answers { port },
+            ),
+        };
         let answered = tokio::select! {
-            answer = probe::answers(&access, inside, FOREVER) => answer,
+            answer = answer => answer,
             gone = self.site.client.wait_slot(node.id, FOREVER, is_gone) => {
                 gone?;
                 Err(DOWN_INSTEAD.to_owned())
             }
         };
-        let port = access.port();
-        let found = answered.map(|()| Finding::Answers { port });
-        found.map_err(|why| unverified(action, node, &why))
+        answered.map(|()| finding).map_err(|why| unverified(action, node, &why))
     }
 }
 

@@ -7,12 +7,13 @@ use std::sync::{Mutex, PoisonError};
 pub(super) enum Of {
     Replicated,
     Cluster,
+    Etcd,
 }
 
 /// What each of them waits for now.
 pub(super) struct Awaited<'a> {
     tell: &'a (dyn Fn(&str) + Send + Sync),
-    now: Mutex<[Option<&'static str>; 2]>,
+    now: Mutex<[Option<&'static str>; 3]>,
 }
 
 impl<'a> Awaited<'a> {

@@ -25,6 +25,7 @@ use crate::server::stats::{self, NodeStats};
 use crate::topology::cluster;
 use crate::topology::replication;
 use lockstorm_data::model::{Action, ClusterNode, Conditions, HostId, Lack, ReplicationRole, ServerId, Target};
+use lockstorm_etcd::{CallError, Gateway};
 use lockstorm_lock::NodeAddress;
 
 /// How many round trips are measured each way to tell what the proxy costs.
@@ -140,6 +141,12 @@ impl Lab {
     pub fn cluster_nodes(&self) -> Option<[Vec<NodeAddress>; 2]> {
         self.nodes.of(Role::FirstInCluster).next()?;
         Some(Role::IN_CLUSTER.map(|role| self.nodes.of(role).map(Node::access).collect()))
+    }
+
+    /// The members of the lab's etcd as a client reaches them that has logged in, those from `first` on before the others; `None` in a
+    /// lab without one.
+    pub async fn etcd(&self, first: usize) -> Option<Result<Gateway, CallError>> {
+        Some(self.nodes.plan.etcd.as_ref()?.gateway(first).await)
     }
 
     /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.

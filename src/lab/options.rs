@@ -12,6 +12,8 @@ pub struct LabOptions {
     pub binary: ServerBinary,
     /// The program that becomes the keeper when its first argument is [`keeper::ARGUMENT`](crate::keeper::ARGUMENT).
     pub keeper: PathBuf,
+    /// The etcd of labs that have one; `None`: the first on PATH.
+    pub etcd: Option<PathBuf>,
     /// How long a node may take to answer after its start or restart.
     pub start_timeout: Duration,
     /// If set, every lock node speaks TLS too, on a port of its own. A server that was built without TLS then fails to
@@ -45,6 +47,7 @@ impl LabOptions {
         Ok(Self {
             binary,
             keeper,
+            etcd: None,
             start_timeout: Duration::from_secs(10),
             tls: None,
             proxy: false,

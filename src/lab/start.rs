@@ -29,6 +29,7 @@ use crate::server::nodes::Nodes;
 use crate::server::ports::{self, NodePorts};
 use crate::server::version::{Flavour, Version};
 use crate::topology::cluster;
+use crate::topology::etcd::{self, Etcd};
 use crate::topology::layout::layout;
 use crate::topology::replication;
 use crate::topology::stack;
@@ -85,6 +86,10 @@ impl Lab {
             names: &names,
             spec,
             options: &options,
+            etcd: match spec.etcd {
+                true => Some(etcd::Program::find(options.etcd.as_deref())?),
+                false => None,
+            },
             awaited,
         };
         let (doors, ports) = (doors(&names, &options)?, start.ports()?);
@@ -110,15 +115,16 @@ struct Start<'a> {
     names: &'a [NodeName],
     spec: &'a LabSpec,
     options: &'a LabOptions,
+    etcd: Option<etcd::Program>,
     awaited: &'a Awaited<'a>,
 }
 
 impl Start<'_> {
     /// Where each node is to listen.
     fn ports(&self) -> Result<Vec<(NodeName, NodePorts)>, LabError> {
-        let in_cluster = self.names.iter().filter(|name| name.role.is_in_cluster());
-        // The second ports, at which the nodes of a cluster talk to each other, come last: the first ones don't depend on them.
-        let users: Vec<NodeName> = self.names.iter().chain(in_cluster).copied().collect();
+        let with_bus = self.names.iter().filter(|name| name.role.has_bus());
+        // The second ports, at which nodes talk to each other, come last: the first ones don't depend on them.
+        let users: Vec<NodeName> = self.names.iter().chain(with_bus).copied().collect();
         let ports = match self.spec.port {
             Some(first) => fixed_ports(first, &users)?,
             // Each will say where it listens.
@@ -128,7 +134,7 @@ impl Start<'_> {
         let (first, second) = ports.split_at(self.names.len());
         let mut second = second.iter().copied();
         let on = |(&name, &port): (&NodeName, &u16)| {
-            let bus = name.role.is_in_cluster().then(|| second.next()).flatten();
+            let bus = name.role.has_bus().then(|| second.next()).flatten();
             (name, NodePorts { port, bus })
         };
         Ok(self.names.iter().zip(first).map(on).collect())
@@ -157,15 +163,34 @@ impl Start<'_> {
     }
 
     /// What the nodes have in common.
-    fn plan(&self, site: &Site, ground: Ground, doors: &Doors) -> Result<Plan, LabError> {
+    fn plan(
+        &self,
+        site: &Site,
+        ground: Ground,
+        doors: &Doors,
+        ports: &[(NodeName, NodePorts)],
+    ) -> Result<Plan, LabError> {
+        let password = match self.spec.password {
+            scenario::Password::Random if !self.options.binary.is_found() => Some(Password::create(&site.dir)?),
+            // What a stack requires is not known here.
+            scenario::Password::Random | scenario::Password::Off => None,
+        };
+        let etcd = match &self.etcd {
+            Some(program) => {
+                let members = ports.iter().filter(|(name, _)| name.role == Role::Etcd);
+                let place = |(name, ports): &(NodeName, NodePorts)| {
+                    Some((name.host?, [ports.port, ports.bus?].map(ports::loopback)))
+                };
+                let places = members.filter_map(place).collect();
+                Some(Etcd::new(program.clone(), places, &ground.dir, password.as_ref())?)
+            }
+            None => None,
+        };
         Ok(Plan {
             spec: self.spec.clone(),
             options: self.options.clone(),
-            password: match self.spec.password {
-                scenario::Password::Random if !self.options.binary.is_found() => Some(Password::create(&site.dir)?),
-                // What a stack requires is not known here.
-                scenario::Password::Random | scenario::Password::Off => None,
-            },
+            password,
+            etcd,
             preload: match self.options.preload {
                 true => Some(control::install(&ground.dir)?),
                 false => None,
@@ -184,7 +209,7 @@ impl Start<'_> {
         doors: Doors,
         ports: Vec<(NodeName, NodePorts)>,
     ) -> Result<(Nodes, Option<Proxy>), LabError> {
-        let plan = self.plan(site, ground, &doors)?;
+        let plan = self.plan(site, ground, &doors, &ports)?;
         self.awaited.servers(self.spec.processes());
         let nodes = Nodes::start(&site.client, plan, ports).await?;
         if self.options.binary.is_found() {
@@ -216,7 +241,13 @@ impl Start<'_> {
                 None => Ok(()),
             }
         };
-        tokio::try_join!(replicated, cluster)?;
+        let etcd = async {
+            match &nodes.plan.etcd {
+                Some(etcd) => etcd.establish(self.awaited).await,
+                None => Ok(()),
+            }
+        };
+        tokio::try_join!(replicated, cluster, etcd)?;
         running::announce(&site.dir, &nodes)?;
         Ok((nodes, proxy))
     }
@@ -227,6 +258,10 @@ fn can_be_played(spec: &LabSpec, options: &LabOptions) -> Result<(), LabError> {
     if spec.cluster.is_some() && options.binary.version < CLUSTER_SINCE {
         let why = "a cluster needs 7.0: install a newer one, or name one with --server-bin PATH";
         return Err(options.binary.too_old(why));
+    }
+    if spec.etcd && options.binary.containers.is_some() {
+        let why = "locks on etcd need servers that are processes: play this scenario with --lab process";
+        return Err(LabError::Other(why.to_owned()));
     }
     if options.cuts && options.binary.containers.is_none() {
         return Err(LabError::CutsNeedContainers);

@@ -115,6 +115,7 @@ mod close;
 mod collect;
 mod engine;
 mod error;
+mod etcd;
 mod handle;
 mod headless;
 mod options;

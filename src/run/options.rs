@@ -9,6 +9,8 @@ use lockstorm_lab::ServerBinary;
 pub struct RunOptions {
     /// The server program of the nodes; `None`: the first redis-server or valkey-server on PATH.
     pub server: Option<ServerBinary>,
+    /// The etcd of scenarios that have locks on it; `None`: the first on PATH.
+    pub etcd: Option<PathBuf>,
     /// The lockstorm executable that becomes the keeper; `None`: this program.
     pub keeper: Option<PathBuf>,
     /// Whether the schedule is held from the start.

@@ -14,12 +14,13 @@ const PACKAGES: &[(&str, &[&str])] = &[
     (
         "src",
         &[
-            "base", "bench", "data", "grade", "judge", "lab", "lock", "plan", "run", "selftest",
+            "base", "bench", "data", "etcd", "grade", "judge", "lab", "lock", "plan", "run", "selftest",
         ],
     ),
     ("src/base", &[]),
     ("src/bench", &[]),
     ("src/data", &[]),
+    ("src/etcd", &["tests"]),
     ("src/grade", &[]),
     ("src/judge", &["tests"]),
     ("src/lab", &["tests"]),

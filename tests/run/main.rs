@@ -5,6 +5,7 @@ mod command;
 mod comparisons;
 mod databases;
 mod endings;
+mod etcd;
 mod faulty_io;
 mod history;
 mod journal;

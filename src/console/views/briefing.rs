@@ -129,7 +129,7 @@ fn acts(scenario: &Scenario, page: &mut Page, theme: &Theme) {
 /// The lock of an arm and its TTL.
 pub(super) fn words(arm: &ArmSpec) -> String {
     let label = arm.label();
-    if !arm.lock.uses_nodes() {
+    if !arm.lock.has_ttl() {
         return label;
     }
     let renewed = arm.renew.interval(arm.ttl);

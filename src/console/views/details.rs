@@ -68,7 +68,7 @@ pub(super) fn render_lock(frame: &mut Frame<'_>, area: Rect, app: &App, snapshot
     } else if arm.has(Group::Locks) {
         let hold = of_arm.times[Time::Hold];
         let mut sections = format!("p50 {}  p99 {}", text::micros(hold.p50), text::micros(hold.p99));
-        if spec.lock.uses_nodes() {
+        if spec.lock.has_ttl() {
             let ttl = snapshot.knobs.ttl.unwrap_or(spec.ttl).as_micros() as f64;
             let part = hold.p99 as f64 / ttl.max(1.0) * 100.0;
             sections = format!("{sections} ({part:.0} % of the TTL)");

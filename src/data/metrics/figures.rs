@@ -54,9 +54,13 @@ impl Figures {
         self.contested > 0 || self.outcomes.contended > 0 || self.double_uses > 0 || self.double_holds > 0
     }
 
-    /// How much is known of outages; 0 if nobody asked for a lock on a node, or reported when it asked.
+    /// How much is known of outages; 0 if nobody asked for a lock on a server, or reported when it asked.
     pub fn outages_known(&self) -> u64 {
-        let asked = self.nodes.first().map_or(0, |_| self.outcomes.total());
+        let is_on_another = self.lacks.contains(&Group::LockNodes) && !self.lacks.contains(&Group::Servers);
+        let asked = match is_on_another || !self.nodes.is_empty() {
+            true => self.outcomes.total(),
+            false => 0,
+        };
         asked.saturating_add(self.outages.len() as u64)
     }
 

@@ -58,6 +58,8 @@ pub const ALL: &[Builtin] = &[
     builtin!("ttl-race"),
     builtin!("paused-client"),
     builtin!("fencing"),
+    builtin!("consensus"),
+    builtin!("consensus-paused"),
     builtin!("job-twice"),
     builtin!("double-submit"),
     builtin!("waiters"),

@@ -25,6 +25,8 @@ pub enum LockKind {
     Cluster,
     /// An advisory lock of a session of the database, which is PostgreSQL.
     Postgres,
+    /// A key of etcd that ends with a lease.
+    Etcd,
     /// Whatever another program does with the nodes that it is told: the arm's command, once for each app server.
     Client,
     /// That of a program that has reported what its locks did. Nothing plays it, so no scenario can name it.
@@ -40,6 +42,7 @@ impl VariantArray for LockKind {
         Self::Redlock,
         Self::Cluster,
         Self::Postgres,
+        Self::Etcd,
         Self::Client,
     ];
 }
@@ -154,6 +157,8 @@ const REPLICAS: &[&str] = &["wait_replicas", "wait_timeout"];
 
 /// What is known of a lock on servers.
 const ON_SERVERS: &[Group] = &[Group::Locks, Group::Servers, Group::Losses];
+/// What is known of a lock on servers with a TTL.
+const LEASED: &[Group] = &[Group::Locks, Group::Servers, Group::Losses, Group::Leases];
 /// What is known of a lock on lock nodes.
 const ON_NODES: &[Group] = &[
     Group::Locks,
@@ -217,6 +222,13 @@ impl LockKind {
                 keys: &[WAITING, &["on_loss", "on_outage"]],
                 figures: ON_SERVERS,
             },
+            Self::Etcd => Row {
+                label: "etcd",
+                nodes: LockNodes::Nowhere,
+                topologies: &[Topology::Independent],
+                keys: &[WAITING, &["ttl", "node_timeout", "on_loss", "on_outage"]],
+                figures: LEASED,
+            },
             Self::Client => Row {
                 label: "client",
                 nodes: LockNodes::EveryHost,
@@ -242,6 +254,16 @@ impl LockKind {
     /// Whether these figures are known of its locks.
     pub fn has(self, group: Group) -> bool {
         self.row().figures.contains(&group)
+    }
+
+    /// Whether its locks may end by their TTL before the work under them does.
+    pub fn has_ttl(self) -> bool {
+        self.has(Group::Leases) && !matches!(self, Self::Reported)
+    }
+
+    /// Whether faults of hosts reach it.
+    pub fn is_on_hosts(self) -> bool {
+        self.uses_nodes() || matches!(self, Self::Etcd)
     }
 
     /// Whether it uses lock nodes.

@@ -11,7 +11,7 @@ use super::expectation::Trigger;
 use super::lock::{Follow, LockKind, LockNodes, Topology, Voter};
 use super::node_url::NodeUrl;
 use crate::metrics::units::counted;
-use crate::model::{Action, Fault, HostId, Lack, Seat, Targets, Wait, WaitInUs, in_us};
+use crate::model::{Action, Condition, Fault, HostId, Lack, Seat, TargetKind, Targets, Wait, WaitInUs, in_us};
 
 /// The hosts of the lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,9 +32,17 @@ pub struct LabSpec {
     /// The cluster; `None` if no arm uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterSpec>,
+    /// Whether there is an etcd, with a member on each host.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub etcd: bool,
     /// The lock nodes, one for each host, if they are not ours; `None`: they are processes of our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<GivenNodes>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl LabSpec {
@@ -50,6 +58,7 @@ impl LabSpec {
             password: Password::Random,
             replicated: None,
             cluster: None,
+            etcd: false,
             nodes: None,
         }
     }
@@ -73,7 +82,7 @@ impl LabSpec {
     }
 
     /// How many server processes the lab has: on each host a lock node, and if there are replicated nodes one of them and a
-    /// Sentinel; on each host of the cluster two of its nodes; and the cache node. Lock nodes that are not ours are none of them.
+    /// Sentinel; on each host of the cluster two of its nodes; one of etcd; and the cache node. Lock nodes that are not ours are none of them.
     pub fn processes(&self) -> usize {
         let on_each = match (self.are_ours(), &self.replicated) {
             (false, _) => 0,
@@ -81,7 +90,7 @@ impl LabSpec {
             (true, Some(_)) => 3,
         };
         let in_cluster = self.cluster.as_ref().map_or(0, |_| 2 * self.cluster_hosts());
-        self.hosts * on_each + in_cluster + 1
+        self.hosts * (on_each + usize::from(self.etcd)) + in_cluster + 1
     }
 
     /// How many hosts, from the first, have nodes of the cluster, if there is one.
@@ -608,6 +617,22 @@ impl FaultSpec {
     pub fn needs(&self, lack: Lack) -> bool {
         let kind = self.targets.kind();
         kind.is_some_and(|kind| self.action.needs(kind, lack))
+    }
+
+    /// Whether it reaches the members of etcd on its hosts: what ends or stops processes does; what servers of Redis are told, the proxy
+    /// before them and the library inside them do not. What hits app servers is the same for all locks.
+    pub fn reaches_etcd(&self) -> bool {
+        let is_of_hosts = matches!(
+            self.targets.kind(),
+            None | Some(TargetKind::Host | TargetKind::Link | TargetKind::Route)
+        );
+        let of_processes = match self.action {
+            // What a member has not synced can't be told.
+            Action::Fault(Fault::PowerLoss) => false,
+            Action::Undo(condition) => matches!(condition, Condition::Down | Condition::Paused),
+            action @ Action::Fault(_) => action.ends_or_stops(),
+        };
+        !is_of_hosts || of_processes
     }
 }
 

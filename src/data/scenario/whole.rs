@@ -90,7 +90,7 @@ impl Scenario {
             let is_of_clients = fault.targets.kind() == Some(TargetKind::Client);
             matches!(fault.action, Action::Fault(_)) && (!is_of_clients || arm.lock == LockKind::Client)
         };
-        arm.lock.uses_nodes() && self.faults.iter().any(|fault| meets(&fault))
+        arm.lock.is_on_hosts() && self.faults.iter().any(|fault| meets(&fault))
     }
 
     /// Whether one of its faults is on connections of single app servers, which then need ways of their own to the hosts.

@@ -14,8 +14,8 @@ pub(crate) const OF_LAB: Ipv4Addr = Ipv4Addr::new(127, 0, 2, 1);
 /// The third byte of the addresses of a role whose nodes reach others; `None` for one that is only reached.
 const fn net(role: Role) -> Option<u8> {
     match role {
-        // The nodes of a cluster are not behind the proxy.
-        Role::Lock | Role::Cache | Role::FirstInCluster | Role::SecondInCluster => None,
+        // The nodes of a cluster and the members of etcd are not behind the proxy.
+        Role::Lock | Role::Cache | Role::FirstInCluster | Role::SecondInCluster | Role::Etcd => None,
         Role::Replicated => Some(0),
         Role::Sentinel => Some(1),
     }

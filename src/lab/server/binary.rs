@@ -109,7 +109,7 @@ impl ServerBinary {
 }
 
 /// What the program prints for `--version`. It may be any program, so its time and its output are limited.
-fn version_output(path: &Path) -> io::Result<String> {
+pub(crate) fn version_output(path: &Path) -> io::Result<String> {
     let mut child = Command::new(path)
         .arg("--version")
         .stdin(Stdio::null())

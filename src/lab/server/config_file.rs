@@ -19,7 +19,7 @@ pub(crate) const fn is_for(role: Role) -> bool {
 pub(crate) fn first_text(role: Role, password: Option<&Password>, door: Option<SocketAddr>) -> Option<String> {
     let password = password.map(Password::text);
     match role {
-        Role::Lock | Role::Cache => None,
+        Role::Lock | Role::Cache | Role::Etcd => None,
         Role::Replicated | Role::FirstInCluster | Role::SecondInCluster => {
             Some(password.map_or_else(String::new, |password| {
                 format!("requirepass {password}\nmasterauth {password}\n")

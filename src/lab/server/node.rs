@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, watch};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::client::Client;
 use crate::directory::password::{Password, create_file};
@@ -26,6 +26,8 @@ use crate::server::probe;
 use crate::server::settings::{self, NodeSettings};
 use crate::server::stats::Admin;
 use crate::server::version::Flavour;
+use crate::topology::etcd::Etcd;
+use lockstorm_data::model::HostId;
 use lockstorm_data::scenario::{LabSpec, NodeUrl, Persistence};
 use lockstorm_lock::NodeAddress;
 
@@ -74,6 +76,8 @@ pub(crate) struct Plan {
     pub options: LabOptions,
     /// `None`: the nodes require no password.
     pub password: Option<Password>,
+    /// The etcd of the lab, if it has one.
+    pub etcd: Option<Etcd>,
     pub ground: Ground,
     /// Our library that servers are started with, if they are.
     pub preload: Option<PathBuf>,
@@ -124,9 +128,13 @@ impl Node {
         let control = plan
             .preload
             .as_ref()
+            // Programs in Go ask the kernel past it.
+            .filter(|_| name.role != Role::Etcd)
             .map(|library| Control::create(library, dir.join("preload")))
             .transpose()?;
-        let mut others = if plan.spec.port.is_some() { 0 } else { PORT_TRIES };
+        // The members of etcd have been told each other's ports.
+        let stays = plan.spec.port.is_some() || name.role == Role::Etcd;
+        let mut others = if stays { 0 } else { PORT_TRIES };
         loop {
             let access = plan.access((plan.ground.ip(id), ports.port).into());
             let speaks_tls = plan.options.tls.is_some() && name.role == Role::Lock;
@@ -247,6 +255,15 @@ impl Node {
                 settings: BTreeMap::new(),
             };
         }
+        if let Some((etcd, host)) = self.member() {
+            let settings = etcd.settings(host, &self.dir).into_iter();
+            return NodeSettings {
+                name: self.name,
+                address: self.address().to_string(),
+                server: etcd.program.name(),
+                settings: settings.map(|(name, value)| (name.to_owned(), value)).collect(),
+            };
+        }
         let said = self.plan.password.as_ref();
         let said = said.map(|_| ("requirepass".to_owned(), "random".to_owned()));
         let given = self.given().into_iter();
@@ -285,7 +302,25 @@ impl Node {
         self.plan.password.as_ref().map(|password| password.file.clone())
     }
 
+    /// The etcd that it is the member of a host of, if it is one.
+    pub(crate) fn member(&self) -> Option<(&Etcd, HostId)> {
+        let host = self.name.host.filter(|_| self.name.role == Role::Etcd)?;
+        Some((self.plan.etcd.as_ref()?, host))
+    }
+
     fn start_request(&self) -> Start {
+        if let Some((etcd, host)) = self.member() {
+            let settings = etcd.settings(host, &self.dir).into_iter();
+            return Start {
+                id: self.id,
+                program: etcd.program.path.clone(),
+                args: settings.map(|(name, value)| format!("--{name}={value}")).collect(),
+                dir: self.dir.clone(),
+                log: self.log(),
+                talk: None,
+                control: None,
+            };
+        }
         // A server takes the name of a file only as its first argument.
         let file = self.file().map(|file| file.to_string_lossy().into_owned());
         let mode = (self.name.role == Role::Sentinel).then(|| "--sentinel".to_owned());
@@ -362,8 +397,18 @@ impl Node {
         self.look_where(client);
         let access = self.access();
         let ended = client.wait_slot(self.id, self.plan.options.start_timeout, |slot| slot.state.ended());
+        let answered = async {
+            match self.member() {
+                // Without the others it says nothing.
+                Some(_) => {
+                    let accepts = timeout(self.plan.options.start_timeout, probe::accepts(self.address()));
+                    accepts.await.map_err(|_| "it accepts no connection".to_owned())
+                }
+                None => probe::answers(&access, pid, self.plan.options.start_timeout).await,
+            }
+        };
         tokio::select! {
-            answer = probe::answers(&access, pid, self.plan.options.start_timeout) => answer.map_err(|why| LabError::NotAnswering {
+            answer = answered => answer.map_err(|why| LabError::NotAnswering {
                 node: self.name,
                 address: self.address(),
                 waited: self.plan.options.start_timeout,

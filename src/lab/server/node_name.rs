@@ -28,6 +28,8 @@ pub enum Role {
     /// The second of them: it begins as the replica of another host's first one.
     #[strum(serialize = "cluster-2")]
     SecondInCluster,
+    /// A member of etcd.
+    Etcd,
 }
 
 impl Role {
@@ -39,15 +41,24 @@ impl Role {
         matches!(self, Self::FirstInCluster | Self::SecondInCluster)
     }
 
+    /// Whether it has a second port, at which others like it talk to it.
+    pub(crate) const fn has_bus(self) -> bool {
+        self.is_in_cluster() || matches!(self, Self::Etcd)
+    }
+
+    /// Whether it is a server of Redis with keys.
+    pub(crate) const fn has_keys(self) -> bool {
+        !matches!(self, Self::Sentinel | Self::Etcd)
+    }
+
     /// Whether other nodes know it by its port, so that it must come back there.
     pub(crate) const fn is_known_by_port(self) -> bool {
         match self {
             Self::Lock | Self::Cache => false,
-            Self::Replicated | Self::Sentinel | Self::FirstInCluster | Self::SecondInCluster => true,
+            Self::Replicated | Self::Sentinel | Self::FirstInCluster | Self::SecondInCluster | Self::Etcd => true,
         }
     }
 
-    /// One of these nodes in words.
     /// It in words.
     pub const fn noun(self) -> &'static str {
         match self {
@@ -57,6 +68,7 @@ impl Role {
             Self::Sentinel => "Sentinel",
             Self::FirstInCluster => "first cluster node",
             Self::SecondInCluster => "second cluster node",
+            Self::Etcd => "etcd member",
         }
     }
 }

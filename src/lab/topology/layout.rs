@@ -24,6 +24,9 @@ pub(crate) fn layout(spec: &LabSpec) -> Vec<NodeName> {
                 .flat_map(|role| on(spec.cluster_hosts(), role)),
         );
     }
+    if spec.etcd {
+        names.extend(on(spec.hosts, Role::Etcd));
+    }
     names
 }
 

@@ -224,7 +224,7 @@ fn verdict(arm: &Arm<'_>, workload: &WorkloadSpec) -> [Cell; 2] {
 fn down_for(arm: &Arm<'_>) -> Cell {
     let longest = arm.figures.longest_outage();
     match longest.lasted_us {
-        _ if arm.nodes == 0 || arm.figures.outages_known() == 0 => Cell::none(),
+        _ if !arm.has(Group::Servers) || arm.figures.outages_known() == 0 => Cell::none(),
         0 => Cell::plain(NO_OUTAGE.to_owned()),
         us if longest.over => Cell::plain(micros(us)),
         us => Cell::new(Tone::Doubt, format!("{}…end", micros(us))),

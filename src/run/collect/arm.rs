@@ -11,6 +11,7 @@ use super::hold_audit::HoldAudit;
 use super::live_swarm::LiveSwarm;
 use crate::client::{self, Clients, Complaints, Price};
 use crate::error::RunError;
+use crate::etcd::EtcdLocks;
 use crate::show::notice::Notice;
 use crate::store::{ArmDatabase, SessionLocks};
 use crate::under_test::OtherLocks;
@@ -97,7 +98,13 @@ impl Arm {
             LockKind::Postgres => Some(Arc::new(
                 SessionLocks::new(&scenario.database, run_id).map_err(store_error)?,
             )),
-            _ => None,
+            LockKind::Etcd => Some(Arc::new(EtcdLocks::new(Arc::clone(lab), spec))),
+            LockKind::None
+            | LockKind::Local
+            | LockKind::Single
+            | LockKind::Redlock
+            | LockKind::Cluster
+            | LockKind::Reported => None,
         };
         let price = is_client.then(|| {
             let (lab, servers) = (Arc::clone(lab), scenario.swarm.servers);

@@ -101,7 +101,7 @@ impl Engine {
                 Target::Server(_) | Target::Link(_) => true,
             };
             // An arm that has nothing left to do asks for no lock.
-            if arm.spec.lock.uses_nodes() && uses_it && !self.swarm.is_done(arm.index) {
+            if arm.spec.lock.is_on_hosts() && uses_it && !self.swarm.is_done(arm.index) {
                 arm.collector.outage_from(at, Some(target), fault, event);
             }
         }
@@ -190,6 +190,9 @@ impl Engine {
         if !effect.was_there() {
             let lost = match (target, &effect) {
                 (Target::Server(id), Effect::Verified(verified)) => self.note_pause(id, action, verified.at, event),
+                (Target::Host(_), Effect::Verified(verified)) if action.ends_or_stops() => {
+                    self.note_members(verified.at, event)
+                }
                 _ => self.note_forgotten(&came_back, event),
             };
             let of_arm = |(arm, kind): (usize, _)| ArmConsequence {
@@ -237,6 +240,24 @@ impl Engine {
         all
     }
 
+    /// Notes how many members of etcd are left to keep the locks that are held there.
+    fn note_members(&mut self, at: Instant, event: u64) -> Vec<(usize, ConsequenceKind)> {
+        let of = self.lab.spec.hosts;
+        let answers = |host: &HostId| self.lab.handle.state(*host).conditions.answers();
+        let votes = (0..of).map(HostId::from_index).filter(answers).count();
+        let (at, mut all) = (self.log.seconds(at), Vec::new());
+        for arm in self.arms.iter_mut().filter(|arm| arm.spec.lock == LockKind::Etcd) {
+            let locks: usize = self.swarm.servers.iter().map(|server| server.held(arm.index).0).sum();
+            if locks > 0 && votes * 2 > of {
+                let locks = locks as u64;
+                let kind = ConsequenceKind::KeptVotes { locks, votes, of };
+                arm.consequence(at, Some(event), kind);
+                all.push((arm.index, kind));
+            }
+        }
+        all
+    }
+
     /// Notes since when an app server stands still, and what that meant once it goes on.
     fn note_pause(&mut self, id: ServerId, action: Action, at: Instant, event: u64) -> Vec<(usize, ConsequenceKind)> {
         if let (true, Some(server)) = (action == Fault::Pause.into(), self.swarm.servers.get(id.index())) {
@@ -255,7 +276,7 @@ impl Engine {
         let (since, mut lost) = (self.log.seconds(paused.since), Vec::new());
         for (arm, held) in self.arms.iter_mut().zip(paused.held) {
             let ttl = self.swarm.live_settings.ttl(arm.spec.ttl);
-            if held > 0 && arm.spec.lock.uses_nodes() && at.saturating_duration_since(paused.since) >= ttl {
+            if held > 0 && arm.spec.lock.has_ttl() && at.saturating_duration_since(paused.since) >= ttl {
                 let kind = ConsequenceKind::PausedPastTtl { locks: held as u64 };
                 arm.consequence(since, Some(paused.event), kind);
                 lost.push((arm.index, kind));

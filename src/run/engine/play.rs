@@ -48,6 +48,7 @@ pub(crate) async fn run(
     }
     lab_options.cuts = scenario.needs(Lack::Containers);
     lab_options.preload = scenario.needs(Lack::Preload);
+    lab_options.etcd = options.etcd;
     if let Some(keeper) = options.keeper {
         lab_options.keeper = keeper;
     }

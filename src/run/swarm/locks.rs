@@ -98,7 +98,7 @@ impl Locks {
                 }
                 Lock::redlock(&self.independent.subset(&(0..hosts).collect::<Vec<_>>()), seed)
             }
-            LockKind::Postgres | LockKind::Client | LockKind::Reported => return Err(missing()),
+            LockKind::Postgres | LockKind::Etcd | LockKind::Client | LockKind::Reported => return Err(missing()),
         })
     }
 }

@@ -36,7 +36,7 @@ impl StallWatch {
 
     /// A stall counts if it outlasts the shortest TTL of the arms, and a second.
     pub fn new(arms: &[ArmSpec]) -> Self {
-        let with_nodes = arms.iter().filter(|arm| arm.lock.uses_nodes());
+        let with_nodes = arms.iter().filter(|arm| arm.lock.has_ttl());
         let shortest = with_nodes.map(|arm| arm.ttl).min();
         Self {
             limit: shortest.map(|ttl| ttl.max(Self::LEAST)),

@@ -4,6 +4,7 @@ use super::action::Action;
 use super::condition::Condition;
 use super::conditions::{Conditions, Ongoing};
 use super::how::How;
+use super::kind::Fault;
 use super::lack::Lack;
 use super::target::TargetKind;
 
@@ -31,6 +32,14 @@ impl Action {
             Self::Fault(fault) => fault.row().needs.contains(&(kind, lack)),
             Self::Undo(condition) => condition.row().undo_needs.contains(&(kind, lack)),
         }
+    }
+
+    /// Whether it ends or stops processes.
+    pub const fn ends_or_stops(self) -> bool {
+        matches!(
+            self,
+            Self::Fault(Fault::Kill | Fault::Shutdown | Fault::PowerLoss | Fault::DiskLoss | Fault::Pause)
+        )
     }
 
     /// Why this action makes no sense for a target of this kind in these conditions in a lab that `lacks` this; `None` if it does.

@@ -7,7 +7,7 @@ use super::super::forms::{read_renew, read_wait, read_wait_in_line};
 use super::super::keys::{Key, keys};
 use super::super::lock::{LockKind, Topology};
 use super::super::reader::Reader;
-use super::super::spec::{ArmSpec, ClusterSpec, DatabaseSpec, LabSpec, Update};
+use super::super::spec::{ArmSpec, ClusterSpec, DatabaseSpec, LabSpec, Renew, Update};
 use super::super::tree::Value;
 use super::super::value;
 use super::super::workload::{WorkloadName, WorkloadSpec};
@@ -18,6 +18,12 @@ const MOST_ARMS: usize = 60;
 /// With a shorter TTL, no useful validity is left: it is TTL − TTL/100 − 2 ms.
 const LEAST_TTL: Duration = Duration::from_millis(5);
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
+/// How long one member of etcd may take: a write needs two disks.
+const MEMBER_TIMEOUT: Duration = Duration::from_millis(500);
+/// The shortest lease that etcd grants with its own election timeout of 1 s.
+const LEAST_LEASE: Duration = Duration::from_secs(2);
+/// How often a lease of etcd is kept alive, as its own client does.
+const KEPT_ALIVE: Renew = Renew::Fraction(3);
 /// How long a master waits for its replicas.
 const WAIT_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -86,12 +92,19 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
             _ => table.get("command", command).unwrap_or_default(),
         },
         ttl,
-        renew: table.listed("renew", read_renew),
+        renew: match lock {
+            // Its leases are always kept alive.
+            LockKind::Etcd => KEPT_ALIVE,
+            _ => table.listed("renew", read_renew),
+        },
         wait,
         timeout: table.listed("timeout", value::positive),
         node_timeout: table
             .get("node_timeout", value::positive)
-            .unwrap_or(NODE_TIMEOUT.min(ttl / 4)),
+            .unwrap_or_else(|| match lock {
+                LockKind::Etcd => MEMBER_TIMEOUT,
+                _ => NODE_TIMEOUT.min(ttl / 4),
+            }),
         topology,
         follow: table.listed("follow", value::one_of),
         wait_replicas: table.listed("wait_replicas", |value| wait_replicas(value, lab, topology)),
@@ -111,6 +124,7 @@ fn arm(table: &mut Reader<'_>, lab: &LabSpec, workload: &WorkloadSpec) -> ArmSpe
         locks: table.listed("locks", value::one_of),
     };
     check_lease(table, &arm);
+    check_etcd(table, &arm, lab);
     check_nodes(table, &arm, lab);
     check_hosts(table, &arm, lab.hosts);
     workload.about().check_arm(&arm, table);
@@ -200,6 +214,30 @@ fn check_lease(table: &Reader<'_>, arm: &ArmSpec) {
         let why =
             format!("{timeout} is not shorter than the TTL of {ttl}: waiting for one slow node would use up the lock");
         table.complain("node_timeout", why);
+    }
+}
+
+/// Checks whether etcd could keep such a lock.
+fn check_etcd(table: &Reader<'_>, arm: &ArmSpec, lab: &LabSpec) {
+    if arm.lock != LockKind::Etcd {
+        return;
+    }
+    if table.sound(&["ttl"]) && (arm.ttl < LEAST_LEASE || arm.ttl.subsec_nanos() > 0) {
+        let ttl = value::show(arm.ttl);
+        let why = format!(
+            "{ttl} is no lease of etcd: it counts whole seconds, and grants none shorter than one and a half election timeouts; use 2s or more"
+        );
+        table.complain("ttl", why);
+    }
+    if !lab.are_ours() && table.sound(&["lock"]) {
+        let why = "the nodes are not ours (lab.nodes), and etcd would be on our own hosts: leave one of the two out";
+        table.complain("lock", why);
+    } else if lab.hosts < 3 && table.sound(&["lock"]) {
+        let why = format!(
+            "etcd on hosts = {} proves nothing: the loss of one host stops it; set 3 or 5",
+            lab.hosts
+        );
+        table.complain("lock", why);
     }
 }
 

@@ -47,6 +47,8 @@ pub(super) fn read(mut reader: Reader<'_>) -> LabSpec {
         password,
         replicated,
         cluster,
+        // If an arm needs it.
+        etcd: false,
         nodes: None,
     }
 }

@@ -7,7 +7,7 @@ use std::slice;
 use super::super::about::about;
 use super::super::client_arm;
 use super::super::error::{ScenarioError, ScenarioErrors};
-use super::super::lock::Topology;
+use super::super::lock::{LockKind, Topology};
 use super::super::overrides::{Change, Overrides};
 use super::super::reader::{Log, Reader};
 use super::super::source::Source;
@@ -123,6 +123,7 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
         let why = "its table \"cluster\" is never used: no arm has lock = \"cluster\" or topology = \"cluster\"";
         root.complain("lab", why);
     }
+    lab.etcd = arms.iter().any(|arm| arm.lock == LockKind::Etcd);
     let swarm = swarm::read(root.table("swarm"), duration, arms.len());
     if let WorkloadSpec::Job(job) = &mut workload
         && let Some((key, why)) = job.fit(&swarm, duration, warmup)
@@ -137,6 +138,13 @@ fn read(source: &Source, changes: &[Change]) -> Result<Scenario, ScenarioErrors>
     let faults = faults::read(&mut root, &lab, swarm.servers, duration, known);
     if lab.cluster.is_some() && faults.iter().any(|fault| fault.needs(Lack::Proxy)) {
         let why = "a lag or a cut makes no sense beside arms on a cluster: its nodes are not behind the proxy";
+        root.complain("fault", why);
+    }
+    if let Some(fault) = faults.iter().find(|fault| lab.etcd && !fault.reaches_etcd()) {
+        let why = format!(
+            "{} makes no sense beside arms on etcd, which it does not reach: kill, shut down, pause, restart or empty its hosts",
+            fault.action.word()
+        );
         root.complain("fault", why);
     }
     let expect = expectations(&root.table("expect"), known);

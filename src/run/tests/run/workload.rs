@@ -195,7 +195,7 @@ impl Bench {
             LockKind::Local => Lock::local(),
             LockKind::Single | LockKind::Cluster => Lock::single(&nodes, 0, 1),
             LockKind::Redlock => Lock::redlock(&nodes, 1),
-            LockKind::Postgres | LockKind::Client | LockKind::Reported => {
+            LockKind::Postgres | LockKind::Etcd | LockKind::Client | LockKind::Reported => {
                 unreachable!("no test here has another program's")
             }
         };
