@@ -1,6 +1,6 @@
 //! The faults of a recorded run, again in virtual time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use super::simulated::Simulated;
 use super::spread::Spread;
 use super::surroundings::Surroundings;
 use super::worlds::{FromWorld, in_parallel, seed_of};
-use lockstorm_data::facts::EventKind;
-use lockstorm_data::metrics::{Count, Time};
+use lockstorm_data::facts::{Event, EventKind};
+use lockstorm_data::metrics::{Count, Time, histogram};
 use lockstorm_data::model::{Action, CheckResult, Condition, Direction, Fault, HostId, Link, Skew, Target};
 use lockstorm_data::scenario::{ArmSpec, LockNodes, Persistence, Popularity, Renew, Scenario, WorkloadSpec};
 use lockstorm_lock::simulation::{Order, Span, World};
@@ -240,14 +240,48 @@ impl Replay {
     }
 }
 
-/// The round trips of the nodes on these hosts.
+/// How many times as long as half of the round trips one may take if what slowed a node down is in all that there are.
+const MOST_MEDIANS: u64 = 10;
+
+/// The round trips of the nodes on these hosts, as they would have been without the faults that are played again: those of nodes that none
+/// of these has slowed down, if need be on other hosts of the lab, which are the same machine.
 fn round_trips(record: &Record, hosts: &[HostId]) -> Result<Spread, String> {
-    let theirs = record.round_trips.iter().filter(|node| {
-        let host = HostId::from_index(node.host.saturating_sub(1));
-        hosts.contains(&host)
-    });
-    let all = sum(theirs.map(|node| &node.histogram))?;
-    Spread::of_micros(&all).map_err(|why| format!("the round trips of its nodes: {why}"))
+    let slowed = slowed(record);
+    let all_of = |is_wanted: &dyn Fn(HostId) -> bool| {
+        let nodes = record.round_trips.iter();
+        let wanted = nodes.filter(|node| is_wanted(HostId::from_index(node.host.saturating_sub(1))));
+        sum(wanted.map(|node| &node.histogram))
+    };
+    let own = all_of(&|host| hosts.contains(&host) && !slowed.contains(&host))?;
+    let elsewhere = all_of(&|host| !slowed.contains(&host))?;
+    let unslowed = if own.is_empty() { elsewhere } else { own };
+    let found = match unslowed.is_empty() {
+        false => unslowed,
+        true => {
+            let all = all_of(&|host| hosts.contains(&host))?;
+            let most = all.value_at_quantile(0.5).saturating_mul(MOST_MEDIANS);
+            let mut usual = histogram();
+            for value in all.iter_recorded().filter(|value| value.value_iterated_to() <= most) {
+                // The histogram resizes itself, so no value is out of range.
+                let _ = usual.record_n(value.value_iterated_to(), value.count_at_value());
+            }
+            usual
+        }
+    };
+    Spread::of_micros(&found).map_err(|why| format!("the round trips of its nodes: {why}"))
+}
+
+/// The hosts whose nodes a fault has slowed down.
+fn slowed(record: &Record) -> BTreeSet<HostId> {
+    let of_event = |event: &Event| match event.kind {
+        EventKind::Fault {
+            action: Action::Fault(Fault::Pause | Fault::Stall { .. } | Fault::Lag { .. } | Fault::SlowLink { .. }),
+            target: Target::Host(host) | Target::Link(Link::Route(_, host)),
+            ..
+        } => Some(host),
+        _ => None,
+    };
+    record.events.iter().filter_map(of_event).collect()
 }
 
 /// More locks than this are hardly ever wanted twice at the same time.
