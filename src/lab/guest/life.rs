@@ -114,8 +114,16 @@ impl Lab {
             guests.first().map_or(Ok(()), admit)?;
             return Err(LabError::Other(format!("{server} has no client")));
         }
-        let found = try_join_all(fit.into_iter().map(|guest| self.apply_to_guest(action, guest))).await?;
-        Ok(verified(found))
+        let found = try_join_all(fit.iter().map(|guest| self.apply_to_guest(action, guest))).await;
+        if let (Err(_), Action::Fault(Fault::Clock(_))) = (&found, action) {
+            // What was not shown on all of them is left on none.
+            for guest in fit {
+                let controls = guest.start.control.iter();
+                controls.for_each(|control| drop(control.set(Skew::NONE)));
+                guest.imposed.undergo(Action::Undo(Condition::Skewed), Instant::now());
+            }
+        }
+        Ok(verified(found?))
     }
 
     /// Does to the guests of an app server what is done to the app server itself: they are parts of one program.
@@ -171,7 +179,7 @@ impl Lab {
         let not_for = || LabError::of(action, Target::Client(guest.server), Obstacle::Lacks(Lack::Preload));
         let control = guest.start.control.as_ref().ok_or_else(not_for)?;
         control.set(skew).map_err(fails)?;
-        // It can be undone even if nobody has read it.
+        // It can be undone while nobody has read it.
         guest.imposed.undergo(action, Instant::now());
         let (end, mut seen) = (Instant::now() + LIMIT, None);
         loop {
@@ -188,12 +196,22 @@ impl Lab {
                 control.note_again().map_err(fails)?;
                 seen = Some(finding);
             }
-            if Instant::now() >= end || self.guest_pid(guest).is_none() {
-                let seen = seen.map_or_else(
-                    || "it has not read its wall clock".to_owned(),
-                    |finding| finding.to_string(),
-                );
-                return Err(unverified(action, guest, &format!("{seen} within {LIMIT:?}")));
+            let is_gone = self.guest_pid(guest).is_none();
+            if Instant::now() >= end || is_gone {
+                let seen = match seen {
+                    Some(finding) => finding.to_string(),
+                    None if control.reader().map_err(fails)?.is_none() => {
+                        let why = "no program of it has loaded the library that shifts it: it is linked statically, or sets LD_PRELOAD itself";
+                        return Err(unverified(action, guest, why));
+                    }
+                    None => "it has not read its wall clock".to_owned(),
+                };
+                let when = if is_gone {
+                    "before it ended".to_owned()
+                } else {
+                    format!("within {LIMIT:?}")
+                };
+                return Err(unverified(action, guest, &format!("{seen} {when}")));
             }
             sleep(LOOK_PAUSE).await;
         }
