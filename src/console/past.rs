@@ -148,6 +148,7 @@ fn hosts(record: &Record, events: &[Event], at: f64) -> Vec<HostView> {
             role: None,
             old_master: None,
             cluster_masters: None,
+            leads_etcd: None,
             behind: None,
             log: Arc::default(),
         }

@@ -149,6 +149,12 @@ impl Lab {
         Some(self.nodes.plan.etcd.as_ref()?.gateway(first).await)
     }
 
+    /// The host whose member of etcd is the leader; `None` in a lab without one, while there is none, and if it does not answer within
+    /// 200 ms.
+    pub async fn etcd_leader(&self) -> Option<HostId> {
+        self.nodes.plan.etcd.as_ref()?.leader().await
+    }
+
     /// How much the proxy adds to a round trip, measured now with host 1; `None` without a proxy, or if nobody answers.
     pub async fn cost_of_proxy(&self) -> Option<Duration> {
         let node = self.nodes.of(Role::Lock).next()?;

@@ -149,6 +149,7 @@ const fn worth_telling(event: &Event, phase: &Phase) -> bool {
         EventKind::Damage { .. }
         | EventKind::Failover { .. }
         | EventKind::Demoted { .. }
+        | EventKind::Leader { .. }
         | EventKind::Cluster { .. }
         | EventKind::DoubleHold { .. }
         | EventKind::Lock { .. }

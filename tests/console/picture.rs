@@ -173,6 +173,7 @@ pub fn calm(scenario: Scenario, elapsed: f64) -> Snapshot {
         role: None,
         old_master: None,
         cluster_masters: None,
+        leads_etcd: None,
         behind: None,
         single_arms: scenario
             .arms

@@ -14,7 +14,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use lockstorm_data::facts::{Event, EventKind};
 use lockstorm_data::metrics::{Count, Entry};
+use lockstorm_data::model::HostId;
 use lockstorm_kit::eventually;
 use lockstorm_kit::place::Place;
 use lockstorm_kit::play::arm;
@@ -181,6 +183,9 @@ fn etcd_itself_has_noted_that_each_lock_had_one_holder_through_the_failure_of_ea
     let told = thread::spawn(move || messages(watch));
     let record = ended(run, &place);
     let keys = keys(&told.join().expect("it has ended"));
+
+    let elected = |event: &Event| matches!(event.kind, EventKind::Leader { host } if host != HostId(1));
+    assert!(record.events.iter().any(elected), "host 1 was the leader, and died");
 
     let history = fs::read_to_string(place.at("out.jsonl")).expect("a history");
     let lines: Vec<Value> = history

@@ -109,7 +109,7 @@ fn symbol(event: &Event, theme: &Theme) -> (char, Style) {
         EventKind::Phase { .. } | EventKind::Proxy { .. } => ('·', theme.dim),
         EventKind::Fault { error: Some(_), .. } => ('?', theme.warn),
         EventKind::Fault { action, .. } => (action.mark(), theme.warn),
-        EventKind::Failover { .. } | EventKind::Demoted { .. } => ('M', theme.warn),
+        EventKind::Failover { .. } | EventKind::Demoted { .. } | EventKind::Leader { .. } => ('M', theme.warn),
         EventKind::Caption { .. } => ('▸', theme.accent),
         EventKind::Cluster { .. } => ('!', theme.warn),
         EventKind::Knob { .. } => ('±', theme.accent),

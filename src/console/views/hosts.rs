@@ -45,14 +45,19 @@ fn bare(frame: &mut Frame<'_>, area: Rect, app: &App, host: &HostView) {
     frame.render_widget(fitting(parts, usize::from(area.width.saturating_sub(1)), " "), area);
 }
 
-/// The role of its replicated node, and of its nodes in the cluster; `is_short` where space is.
+/// The role of its replicated node, of its nodes in the cluster, and of its member of etcd; `is_short` where space is.
 pub(super) fn roles(host: &HostView, is_short: bool) -> impl Iterator<Item = String> {
     let in_cluster = host.cluster_masters.map(|masters| match masters {
         0 => "cluster: replicas".to_owned(),
         1 => "cluster: master".to_owned(),
         _ => format!("cluster: {masters} masters"),
     });
-    role(host, is_short).into_iter().chain(in_cluster)
+    let in_etcd = host.leads_etcd.map(|leads| match (leads, is_short) {
+        (true, _) => "etcd: leader".to_owned(),
+        (false, true) => "etcd".to_owned(),
+        (false, false) => "etcd: follower".to_owned(),
+    });
+    role(host, is_short).into_iter().chain(in_cluster).chain(in_etcd)
 }
 
 /// The role of its replicated node, and how far that is behind: `replica, 480 ms behind`; `old master, still grants`. In short:

@@ -90,6 +90,11 @@ pub enum EventKind {
         /// Its host.
         host: HostId,
     },
+    /// Another member of etcd was elected as the leader.
+    Leader {
+        /// Its host.
+        host: HostId,
+    },
     /// The cluster has lost masters that take writes, or has got them back.
     Cluster {
         /// For how many of the 16,384 slots a master takes writes now.

@@ -92,6 +92,7 @@ impl Event {
                 Some(masters) => format!("{host} has taken over slots: it has {masters} masters of the cluster now"),
             },
             EventKind::Demoted { host } => format!("{host} has the master no longer: its node is a replica now"),
+            EventKind::Leader { host } => format!("{host} leads etcd now"),
             EventKind::Cluster { slots } => of_cluster(*slots),
             EventKind::Knob { turn } => turn.to_string(),
             EventKind::DoubleHold {

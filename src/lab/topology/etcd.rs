@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -16,6 +17,7 @@ use crate::directory::password::{Password, create_file};
 use crate::error::LabError;
 use crate::server::binary::version_output;
 use crate::server::programs::on_path;
+use crate::server::stats::STATS_TIMEOUT;
 use crate::server::version::Version;
 use lockstorm_data::model::HostId;
 use lockstorm_etcd::{CallError, Gateway, Secret};
@@ -82,6 +84,8 @@ pub(crate) struct Etcd {
     /// The user that everybody must be, and the file with the key of what they are known by.
     password: Option<Secret>,
     key: Option<PathBuf>,
+    /// Asks the members who the leader is, which anybody may.
+    watcher: Gateway,
     /// Whether the members have come together once. One that has lost its data must be added again then.
     is_established: AtomicBool,
 }
@@ -105,6 +109,7 @@ impl Etcd {
         let token = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
             program,
+            watcher: Gateway::new(Vec::new(), 0),
             places,
             token,
             password: password.map(|password| Secret::new(password.text().to_owned())),
@@ -231,6 +236,19 @@ impl Etcd {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The host of the leader: of those who say that they are, the one whom the others have elected last.
+    pub(crate) async fn leader(&self) -> Option<HostId> {
+        let asked = self.places.iter().map(|(host, [client, _])| async move {
+            let nothing = json!({});
+            let status = self.watcher.at(*client, "maintenance/status", &nothing);
+            let status = timeout(STATS_TIMEOUT, status).await.ok()?.ok()?;
+            let (own, term) = (&status["header"]["member_id"], &status["raftTerm"]);
+            let term: u64 = term.as_str()?.parse().ok()?;
+            (*own == status["leader"]).then_some((term, *host))
+        });
+        join_all(asked).await.into_iter().flatten().max().map(|(_, host)| host)
     }
 
     /// Whether the member on this host has its data.

@@ -82,7 +82,9 @@ fn told(event: &Event) -> Option<Line> {
             format!("{text} (ordered then, and seen to answer at {effect:.3} s)"),
         )),
         EventKind::Fault { effect_at, .. } => Some((micros(effect_at.unwrap_or(event.at)), text)),
-        EventKind::Failover { .. } | EventKind::Demoted { .. } => Some((micros(event.at), text)),
+        EventKind::Failover { .. } | EventKind::Demoted { .. } | EventKind::Leader { .. } => {
+            Some((micros(event.at), text))
+        }
         _ => None,
     }
 }

@@ -157,7 +157,10 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                 join(&mut moments, &mut found, event, ("first damage", arm));
                 continue;
             }
-            EventKind::Warning { .. } | EventKind::Knob { .. } | EventKind::Cluster { .. } => (text(), None),
+            EventKind::Warning { .. }
+            | EventKind::Knob { .. }
+            | EventKind::Cluster { .. }
+            | EventKind::Leader { .. } => (text(), None),
             EventKind::Phase { .. }
             | EventKind::Proxy { .. }
             | EventKind::Lock { .. }

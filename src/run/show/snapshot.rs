@@ -154,6 +154,8 @@ pub struct HostView {
     pub old_master: Option<OldMaster>,
     /// How many of the cluster's masters it has; `None` if it has no node of a cluster that runs.
     pub cluster_masters: Option<usize>,
+    /// Whether its member of etcd was elected as the leader last; `None` if it has none that runs.
+    pub leads_etcd: Option<bool>,
     /// How far that node is behind its master; `None` if it is in step, or no replica.
     pub behind: Option<Behind>,
     /// The names of the arms whose only lock node it runs now.

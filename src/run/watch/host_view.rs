@@ -53,6 +53,7 @@ impl LiveLab {
                 }
             }),
             cluster_masters: self.cluster.masters_on(id).filter(|_| conditions.answers()),
+            leads_etcd: (self.spec.etcd && answers_by(Role::Etcd)).then(|| self.etcd_leader == Some(id)),
             behind: self.roles.offsets.behind(id).filter(|_| answers_by(Role::Replicated)),
             single_arms: arms
                 .iter()

@@ -37,6 +37,8 @@ pub(crate) struct LiveLab {
     pub roles: Roles,
     /// The cluster, if there is one.
     pub cluster: LiveCluster,
+    /// The host whose member of etcd was elected as the leader last, if there is an etcd.
+    pub(super) etcd_leader: Option<HostId>,
     /// How often each node had run commands that delete all keys, and when it was asked.
     flushes: BTreeMap<NodeName, (u64, Instant)>,
     /// What nodes may have lost that went away and came back without an order, or whose keys were deleted from outside; to be taken.
@@ -72,6 +74,7 @@ pub(crate) struct Polled {
     stats: BTreeMap<NodeName, NodeStats>,
     flushes: Flushes,
     in_cluster: BTreeMap<NodeName, Option<ClusterNode>>,
+    etcd_leader: Option<HostId>,
 }
 
 impl LiveLab {
@@ -86,6 +89,7 @@ impl LiveLab {
             logs: LogWatch::start(&handle),
             roles: Roles::default(),
             cluster: LiveCluster::default(),
+            etcd_leader: None,
             flushes: BTreeMap::new(),
             unordered_losses: Vec::new(),
             unordered_outages: Vec::new(),
@@ -134,11 +138,13 @@ impl LiveLab {
         let lab = Arc::clone(&self.handle);
         tokio::spawn(async move {
             loop {
-                let (stats, flushes, in_cluster) = tokio::join!(lab.stats(), Flushes::look(&lab), lab.cluster_roles());
+                let (stats, flushes, in_cluster, etcd_leader) =
+                    tokio::join!(lab.stats(), Flushes::look(&lab), lab.cluster_roles(), lab.etcd_leader());
                 let polled = Polled {
                     stats,
                     flushes,
                     in_cluster,
+                    etcd_leader,
                 };
                 if found.send(polled).await.is_err() {
                     return;
@@ -149,7 +155,7 @@ impl LiveLab {
         polled
     }
 
-    /// Takes in what the nodes said. Nobody orders the failovers of a cluster.
+    /// Takes in what the nodes said. Nobody orders the failovers of a cluster or the elections of etcd.
     pub fn take(&mut self, polled: Polled) -> Vec<Notice> {
         self.stats = polled.stats;
         let mut flushed = self.take_flushes(polled.flushes);
@@ -163,6 +169,15 @@ impl LiveLab {
             ClusterChange::Usable(slots) => Notice::now(EventKind::Cluster { slots }),
         };
         flushed.extend(changes.into_iter().map(notice));
+        // While there is none, the one before is known.
+        if let Some(host) = polled.etcd_leader {
+            let before = self.etcd_leader.replace(host);
+            flushed.extend(
+                before
+                    .filter(|before| *before != host)
+                    .map(|_| Notice::now(EventKind::Leader { host })),
+            );
+        }
         flushed
     }
 
