@@ -128,14 +128,17 @@ shapes! {
 
 #[test]
 fn the_built_in_scenarios_fit_a_small_machine() {
-    let small = Machine {
-        files: Some(1_024),
-        threads: Some(1_000),
-        memory: Some(512 << 20),
-        disk: Some(512 << 20),
-    };
     for builtin in builtin::ALL {
-        let room = compare(&of(&scenario(builtin.text, &[])), &small);
+        let scenario = scenario(builtin.text, &[]);
+        // A member of etcd makes its log ahead, and keeps much in memory.
+        let mib = if scenario.lab.etcd { 1024 } else { 512 };
+        let small = Machine {
+            files: Some(1_024),
+            threads: Some(1_000),
+            memory: Some(mib << 20),
+            disk: Some(mib << 20),
+        };
+        let room = compare(&of(&scenario), &small);
         assert_eq!((room.refusals, room.warnings), (vec![], vec![]), "{}", builtin.name);
     }
 }

@@ -60,6 +60,7 @@ pub const ALL: &[Builtin] = &[
     builtin!("fencing"),
     builtin!("consensus"),
     builtin!("consensus-paused"),
+    builtin!("consensus-price"),
     builtin!("job-twice"),
     builtin!("double-submit"),
     builtin!("waiters"),

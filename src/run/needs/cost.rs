@@ -18,6 +18,9 @@ pub const FILES_RESERVED_BY_A_NODE: u64 = 32;
 /// How many connections a redis-server accepts by default (its `maxclients`).
 pub const MOST_CLIENTS: u64 = 10_000;
 
+/// Connections of a worker to etcd: one for what it asks, and one while it waits.
+pub const FILES_OF_A_WORKER_ON_ETCD: u64 = 2;
+
 /// How many connections of a pool `store` opens at once.
 pub const POOL_AT_ONCE: u64 = 8;
 
@@ -49,6 +52,8 @@ pub const MINUTES: u64 = 61;
 /// An idle redis-server: 7 MiB if nothing is shared (its PSS when it is alone), about 3 MiB of its own. The keeper needs
 /// less.
 pub const MEMORY_OF_A_PROCESS: u64 = 6 * MIB;
+/// A member of etcd 3.5 in a run of half a minute: 62 MiB.
+pub const MEMORY_OF_A_MEMBER: u64 = 64 * MIB;
 /// A key of the cache node with its value and its expiry: 164 bytes were measured for each of 100,000 keys with 16-byte
 /// values, and 59 bytes for each of as many stock keys (redis-server 7.0).
 pub const MEMORY_OF_A_KEY: u64 = 168;
@@ -67,6 +72,8 @@ pub const DISK_OF_A_ROW: u64 = 28;
 pub const DISK_OF_A_CYCLE: u64 = 176;
 /// Logs and snapshots of a server of the lab.
 pub const DISK_OF_A_NODE: u64 = 256 * KIB;
+/// A member of etcd: two segments of its log, which it makes ahead, of 61 MiB each.
+pub const DISK_OF_A_MEMBER: u64 = 128 * MIB;
 /// An upper bound on the cycles of an arm per second, each with a lock and a sale. It is an assumption, not a measurement.
 /// It bounds the warnings for closed loops without pauses, and refuses nothing.
 pub const MOST_CYCLES: f64 = 20_000.0;

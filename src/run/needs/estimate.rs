@@ -3,7 +3,7 @@
 use super::cost;
 use lockstorm_data::metrics::units::rounded;
 use lockstorm_data::model::{Lack, Wait};
-use lockstorm_data::scenario::{ArmSpec, Ledger, Persistence, Scenario, StockIn, Topology};
+use lockstorm_data::scenario::{ArmSpec, Ledger, LockKind, Persistence, Scenario, StockIn, Topology};
 
 /// What a run of a scenario needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +111,11 @@ impl<'a> Run<'a> {
         arms.map(|arm| arm.voters(&self.scenario.lab).len() as u64).sum()
     }
 
+    /// The members of etcd.
+    fn members(&self) -> u64 {
+        u64::from(self.scenario.lab.etcd) * self.scenario.lab.hosts as u64
+    }
+
     /// Files and sockets of this program.
     fn files(&self) -> u64 {
         let hosts = self.scenario.lab.hosts as u64;
@@ -126,7 +131,13 @@ impl<'a> Run<'a> {
         let nodes_of_cluster = 2 * self.scenario.lab.cluster_hosts() as u64;
         let replicated = on_master * (hosts + 1);
         let in_cluster = on_cluster * (nodes_of_cluster + 1);
-        let server = cost::FILES_OF_A_SERVER + hosts + replicated + in_cluster + subscriptions;
+        let on_etcd = self.arms_that(|arm| arm.lock == LockKind::Etcd) * self.scenario.swarm.workers as u64;
+        let server = cost::FILES_OF_A_SERVER
+            + hosts
+            + replicated
+            + in_cluster
+            + subscriptions
+            + on_etcd * cost::FILES_OF_A_WORKER_ON_ETCD;
         // The proxy has a listener for each node on a host, and two sockets for each connection of an app server, and for one of
         // the run. Each replica calls its master, and each Sentinel calls every other one and, twice, every replicated node.
         let links = if on_master > 0 { hosts + hosts * hosts * 3 } else { 0 };
@@ -204,7 +215,8 @@ impl<'a> Run<'a> {
             .saturating_add(read)
             .saturating_mul(cost::MEMORY_OF_A_KEY)
             .saturating_add(orders.saturating_mul(cost::MEMORY_OF_AN_ORDER));
-        ((self.processes + 1) * cost::MEMORY_OF_A_PROCESS).saturating_add(arm.saturating_mul(self.arms))
+        (self.members() * cost::MEMORY_OF_A_MEMBER + (self.processes + 1) * cost::MEMORY_OF_A_PROCESS)
+            .saturating_add(arm.saturating_mul(self.arms))
     }
 
     /// The size of the run's directory at its end, in bytes.
@@ -229,7 +241,7 @@ impl<'a> Run<'a> {
         };
         database
             .saturating_add(cycles.saturating_mul(cost::DISK_OF_A_CYCLE))
-            .saturating_add(self.processes * cost::DISK_OF_A_NODE)
+            .saturating_add(self.processes * cost::DISK_OF_A_NODE + self.members() * cost::DISK_OF_A_MEMBER)
     }
 
     /// The size of one arm's tables at the end, in bytes.
