@@ -9,6 +9,10 @@
 //! kept alive; a holder counts from the moment when it asked for that, and never believes longer. So a holder who stands still for longer
 //! than the TTL overlaps with the next one, as with every lock that ends by itself: only a fence, here the key's create revision, prevents
 //! what it does then. See <https://jepsen.io/analyses/etcd-3.4.3>.
+//!
+//! One thing ends leases early: a leader that stood still for longer than their TTL. When it goes on it revokes what has expired by its own
+//! clock, although its successor has kept it alive (<https://github.com/etcd-io/etcd/issues/15247>; seen with 3.5.16). A holder hears of
+//! that when it keeps its lease alive next, up to a third of the TTL later.
 
 mod gateway;
 mod lease;

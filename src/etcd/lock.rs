@@ -107,18 +107,22 @@ impl Locks {
             revision = number(&created["responses"][0]["response_range"]["kvs"][0]["create_revision"]);
         }
         let held = Held { lease, revision, key };
-        let body = before(name, revision);
-        let before = || self.gateway.call("kv/range", &body, options.member_timeout);
+        let body = older(name, &held);
+        let older = || self.gateway.call("kv/txn", &body, options.member_timeout);
         let mut answered: Option<Instant> = None;
         loop {
-            let Ok(before) = persist(before, end, options.waits).await else {
+            let Ok(answer) = persist(older, end, options.waits).await else {
                 let is_late = answered.is_some_and(|at| at.elapsed() < 2 * LOOKS);
                 let why = if is_late { Refused::Contended } else { Refused::Outage };
                 return Err(self.withdraw(held, why, options).await);
             };
             answered = Some(Instant::now());
-            let Some(other) = decoded(&before["kvs"][0]["key"]) else {
-                // Whose lease has ended meanwhile has no key any more that would keep others out.
+            // Whose lease has ended meanwhile has no key any more that would keep others out, whatever it believes of its lease.
+            if answer["succeeded"].as_bool() != Some(true) {
+                return Err(Refused::Outage);
+            }
+            let older = &answer["responses"][0]["response_range"]["kvs"][0];
+            let Some(other) = decoded(&older["key"]) else {
                 return match held.lease.validity().lasts() {
                     true => Ok(held),
                     false => Err(Refused::Outage),
@@ -127,7 +131,7 @@ impl Locks {
             if !options.waits || left(end).is_zero() || !held.lease.validity().lasts() {
                 return Err(self.withdraw(held, Refused::Contended, options).await);
             }
-            let since = number(&before["header"]["revision"]) + 1;
+            let since = number(&answer["header"]["revision"]) + 1;
             // Nothing is known if it takes longer.
             let _ = timeout(LOOKS.min(left(end)), self.gateway.deleted(&other, since)).await;
         }
@@ -203,9 +207,10 @@ fn create(key: &str, lease: i64) -> Value {
     })
 }
 
-/// The youngest key of this lock that is older than this revision.
-fn before(name: &str, revision: i64) -> Value {
-    json!({
+/// The youngest key of this lock that is older than this one, if this is still there.
+fn older(name: &str, held: &Held) -> Value {
+    let (key, revision) = (encoded(&held.key), held.revision);
+    let range = json!({
         "key": encoded(&format!("{name}/")),
         // The next text after all that begin like this.
         "range_end": encoded(&format!("{name}0")),
@@ -213,6 +218,10 @@ fn before(name: &str, revision: i64) -> Value {
         "sort_order": "DESCEND",
         "sort_target": "CREATE",
         "limit": "1",
+    });
+    json!({
+        "compare": [{ "key": key, "target": "CREATE", "create_revision": revision.to_string() }],
+        "success": [{ "request_range": range }],
     })
 }
 

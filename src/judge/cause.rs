@@ -71,6 +71,10 @@ pub enum Cause {
         votes: usize,
         of: usize,
     },
+    MembersLeft {
+        members: usize,
+        of: usize,
+    },
     NoFaultTested,
     Guarded,
     WroteLate {
@@ -86,6 +90,7 @@ impl Cause {
             | Self::RowLock
             | Self::FenceRefused { .. }
             | Self::KeptVotes { .. }
+            | Self::MembersLeft { .. }
             | Self::NoFaultTested
             | Self::Guarded => false,
             Self::PausedPastTtl { is_fenced } | Self::Overran { is_fenced, .. } => !is_fenced,
@@ -108,6 +113,7 @@ impl Cause {
             Self::OutlivedHolder { longest_us } => format!("key outlived {}", micros(longest_us)),
             Self::FenceRefused { writes } => format!("fence refused {}", count(writes)),
             Self::KeptVotes { votes, of } => format!("kept {votes} of {of} votes"),
+            Self::MembersLeft { members, of } => format!("{members} of {of} members left"),
             _ => self.in_all_runs(workload).to_owned(),
         }
     }
@@ -115,7 +121,7 @@ impl Cause {
     /// It without how often, which differs from run to run.
     pub fn uncounted(self, workload: &WorkloadSpec) -> String {
         match self {
-            Self::KeptVotes { .. } => self.words(workload),
+            Self::KeptVotes { .. } | Self::MembersLeft { .. } => self.words(workload),
             _ => self.in_all_runs(workload).to_owned(),
         }
     }
@@ -150,6 +156,7 @@ impl Cause {
             Self::Overran { is_reported: true, .. } => "outlived lock",
             Self::Overran { is_reported: false, .. } => "outlived TTL",
             Self::KeptVotes { .. } => "kept votes",
+            Self::MembersLeft { .. } => "members left",
             Self::NoFaultTested => "no fault tested it",
             Self::Guarded => words.guarded,
             Self::WroteLate { .. } => "wrote late",
@@ -164,6 +171,8 @@ struct Sums {
     emptied: u64,
     /// The votes that were left of how many, at the worst.
     kept: Option<(usize, usize)>,
+    /// The members of etcd that were left of how many, at the worst.
+    members: Option<(usize, usize)>,
     lost_at_failover: u64,
     by_old_master: u64,
     paused: u64,
@@ -179,6 +188,9 @@ impl Sums {
                 ConsequenceKind::EmptinessReplicated { locks } => sums.emptied += locks,
                 ConsequenceKind::KeptVotes { votes, of, .. } => {
                     sums.kept = Some(sums.kept.map_or((votes, of), |kept| kept.min((votes, of))));
+                }
+                ConsequenceKind::KeptByOthers { members, of, .. } => {
+                    sums.members = Some(sums.members.map_or((members, of), |kept| kept.min((members, of))));
                 }
                 ConsequenceKind::LostAtFailover { locks, .. } => sums.lost_at_failover += locks,
                 ConsequenceKind::GrantedByOldMaster { locks } => sums.by_old_master += locks,
@@ -242,6 +254,9 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
     add(sums.forgot > 0 && !let_in, forgotten);
     if let Some((votes, of)) = sums.kept {
         add(true, Cause::KeptVotes { votes, of });
+    }
+    if let Some((members, of)) = sums.members {
+        add(true, Cause::MembersLeft { members, of });
     }
     add(meets_no_fault(scenario, arm, figures), Cause::NoFaultTested);
     let is_shared = arm.lock.has(Group::Servers);

@@ -43,6 +43,15 @@ pub enum ConsequenceKind {
         /// How many voters there are.
         of: usize,
     },
+    /// A member of etcd stood still or died while these locks were held, which the others keep.
+    KeptByOthers {
+        /// How many locks.
+        locks: u64,
+        /// How many members are left.
+        members: usize,
+        /// How many there are in all.
+        of: usize,
+    },
     /// A replica that became a master did not have the keys of held locks.
     LostAtFailover {
         /// How many it did not have.
@@ -91,6 +100,9 @@ impl fmt::Display for ConsequenceKind {
             Self::Forgot { locks } => write!(f, "forgot {}", held(locks)),
             Self::EmptinessReplicated { locks } => write!(f, "forgot {}: the emptiness was replicated", held(locks)),
             Self::KeptVotes { locks, votes, of } => write!(f, "kept {votes} of {of} votes of {}", held(locks)),
+            Self::KeptByOthers { locks, members, of } => {
+                write!(f, "keeps {} with {members} of {of} members", held(locks))
+            }
             Self::LostAtFailover { locks, of } => write!(f, "lost {} of {} at the failover", count(locks), held(of)),
             Self::GrantedByOldMaster { locks } => {
                 write!(f, "was granted {} by an old master", counted(locks, "lock", "locks"))

@@ -230,3 +230,33 @@ async fn a_full_etcd_grants_nothing_and_keeps_nothing() {
         sleep(Duration::from_millis(100)).await;
     }
 }
+
+#[tokio::test]
+#[ignore = "needs etcd: make test-etcd"]
+async fn whose_key_is_deleted_while_it_waits_is_not_granted_the_lock() {
+    let etcd = Etcd::start(&[]).await;
+    let locks = Arc::new(etcd.locks());
+    let held = locks.acquire("one", &WAITING).await.unwrap();
+    let waiter = {
+        let locks = Arc::clone(&locks);
+        tokio::spawn(async move { locks.acquire("one", &WAITING).await.map(|held| held.revision) })
+    };
+    while etcd.left().await[0] < 2 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    // Its lease lasts, as far as it knows, but etcd has forgotten its key.
+    let gateway = etcd.gateway();
+    let younger = json!({
+        "key": "b25lLw==", "range_end": "b25lMA==", "min_create_revision": (held.revision + 1).to_string(),
+    });
+    let found = gateway.call("kv/range", &younger, LIMIT).await.unwrap();
+    let key = found["kvs"][0]["key"].clone();
+    gateway
+        .call("kv/deleterange", &json!({ "key": key }), LIMIT)
+        .await
+        .unwrap();
+    let next = locks.acquire("one", &AT_ONCE).await;
+    assert_eq!(next.unwrap_err(), Refused::Contended);
+    assert!(locks.release(held, LIMIT).await);
+    assert_eq!(waiter.await.unwrap(), Err(Refused::Outage));
+}

@@ -112,6 +112,15 @@ fn a_cause_is_what_the_nodes_lost_and_adds_up() {
     let kept = |votes| ConsequenceKind::KeptVotes { locks: 4, votes, of: 3 };
     let all = of("failover", "redlock", after(&[kept(2), kept(1), kept(2)]));
     assert_eq!(first(&all), ("kept 1 of 3 votes", false), "the worst counts");
+    let left = ConsequenceKind::KeptByOthers {
+        locks: 4,
+        members: 2,
+        of: 3,
+    };
+    assert_eq!(
+        first(&of("consensus", "etcd", after(&[left]))),
+        ("2 of 3 members left", false)
+    );
 }
 
 #[test]

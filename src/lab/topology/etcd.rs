@@ -143,6 +143,8 @@ impl Etcd {
                 "initial-cluster-state",
                 if is_new { "new" } else { "existing" }.to_owned(),
             ),
+            // A member that has lost its disk is replaced at once: otherwise the others must have known each other for 5 s.
+            ("strict-reconfig-check", "false".to_owned()),
             // Its own defaults, which leases depend on.
             ("heartbeat-interval", "100".to_owned()),
             ("election-timeout", "1000".to_owned()),

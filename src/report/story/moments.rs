@@ -74,7 +74,12 @@ impl Moment {
     /// True if the arm's locks had enough votes left in spite of it.
     fn was_survived_by(&self, arm: &Arm<'_>) -> bool {
         let mut its = arm.figures.consequences.iter().filter(|one| self.has(one.event));
-        its.any(|one| matches!(one.kind, ConsequenceKind::KeptVotes { .. }))
+        its.any(|one| {
+            matches!(
+                one.kind,
+                ConsequenceKind::KeptVotes { .. } | ConsequenceKind::KeptByOthers { .. }
+            )
+        })
     }
 
     /// Whether it is known to have let others in while locks of this arm were held.
@@ -88,7 +93,9 @@ impl Moment {
                 | ConsequenceKind::LostAtFailover { .. }
                 | ConsequenceKind::PausedPastTtl { .. } => true,
                 // It granted from its return on.
-                ConsequenceKind::GrantedByOldMaster { .. } | ConsequenceKind::KeptVotes { .. } => false,
+                ConsequenceKind::GrantedByOldMaster { .. }
+                | ConsequenceKind::KeptVotes { .. }
+                | ConsequenceKind::KeptByOthers { .. } => false,
                 ConsequenceKind::Refused { .. }
                 | ConsequenceKind::Delayed { .. }
                 | ConsequenceKind::Orphaned { .. }
@@ -140,11 +147,7 @@ pub(crate) fn moments(events: &[Event], arms: &[Arm<'_>], cost: Metric) -> Vec<M
                 };
                 is_return = *action == Action::Undo(Condition::Down) && effect_at.is_some();
                 let mark = action.mark();
-                let letter = if effect_at.is_some() {
-                    mark
-                } else {
-                    mark.to_ascii_lowercase()
-                };
+                let letter = effect_at.map_or_else(|| mark.to_ascii_lowercase(), |_| mark);
                 (done(*action, *target, effect_at.is_some()), Some(letter))
             }
             EventKind::Failover { host, .. } => (format!("{host} is the master now"), Some('M')),
@@ -371,6 +374,9 @@ fn tell(moment: &mut Moment, arms: &[Arm<'_>], doings: impl Iterator<Item = Doin
                 ConsequenceKind::KeptVotes { votes, of, .. } => {
                     is_empty = true;
                     add(2, "kept", format!("{name} {votes} of {of} votes"));
+                }
+                ConsequenceKind::KeptByOthers { members, of, .. } => {
+                    add(2, "kept", format!("{name} {members} of {of} members"));
                 }
             }
         }

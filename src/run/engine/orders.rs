@@ -244,13 +244,13 @@ impl Engine {
     fn note_members(&mut self, at: Instant, event: u64) -> Vec<(usize, ConsequenceKind)> {
         let of = self.lab.spec.hosts;
         let answers = |host: &HostId| self.lab.handle.state(*host).conditions.answers();
-        let votes = (0..of).map(HostId::from_index).filter(answers).count();
+        let members = (0..of).map(HostId::from_index).filter(answers).count();
         let (at, mut all) = (self.log.seconds(at), Vec::new());
         for arm in self.arms.iter_mut().filter(|arm| arm.spec.lock == LockKind::Etcd) {
             let locks: usize = self.swarm.servers.iter().map(|server| server.held(arm.index).0).sum();
-            if locks > 0 && votes * 2 > of {
+            if locks > 0 && members * 2 > of {
                 let locks = locks as u64;
-                let kind = ConsequenceKind::KeptVotes { locks, votes, of };
+                let kind = ConsequenceKind::KeptByOthers { locks, members, of };
                 arm.consequence(at, Some(event), kind);
                 all.push((arm.index, kind));
             }
