@@ -143,13 +143,13 @@ impl Gateway {
         refusal(&answer).map_or(Ok(answer), Err)
     }
 
-    /// Waits until this key is deleted in that revision or a later one, as far as the member tells that is asked. Returns early if it can't
-    /// be watched any more.
-    pub async fn deleted(&self, key: &str, since: i64) {
+    /// Waits until this key is deleted in that revision or a later one, as far as the member tells that is asked. Returns early, and
+    /// `false`, if it can't be watched any more.
+    pub async fn deleted(&self, key: &str, since: i64) -> bool {
         let member = self.members[self.last.load(Ordering::Relaxed)];
         let create = json!({ "key": encoded(key), "start_revision": since.to_string(), "filters": ["NOPUT"] });
         let Ok(response) = self.send(member, "watch", &json!({ "create_request": create })).await else {
-            return;
+            return false;
         };
         let (mut body, mut read) = (response.into_body(), Vec::new());
         while let Some(Ok(frame)) = body.frame().await {
@@ -158,11 +158,15 @@ impl Gateway {
                 let line: Vec<u8> = read.drain(..=end).collect();
                 let told: Value = serde_json::from_slice(&line).unwrap_or_default();
                 let is_created = told["result"]["created"].as_bool() == Some(true);
-                if !is_created || told["result"]["canceled"].as_bool() == Some(true) {
-                    return;
+                let is_told = told["result"]["events"]
+                    .as_array()
+                    .is_some_and(|events| !events.is_empty());
+                if is_told || !is_created || told["result"]["canceled"].as_bool() == Some(true) {
+                    return is_told;
                 }
             }
         }
+        false
     }
 
     async fn send(&self, member: SocketAddr, path: &str, body: &Value) -> Result<Response<Incoming>, CallError> {

@@ -132,8 +132,11 @@ impl Locks {
                 return Err(self.withdraw(held, Refused::Contended, options).await);
             }
             let since = number(&answer["header"]["revision"]) + 1;
-            // Nothing is known if it takes longer.
-            let _ = timeout(LOOKS.min(left(end)), self.gateway.deleted(&other, since)).await;
+            // Nothing is known if it takes longer, or can't be watched.
+            let told = timeout(LOOKS.min(left(end)), self.gateway.deleted(&other, since)).await;
+            if told != Ok(true) {
+                sleep(PAUSE.min(left(end))).await;
+            }
         }
     }
 
@@ -186,13 +189,22 @@ async fn persist<T, F: Future<Output = Result<T, CallError>>>(
     end: Instant,
     waits: bool,
 ) -> Result<T, CallError> {
+    let mut may_be_done = None;
     loop {
         let late = || CallError::Unknown("it takes too long".to_owned());
         let answer = timeout(left(end), call()).await.unwrap_or_else(|_| Err(late()));
         let is_over = !waits || left(end) < PAUSE;
         match answer {
-            Err(CallError::Unreached(_) | CallError::Unknown(_)) if !is_over => sleep(PAUSE).await,
+            Err(CallError::Unknown(why)) => may_be_done = Some(why),
+            Err(CallError::Unreached(why)) if is_over && may_be_done.is_none() => {
+                return Err(CallError::Unreached(why));
+            }
+            Err(CallError::Unreached(_)) => {}
             answer => return answer,
+        }
+        match may_be_done.take_if(|_| is_over) {
+            Some(why) => return Err(CallError::Unknown(why)),
+            None => sleep(PAUSE).await,
         }
     }
 }
@@ -232,4 +244,37 @@ fn delete(held: &Held) -> Value {
         "compare": [{ "key": key, "target": "CREATE", "create_revision": revision }],
         "success": [{ "request_delete_range": { "key": key } }],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_may_have_been_done_is_unknown_whatever_comes_after_it() {
+        let unknown = || CallError::Unknown("silent".to_owned());
+        let unreached = || CallError::Unreached("refused".to_owned());
+        let after = async |first: CallError, then: CallError, waits: bool| {
+            let calls = Cell::new(0);
+            let call = || {
+                calls.set(calls.get() + 1);
+                let error = if calls.get() == 1 { first.clone() } else { then.clone() };
+                async { Err::<(), _>(error) }
+            };
+            let end = Instant::now() + 5 * PAUSE;
+            (persist(call, end, waits).await, calls.get())
+        };
+        assert_eq!(after(unknown(), unreached(), true).await.0, Err(unknown()));
+        assert_eq!(after(unreached(), unknown(), true).await.0, Err(unknown()));
+        let (never, calls) = after(unreached(), unreached(), true).await;
+        assert!(never == Err(unreached()) && calls > 1, "{never:?} after {calls} calls");
+        assert_eq!(after(unreached(), unknown(), false).await, (Err(unreached()), 1));
+        let refused = CallError::Refused {
+            code: 5,
+            message: "no lease".to_owned(),
+        };
+        assert_eq!(after(unreached(), refused.clone(), true).await, (Err(refused), 2));
+    }
 }

@@ -456,6 +456,24 @@ fn no_built_in_scenario_is_left_out() {
 
 #[test]
 #[ignore = "slow: .ci/long speaker"]
+fn consensus() {
+    built_in("consensus");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn consensus_paused() {
+    built_in("consensus-paused");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
+fn consensus_price() {
+    built_in("consensus-price");
+}
+
+#[test]
+#[ignore = "slow: .ci/long speaker"]
 fn double_submit() {
     built_in("double-submit");
 }

@@ -248,7 +248,7 @@ fn tls_and_a_user_who_may_do_little_are_enough_and_hosts_can_lag() {
         .iter()
         .map(|port| format!("rediss://app:{SECRET}@localhost:{port}"))
         .collect();
-    let lag = "[[fault]]\nat = \"300ms\"\ndo = \"lag\"\non = \"host:1\"\ndelay = \"20ms\"\nfor = \"500ms\"\n[expect]";
+    let lag = "[[fault]]\nat = \"700ms\"\ndo = \"lag\"\non = \"host:1\"\ndelay = \"50ms\"\nfor = \"1s\"\n[expect]";
     let mut place = Place::new(&SCENARIO.replace("[expect]", lag), &urls);
     place.authority = Some(authority.file());
     let (seen, (code, said, record)) = watched(&servers, || place.run(&[]));
@@ -260,7 +260,7 @@ fn tls_and_a_user_who_may_do_little_are_enough_and_hosts_can_lag() {
         record
             .events
             .iter()
-            .any(|event| event.text().starts_with("host 1 lagged by 20 ms")),
+            .any(|event| event.text().starts_with("host 1 lagged by 50 ms")),
         "{said}"
     );
     assert!(!said.contains("can't be removed"), "{said}");
