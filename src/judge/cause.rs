@@ -71,7 +71,7 @@ pub enum Cause {
         votes: usize,
         of: usize,
     },
-    MembersLeft {
+    KeptByOthers {
         members: usize,
         of: usize,
     },
@@ -90,7 +90,7 @@ impl Cause {
             | Self::RowLock
             | Self::FenceRefused { .. }
             | Self::KeptVotes { .. }
-            | Self::MembersLeft { .. }
+            | Self::KeptByOthers { .. }
             | Self::NoFaultTested
             | Self::Guarded => false,
             Self::PausedPastTtl { is_fenced } | Self::Overran { is_fenced, .. } => !is_fenced,
@@ -113,7 +113,7 @@ impl Cause {
             Self::OutlivedHolder { longest_us } => format!("key outlived {}", micros(longest_us)),
             Self::FenceRefused { writes } => format!("fence refused {}", count(writes)),
             Self::KeptVotes { votes, of } => format!("kept {votes} of {of} votes"),
-            Self::MembersLeft { members, of } => format!("{members} of {of} members left"),
+            Self::KeptByOthers { members, of } => format!("{members} of {of} members left"),
             _ => self.in_all_runs(workload).to_owned(),
         }
     }
@@ -121,7 +121,7 @@ impl Cause {
     /// It without how often, which differs from run to run.
     pub fn uncounted(self, workload: &WorkloadSpec) -> String {
         match self {
-            Self::KeptVotes { .. } | Self::MembersLeft { .. } => self.words(workload),
+            Self::KeptVotes { .. } | Self::KeptByOthers { .. } => self.words(workload),
             _ => self.in_all_runs(workload).to_owned(),
         }
     }
@@ -156,7 +156,7 @@ impl Cause {
             Self::Overran { is_reported: true, .. } => "outlived lock",
             Self::Overran { is_reported: false, .. } => "outlived TTL",
             Self::KeptVotes { .. } => "kept votes",
-            Self::MembersLeft { .. } => "members left",
+            Self::KeptByOthers { .. } => "members left",
             Self::NoFaultTested => "no fault tested it",
             Self::Guarded => words.guarded,
             Self::WroteLate { .. } => "wrote late",
@@ -256,7 +256,7 @@ pub(crate) fn causes(scenario: &Scenario, arm: &ArmSpec, figures: &Figures) -> V
         add(true, Cause::KeptVotes { votes, of });
     }
     if let Some((members, of)) = sums.members {
-        add(true, Cause::MembersLeft { members, of });
+        add(true, Cause::KeptByOthers { members, of });
     }
     add(meets_no_fault(scenario, arm, figures), Cause::NoFaultTested);
     let is_shared = arm.lock.has(Group::Servers);

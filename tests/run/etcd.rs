@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use lockstorm_data::facts::{Event, EventKind};
-use lockstorm_data::metrics::{Count, Entry};
+use lockstorm_data::metrics::{ConsequenceKind, Count, Entry};
 use lockstorm_data::model::HostId;
 use lockstorm_kit::eventually;
 use lockstorm_kit::place::Place;
@@ -158,6 +158,21 @@ fn keys(told: &[Value]) -> Keys {
     keys
 }
 
+/// Whether a member on another host than the first was elected.
+fn elected(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Leader { host } if host != HostId(1))
+}
+
+/// How many members were left each time that one failed while locks of this arm were held.
+fn kept(record: &Record, name: &str) -> Vec<usize> {
+    let consequences = arm(record, name).figures.consequences.iter();
+    let left = consequences.filter_map(|one| match one.kind {
+        ConsequenceKind::KeptByOthers { members, .. } => Some(members),
+        _ => None,
+    });
+    left.collect()
+}
+
 fn ended(run: Live<'_>, place: &Place) -> Record {
     let ended = run.end();
     eventually("its processes have ended", || living(&place.at("labs")).is_empty());
@@ -184,8 +199,8 @@ fn etcd_itself_has_noted_that_each_lock_had_one_holder_through_the_failure_of_ea
     let record = ended(run, &place);
     let keys = keys(&told.join().expect("it has ended"));
 
-    let elected = |event: &Event| matches!(event.kind, EventKind::Leader { host } if host != HostId(1));
     assert!(record.events.iter().any(elected), "host 1 was the leader, and died");
+    assert!(!kept(&record, "etcd").is_empty());
 
     let history = fs::read_to_string(place.at("out.jsonl")).expect("a history");
     let lines: Vec<Value> = history
@@ -243,6 +258,8 @@ fn a_holder_that_sleeps_past_its_lease_does_damage_unless_the_revision_of_its_ke
         Live::start(&place, &mut place.command(&["--record", "out.json"])),
         &place,
     );
+    assert!(!record.events.iter().any(elected), "no member failed");
+    assert!(kept(&record, "fenced").is_empty());
     let figures = &arm(&record, "fenced").figures;
     assert_eq!(figures.booked(Entry::LostUpdatesPeak), 0);
     assert!(figures.counts[Count::Fenced] > 0);
@@ -256,6 +273,10 @@ fn without_a_majority_of_members_nothing_is_granted() {
     run.until("host 2 killed");
     thread::sleep(Duration::from_secs(2));
     let record = ended(run, &place);
+    assert!(
+        kept(&record, "etcd").iter().all(|members| *members == 2),
+        "one of three keeps nothing"
+    );
     let figures = &arm(&record, "etcd").figures;
     assert!(figures.outcomes.no_quorum + figures.outcomes.unknown > 0);
     assert!(figures.outcomes.acquired > 0);

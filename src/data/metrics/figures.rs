@@ -56,8 +56,8 @@ impl Figures {
 
     /// How much is known of outages; 0 if nobody asked for a lock on a server, or reported when it asked.
     pub fn outages_known(&self) -> u64 {
-        let is_on_another = self.lacks.contains(&Group::LockNodes) && !self.lacks.contains(&Group::Servers);
-        let asked = match is_on_another || !self.nodes.is_empty() {
+        let is_on_other_servers = self.lacks.contains(&Group::LockNodes) && !self.lacks.contains(&Group::Servers);
+        let asked = match is_on_other_servers || !self.nodes.is_empty() {
             true => self.outcomes.total(),
             false => 0,
         };

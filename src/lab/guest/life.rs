@@ -118,9 +118,11 @@ impl Lab {
         if let (Err(_), Action::Fault(Fault::Clock(_))) = (&found, action) {
             // What was not shown on all of them is left on none.
             for guest in fit {
-                let controls = guest.start.control.iter();
-                controls.for_each(|control| drop(control.set(Skew::NONE)));
-                guest.imposed.undergo(Action::Undo(Condition::Skewed), Instant::now());
+                let control = guest.start.control.as_ref();
+                // One that can not be set right is still known to be wrong.
+                if control.is_some_and(|control| control.set(Skew::NONE).is_ok()) {
+                    guest.imposed.undergo(Action::Undo(Condition::Skewed), Instant::now());
+                }
             }
         }
         Ok(verified(found?))
